@@ -16,8 +16,8 @@ from figures import command as figures
 from figures import runs_command as runs
 from paper_checks import command as claims
 from runs.command import add_arguments as add_train_arguments
-from runs.silos import command as silos
 from runs.format import LINE, printable, shorten
+from runs.silos import command as silos
 from workloads import command as data
 from workloads.arguments import BAD_USAGE, Parser, add_command
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from figures.make import rendered
 from figures.style import MARKERS, SERIES, WIDTH, set_headline
+from runs.format import printable
 from runs.listing import FoundRun, Group, group_runs, metric_of
 from runs.settings import RunError
-from runs.format import printable
 from workloads.files import require_writable
 from workloads.written import write_own
 

@@ -1,4 +1,4 @@
-"""Algorithms, problems and executors by name, and the options that each takes."""
+"""Catalogue of algorithms, problems and executors by name, with the options of each."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """Meaning of a name.
+    """The class that a name denotes, with the fields that the name decides.
 
     Attributes:
         kind: A dataclass.
@@ -125,7 +125,7 @@ CONDUCT = OptionSchema(Conduct)
 
 
 def algorithm_entry(name: str) -> Entry:
-    """The algorithm that a name stands for; ``module:Class`` is a dataclass of the user's.
+    """Return the entry of a named algorithm; ``module:Class`` names a dataclass of the user.
 
     Raises:
         RunError: An unknown name, or no algorithm.
@@ -143,7 +143,7 @@ def algorithm_entry(name: str) -> Entry:
 
 
 def problem_entry(name: str) -> Entry:
-    """Return the problem that a name stands for: a folder of images and ``module:function`` are data of the user's.
+    """Return the entry of a named problem; a folder of images and ``module:function`` name data of the user.
 
     Raises:
         RunError: An unknown name.
@@ -161,13 +161,13 @@ def problem_entry(name: str) -> Entry:
 
 
 def absolute_name(problem: str) -> str:
-    """Return the name of a problem as it holds from every folder: the path of a folder of images is made absolute."""
+    """Return the name of a problem; the path of a folder of images becomes absolute."""
     own = problem not in PROBLEMS and problem != SILOS and is_folder(problem)
     return str(Path(problem).expanduser().resolve()) if own else problem
 
 
 def schemas_of(algorithm: str, problem: str, given: Values) -> tuple[OptionSchema, OptionSchema]:
-    """The options of an algorithm and of a problem; the problem suggests defaults to the algorithm.
+    """Return the option schemas of an algorithm and of a problem; the problem suggests defaults for the algorithm.
 
     Args:
         algorithm: Name of the algorithm.
@@ -188,13 +188,13 @@ def schemas_of(algorithm: str, problem: str, given: Values) -> tuple[OptionSchem
 
 
 def options_of(algorithm: str, problem: str, given: Values, every: bool = False) -> dict[str, Option]:
-    """The options of a run that decide its numbers, by name.
+    """Return the options that decide the numbers of a run, by name.
 
     Args:
         algorithm: Name of the algorithm.
         problem: Name of the problem.
         given: Values; words among them decide what further options there are.
-        every: Those of every choice.
+        every: Return the options of every choice.
 
     Raises:
         RunError: An unknown name; or an algorithm, a problem and every run call different things the same.
@@ -212,7 +212,7 @@ def options_of(algorithm: str, problem: str, given: Values, every: bool = False)
 
 
 def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:
-    """An algorithm from the values of all options of a run.
+    """Build an algorithm from the values of all options of a run.
 
     Raises:
         RunError: An unknown name, or an option without a value.
@@ -230,7 +230,7 @@ def _fixed(entry: Entry, values: Values) -> Values:
 
 
 def problem_settings_of(name: str, values: Values) -> ProblemSettings:
-    """The settings of a problem from the values of all options of a run.
+    """Build the settings of a problem from the values of all options of a run.
 
     Raises:
         RunError: An unknown name, or values that it does not take.
@@ -242,7 +242,7 @@ def problem_settings_of(name: str, values: Values) -> ProblemSettings:
 def executor_of(
     name: str, workers: int = 1, address: str | None = None, gpus_per_worker: float | None = None
 ) -> Executor:
-    """An executor by its name; or, for several workers, one that gives the numbers of `sequential` to the bit.
+    """Build an executor by its name; with several workers it gives the same bits as `sequential`.
 
     Args:
         name: Name of the executor.
@@ -272,7 +272,7 @@ def _actors(workers: int, address: str = LOCAL, gpus_per_worker: float = 0.0) ->
 
 
 def look_up(known: Mapping[str, T], kind: str, name: str) -> T:
-    """The entry of that name.
+    """Look up an entry by its name.
 
     Raises:
         RunError: There is none; the message has the nearest name.

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: an index in JSON, its tensors in safetensors, and one file for each client's own memory.
+"""Checkpoints of a run: an index in JSON, tensors in safetensors, and one file per client for its own memory.
 
 A checkpoint counts once its index is there, which is written last. The last two are kept, and those of every so many
 rounds where that is asked for. A client's file is written when the client's memory has changed, and stays as long as an
@@ -35,7 +35,7 @@ _OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run stands.
+    """The state of a run after a round.
 
     Attributes:
         state: After the last round that was saved.
@@ -65,7 +65,7 @@ class Checkpoints:
         keep_every: int | None = None,
         edited: Path | None = None,
     ) -> None:
-        """Names the folder; nothing is read or written yet.
+        """Name the folder; nothing is read or written yet.
 
         Args:
             folder: Folder of the checkpoints alone.
@@ -85,7 +85,7 @@ class Checkpoints:
         self._saved: dict[str, tuple[int, ...]] = {}
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Writes a checkpoint, whole or not at all, then removes what only older ones needed.
+        """Write a checkpoint atomically, then remove the files that only older checkpoints needed.
 
         Raises:
             OSError: It cannot be written; the one before it stays.
@@ -132,7 +132,7 @@ class Checkpoints:
         self._tidy(number)
 
     def require_storable(self, state: RunState) -> None:
-        """Finds out before the first round whether a state can be saved.
+        """Check before the first round that a state can be saved.
 
         Raises:
             RunError: It holds what cannot be stored.
@@ -142,11 +142,11 @@ class Checkpoints:
 
     @property
     def exist(self) -> bool:
-        """Whether there is any, whole or not."""
+        """Whether there is any checkpoint, complete or not."""
         return bool(self._indices())
 
     def load(self) -> tuple[Checkpoint, list[str]]:
-        """The last whole checkpoint, and what is wrong with those after it.
+        """Load the last complete checkpoint, and say what is wrong with the later ones.
 
         Raises:
             RunError: None is whole.
@@ -162,18 +162,18 @@ class Checkpoints:
 
     @staticmethod
     def names(path: Path) -> bool:
-        """Whether a file has the name of one of a checkpoint."""
+        """Return whether a file has the name of a checkpoint's file."""
         return _OWN.fullmatch(path.name) is not None
 
     def marks(self) -> dict[str, Mark]:
-        """How far the tables of the run were at the last checkpoint that is whole; nothing where none is."""
+        """Return the marks of the tables at the last complete checkpoint; empty if there is none."""
         for path in reversed(self._indices()):
             with suppress(OSError, KeyError, ValueError, AttributeError):
                 return {name: Mark.of(mark) for name, mark in read_index(path)["marks"].items()}
         return {}
 
     def runs(self) -> set[str]:
-        """Identities of the runs whose checkpoints are there."""
+        """Return the identities of the runs whose checkpoints are in the folder."""
         found = set()
         for path in self._indices():
             with suppress(RunError, OSError):
@@ -181,7 +181,7 @@ class Checkpoints:
         return found
 
     def load_each(self) -> Iterator[Checkpoint]:
-        """All that there are, from the first on.
+        """Load every checkpoint, the oldest first.
 
         Raises:
             RunError: One is not whole.
@@ -190,18 +190,18 @@ class Checkpoints:
         return (self._read(path) for path in self._indices())
 
     def is_kept(self, number: int) -> bool:
-        """Whether the checkpoint of a round is kept for good."""
+        """Return whether the checkpoint of a round is kept permanently."""
         return self._keep_every is not None and number % self._keep_every == 0
 
     @property
     def foreign_files(self) -> list[Path]:
-        """Files with names of checkpoints that no run wrote, or that have been changed since."""
+        """Files with names of checkpoints that no run wrote, or that were changed later."""
         named = self._own_files()
         listed = _listed_digests(named)
         return [path for path in named if not self._is_own(path, listed)]
 
     def remove(self) -> None:
-        """Removes the checkpoints that a run wrote, and the folder if nothing else is in it."""
+        """Remove the checkpoints that a run wrote, and the folder if it is then empty."""
         named = self._own_files()
         listed = _listed_digests(named)
         for path in [path for path in named if self._is_own(path, listed)]:
@@ -274,16 +274,16 @@ class Checkpoints:
         return data
 
     def _indices(self) -> list[Path]:
-        """From the oldest on."""
+        """Return the paths of the indices, the oldest first."""
         return sorted((path for path in self._own_files() if path.suffix == ".json"), key=_number)
 
     def _own_files(self) -> list[Path]:
-        """The files with names of checkpoints; a folder with such a name is not among them."""
+        """Return the files with names of checkpoints, without folders of such names."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
         return [path for path in there if _OWN.fullmatch(path.name) and not path.is_dir()]
 
     def _is_own(self, path: Path, listed: Mapping[str, str]) -> bool:
-        """Whether a run wrote a file as it is: this one now, or one whose index or whose record has its digest."""
+        """Return whether a run wrote a file: this process, or a run whose index or record has its digest."""
         if path.is_symlink() or not path.is_file():
             return False
         if self._saved.get(path.name) == _state(path) or self._record.owns(path):
@@ -294,7 +294,7 @@ class Checkpoints:
             return listed.get(path.name) == hashlib.file_digest(stream, "sha256").hexdigest()
 
     def _free(self, names: Iterable[str]) -> None:
-        """Removes what runs wrote under names that are needed now."""
+        """Remove files of earlier runs whose names are needed now."""
         taken = [path for path in self._own_files() if path.name in set(names)]
         listed = _listed_digests(self._own_files()) if taken else {}
         for path in taken:
@@ -302,7 +302,7 @@ class Checkpoints:
                 path.unlink()
 
     def _tidy(self, number: int) -> None:
-        """Removes what none of the checkpoints that are kept needs; one that was cut short leaves files, too."""
+        """Remove files that no kept checkpoint needs, including files of an interrupted checkpoint."""
         before = [path for path in self._indices() if _number(path) <= number]
         indices = [path for path in before if path in before[-KEPT:] or self.is_kept(_number(path))]
         needed = {path.name for path in indices}
@@ -318,7 +318,7 @@ class Checkpoints:
 
 
 def _listed_digests(paths: Iterable[Path]) -> dict[str, str]:
-    """Digests of the files that whole indices name, and the names of these indices."""
+    """Return the digests of the files that complete indices name, and the names of these indices."""
     found: dict[str, str] = {}
     for path in paths:
         if path.suffix == ".json":
@@ -328,7 +328,7 @@ def _listed_digests(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """A value that changes with a file."""
+    """Return a value that changes with a file."""
     found = path.lstat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -342,7 +342,7 @@ def _tensor_file(shelf: Shelf, notes: dict[str, str]) -> bytes:
 
 
 def _sync(folder: Path) -> None:
-    """Brings the names in a folder to the disk."""
+    """Flush the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""The command line of runs: `rankproof train`. Torch is loaded when a run is asked for, not with the other commands."""
+"""The command `rankproof train`. It imports torch only when it trains, so that other commands start quickly."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.settings import Conduct, RunError
 from runs.format import printable
+from runs.settings import Conduct, RunError
 from workloads.arguments import Parser, suggestion, unknown_flags
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may 
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declares the arguments of `rankproof train`; those of the algorithm and the problem once they are named."""
+    """Declare the arguments of `rankproof train`; `_fill` adds the options of the algorithm and the problem."""
     add = parser.add_argument
     add("algorithm", nargs="?", metavar="ALGORITHM", help="algorithm, such as fedlrt, or module:Class; see --list")
     add(
@@ -45,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def train(options: argparse.Namespace) -> int:
-    """Runs, resumes or lists.
+    """Train a run, resume one, or list what there is.
 
     Raises:
         RunError: A fault that a user can mend.
@@ -73,7 +73,7 @@ def train(options: argparse.Namespace) -> int:
 
 
 def _fill(parser: Parser, words: Sequence[str]) -> None:
-    """Declares the options of what the words name, and refuses those that it lacks."""
+    """Declare the options of the named algorithm and problem, and refuse unknown ones."""
     from runs.catalogue import CONDUCT, RUN, options_of, schemas_of
     from runs.options import suggest_option
 
@@ -107,7 +107,7 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
 
 
 def _names_in(words: Sequence[str]) -> tuple[str | None, str]:
-    """The algorithm and the problem that words name, before it is known which options there are."""
+    """Return the algorithm and the problem that words name, before their options are declared."""
     algorithm, problem = None, PROBLEM
     rest = list(words)
     while rest:
@@ -193,7 +193,7 @@ def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
 
 
 def _given_values(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str, Any]:
-    """The options named on the command line, as values."""
+    """Return the values of the options given on the command line."""
     found = {name: getattr(options, name, None) for name in known}
     return {
         name: known[name].read(value) if isinstance(value, str) else value

@@ -1,7 +1,7 @@
-"""Experiments: frozen tables of runs in one store, where a run that several experiments share is run once.
+"""Experiments: frozen tables of runs in one store. A run that several experiments share is made once.
 
-The store is a folder of runs as `rankproof train` makes them, each named by the hash of its settings. What stands there
-is taken as it is, what was cut off goes on, and what is missing is run.
+The store is a folder of runs as `rankproof train` makes them, each named by the hash of its settings. Finished runs are
+reused, interrupted runs resume, and missing runs are made.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 @dataclass(frozen=True)
 class Trial:
-    """A line of an experiment: runs that differ in their seeds only.
+    """A line of an experiment: runs that differ only in their seeds.
 
     Attributes:
         label: Name in tables and figures.
         algorithm: Name of the algorithm.
         problem: Name of the problem.
-        rounds: Number of rounds; longer runs in the store serve, too.
+        rounds: Number of rounds; longer runs in the store also serve.
         settings: Options by name, the seed left out.
         seeds: One run for each.
 
@@ -68,7 +68,7 @@ class Trial:
         return int(self.settings.get("evaluate_every", 1))
 
     def plan(self, seed: int, root: str | None = None, device: str = "cpu") -> Plan:
-        """The run of a seed, with the data sets in a folder, on a device.
+        """Return the plan of the run with a seed, with the data sets in a folder, on a device.
 
         Raises:
             RunError: Settings that do not serve.
@@ -104,7 +104,7 @@ class Experiment:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Outcome of a run.
+    """The result of a run, or the reason why it failed.
 
     Attributes:
         trial: The line of its experiment.
@@ -119,7 +119,7 @@ class Outcome:
     failure: str = ""
 
     def curve(self, metric: str) -> Sequence[Mapping[str, Any]]:
-        """The rows in which a metric was evaluated, of those that the trial asks for.
+        """Return the rows that the trial asks for and in which a metric was evaluated.
 
         Raises:
             RunError: The run failed, or it has no such metric.
@@ -132,7 +132,7 @@ class Outcome:
 
 
 def missing_runs(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]:
-    """The runs of an experiment that a store lacks, or that were cut off there.
+    """Return the runs of an experiment that a store lacks, or that were interrupted.
 
     Raises:
         RunError: Settings that do not serve, or a run that cannot be read.
@@ -142,11 +142,11 @@ def missing_runs(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Where runs are made, several at a time.
+    """A pool of workers that makes several runs at a time.
 
     Attributes:
         pool: Does the work.
-        cost: Cost of a run of a trial, in any unit above 0: the longest are begun first.
+        cost: Cost of a run of a trial, in any positive unit: the longest runs start first.
     """
 
     pool: Executor
@@ -161,19 +161,19 @@ def carry_out(
     sweep: Sweep | None = None,
     device: str = "cpu",
 ) -> list[Outcome]:
-    """The outcomes of all runs of an experiment, in their order; those that are missing are run first, on one thread.
+    """Make the missing runs of an experiment, on one thread, and return the outcomes of all runs in their order.
 
-    An interruption loses no round that was done; the next call goes on there. A run that fails in one of its rounds, as
-    one that diverges does, is an outcome, and is tried again by the next call. Several processes may carry out
-    experiments in one store: a run that another one is at is left to it, and waited for at the end.
+    An interruption does not lose finished rounds; the next call resumes there. A run that fails in a round, such as a
+    diverging one, is an outcome, and the next call tries it again. Several processes may carry out experiments in one
+    store: each leaves the runs of other processes to them, and waits for them at the end.
 
     Args:
         experiment: The table of runs.
         store: Folder of the runs' folders; made if need be.
         root: Where the data sets lie.
-        say: Told, in a line, how far the work is.
-        sweep: Makes several runs at a time; default: one after the other, here.
-        device: Torch device of what is run; what stands in the store is taken wherever it was computed.
+        say: Called with a line on the progress.
+        sweep: Makes several runs at a time; default: one after the other, in this process.
+        device: Torch device of new runs; runs in the store are reused from any device.
 
     Raises:
         RunError: A run that cannot start, or cannot be read.
@@ -207,7 +207,7 @@ def carry_out(
 def _run_trial(
     trial: Trial, seed: int, store: Path, root: str | None, device: str, progress: Progress | None = None
 ) -> str | None:
-    """Makes a run, unless it stands; why it ended before its last round, else nothing; none: another is at it."""
+    """Make a run unless it is complete. Return why it failed, an empty text, or None if another process makes it."""
     folder = _folder(trial, seed, store)
     try:
         while not _is_complete(folder, trial):  # as it does after a line of the same settings
@@ -223,7 +223,7 @@ def _run_trial(
 
 
 def _run_trial_remotely(trial: Trial, seed: int, store: Path, root: str | None, device: str) -> str | None:
-    """`_done`, on another machine perhaps."""
+    """Make a run as `_run_trial` does, perhaps on another machine."""
     if not store.is_dir():
         raise RunError(
             f"{store} is not on {platform.node()}: choose an --out that all machines of the cluster see as one folder"
@@ -234,7 +234,7 @@ def _run_trial_remotely(trial: Trial, seed: int, store: Path, root: str | None, 
 def _spread(
     lacking: Sequence[tuple[Trial, int]], store: Path, root: str | None, device: str, sweep: Sweep, say: Say
 ) -> dict[tuple[str, int], str]:
-    """Makes runs in a pool, the longest first, and says why some ended before their last round."""
+    """Make runs in a pool, the longest first, and return why some failed."""
     store.mkdir(parents=True, exist_ok=True)
     root = None if root is None else str(Path(root).resolve())
     costs = {trial.label: sweep.cost(trial) for trial in {trial.label: trial for trial, _ in lacking}.values()}
@@ -258,10 +258,10 @@ def _spread(
 
 
 def _folder(trial: Trial, seed: int, store: Path) -> Path:
-    """The folder of a run: shared by runs of the same settings where one serves the others, else beside it.
+    """Return the folder of a run: runs of the same settings share one if it serves all, and else have their own.
 
-    A run serves where it was evaluated whenever the trial asks for it. What was cut off, has failed or is under way is
-    left to trials that evaluate as it does: they find it as they left it.
+    A run serves a trial if it was evaluated in every round that the trial asks for. An interrupted, failed or current
+    run is left to trials with the same evaluations, which find it as they left it.
     """
     shared = store / trial.plan(seed).folder
     own = shared.with_name(f"{shared.name}{EVERY}{trial.every}")
@@ -276,7 +276,7 @@ def _folder(trial: Trial, seed: int, store: Path) -> Path:
 
 
 def _unevaluated(run: FoundRun, trial: Trial) -> list[int]:
-    """The rounds so far at which a trial asks for an evaluation that a run has not."""
+    """Return the finished rounds in which a trial asks for an evaluation that a run lacks."""
     evaluated = {row["round"] for row in run.rows if set(row) - COSTLESS}
     asked = range(trial.every, min(trial.rounds, run.done) + 1, trial.every)
     return [number for number in asked if number not in evaluated]
@@ -287,7 +287,7 @@ def _is_complete(folder: Path, trial: Trial) -> bool:
 
 
 def _with_longer_rounds(plan: Plan, folder: Path) -> Plan:
-    """The plan with the rounds of the run that was cut off in a folder, where these are more."""
+    """Return the plan, with at least as many rounds as the interrupted run in a folder."""
     if not (folder / SETTINGS).exists():
         return plan
     return replace(plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, find_runs(folder)[0].rounds)))
@@ -303,14 +303,14 @@ def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, 
 
 
 class _ProgressReport:
-    """Says how far the runs are and what time is left, from the rounds done so far."""
+    """Reports the progress of runs and the time left, from the finished rounds."""
 
     def __init__(self, rounds: int, runs: int, say: Say) -> None:
         self._rounds, self._runs, self._say = rounds, runs, say
         self._done, self._started = 0, time.monotonic()
 
     def reporter(self, number: int, trial: Trial, seed: int) -> Callable[[Mapping[str, Any]], None]:
-        """Returns the function that takes the metrics of each round of a run."""
+        """Return the function that takes the metrics of each round of a run."""
 
         def tell(metrics: Mapping[str, Any]) -> None:
             done = metrics["round"]
@@ -322,12 +322,12 @@ class _ProgressReport:
         return tell
 
     def add_run(self, rounds: int) -> None:
-        """A run has ended."""
+        """Count the rounds of a run that has ended."""
         self._done += rounds
 
 
 def format_minutes(seconds: float) -> str:
-    """A time, in words.
+    """Format a time in minutes or hours.
 
     >>> format_minutes(75), format_minutes(4000)
     ('1 min 15 s', '1 h 06 min')
@@ -340,9 +340,9 @@ def format_minutes(seconds: float) -> str:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread of torch, as `rankproof train` has, while open: a run's bits depend on their number.
+    """Limit torch to one thread, as `rankproof train` does, because a run's bits depend on the number of threads.
 
-    Two on busy processors take ten times as long for small networks.
+    For small networks two threads on busy processors take ten times as long.
     """
     import torch
 
@@ -352,3 +352,7 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+carried_out = carry_out
+"""Earlier name of `carry_out`."""

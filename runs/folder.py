@@ -1,4 +1,4 @@
-"""A run in a folder: its settings, a growing table of metrics, the ledger, and checkpoints to go on from."""
+"""A run in a folder: its settings, a growing table of metrics, the ledger, and checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -70,27 +70,27 @@ def train(
     parts: Parts | None = None,
     foretell: Callable[[str], None] | None = None,
 ) -> Metrics:
-    """Runs a plan into a folder, or goes on where a run of the same settings stood.
+    """Train a run into a folder, or resume the run of the same settings there.
 
-    A start that fails writes nothing. A run that never had a checkpoint gives way to any other. Files that no run
-    wrote, or that have been changed since, are neither replaced nor removed.
+    A start that fails does not write anything. Any run may replace a run that never had a checkpoint. Files that no run
+    wrote, or that were changed later, are neither replaced nor removed.
 
     Args:
         plan: The run, from names and numbers.
-        folder: Made if need be. A run that stands there is resumed; its rounds may be raised.
-        progress: Told the metrics of every round.
-        replace: Told what was removed of the run that stood in the folder, once the first round is done; default:
-            refuse.
-        say: Told, in a line, what a user should know.
-        parts: Algorithm, problem and executor of the run, where its plan does not tell.
-        foretell: Called with a line on how long the run may take, if that is worth saying; default: nothing is timed.
+        folder: Folder of the run, made if needed. A run in it is resumed; its number of rounds may be raised.
+        progress: Called with the metrics of every round.
+        replace: Called with the files removed from an earlier run, after the first round; without it an earlier run is
+            an error.
+        say: Called with each line that a user should know.
+        parts: Algorithm, problem and executor of the run; default: built from the plan.
+        foretell: Called with an estimate of the time, if that is worth saying; without it nothing is timed.
 
     Returns:
         The last round's metrics.
 
     Raises:
         BusyError: Another process trains in the folder.
-        RunError: The run cannot start or go on, or something else stands in the folder.
+        RunError: The run cannot start or resume, or the folder holds something else.
         FederationError: A round failed; the message says which round the folder keeps.
         OSError: The folder cannot be written.
     """
@@ -191,13 +191,13 @@ class _Writer:
         self._ledger.close()
 
     def _note(self) -> dict[str, Mark]:
-        """How far the tables are, which the folder's record then has."""
+        """Return the marks of the tables, after adding them to the folder's record."""
         marks = {table.path.name: table.mark() for table in (self._metrics, self._ledger)}
         FolderRecord(self._folder).note([(name, mark.length, mark.sha256) for name, mark in marks.items()])
         return marks
 
     def follow(self, begun: Sequence[Step], steps: Iterator[Step], progress: Progress | None) -> Metrics:
-        """Writes the start and every round; whatever ends the run before its last one, the rounds done are kept."""
+        """Write the start and every round. If the run ends early, for any reason, the finished rounds are kept."""
         step = None
         try:
             for step in chain(begun, steps):
@@ -252,7 +252,7 @@ class _Writer:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Says which round is kept where a file cannot be written."""
+        """Turn errors of writing into one that says which round is kept."""
         try:
             yield
         except ForeignFileError as error:
@@ -268,11 +268,11 @@ class _Writer:
 
 
 class _UnwritableError(RunError):
-    """The folder takes no more."""
+    """The folder cannot be written."""
 
 
 def _first_round(steps: Iterator[Step], folder: Path) -> list[Step]:
-    """The first round, before what stands in the folder is removed for it."""
+    """Return the first round, before the earlier run in the folder is removed for it."""
     try:
         return list(islice(steps, 1))
     except FederationError as error:
@@ -281,7 +281,7 @@ def _first_round(steps: Iterator[Step], folder: Path) -> list[Step]:
 
 
 def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None = None) -> Checkpoints:
-    """The checkpoints of a run in its folder, where an earlier version may have begun it under another digest."""
+    """Return the checkpoints of a run in its folder; an earlier version may have begun it under another digest."""
     start = next(iter(parts.problem.start.values()))
     module = sys.modules[type(parts.algorithm).__module__]
     kinds = named_types(module)
@@ -293,7 +293,7 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
 def _read_standing(
     folder: Path, plan: Plan, parts: Parts, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
 ) -> tuple[Checkpoint | None, dict[str, bytes], Given]:
-    """Where a run of this plan stands in a folder, its tables, and what it was given; nothing in a free folder."""
+    """Return the checkpoint, the tables and the given facts of this plan's run in a folder; empty if it is free."""
     there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
     if not (folder / SETTINGS).exists():
         if there:
@@ -369,7 +369,7 @@ def _read_standing(
 
 
 def require_state(parts: Parts, state: Any, place: Path) -> None:
-    """Check that a state that was read is one of the algorithm's, with the weights of the problem.
+    """Check that a stored state belongs to the algorithm and has the weights of the problem.
 
     Args:
         parts: Algorithm and problem of the run.
@@ -391,7 +391,7 @@ def require_state(parts: Parts, state: Any, place: Path) -> None:
 
 
 def _require_own(folder: Path, checkpoints: Checkpoints) -> None:
-    """Refuses a folder with files of which nothing shows that a run wrote them as they are.
+    """Refuse a folder with files that no run is known to have written.
 
     Raises:
         RunError: There is one; the message names it.
@@ -408,7 +408,7 @@ def _require_own(folder: Path, checkpoints: Checkpoints) -> None:
 
 
 def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
-    """Refuses to start anew where something is not as a run wrote it; earlier versions left no record.
+    """Refuse to start over a folder with files that no run wrote. Earlier versions did not leave a record.
 
     Raises:
         RunError: There is such a file; the message names it.
@@ -429,7 +429,7 @@ def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
 
 
 def _is_own_table(path: Path, mark: Mark | None = None) -> bool:
-    """Whether a table is what runs wrote: a part that is known by its digest, and rows of later rounds."""
+    """Return whether runs wrote a table: its first part has the known digest, and rows of later rounds follow."""
     known, begun = [(mark.length, mark.sha256)] if mark else [], False
     for name, length, digest in FolderRecord(path.parent).lines():
         if name == path.name and length is None:  # begun again: what was known is of a table that is gone
@@ -450,7 +450,7 @@ def _is_own_table(path: Path, mark: Mark | None = None) -> bool:
 
 @contextmanager
 def _naming_foreign() -> Iterator[None]:
-    """Gives the remedy with the name of a file that is in the way."""
+    """Add the remedy to the error about a foreign file."""
     try:
         yield
     except FileExistsError as error:
@@ -458,7 +458,7 @@ def _naming_foreign() -> Iterator[None]:
 
 
 def _require_no_links(folder: Path) -> None:
-    """Refuses links where a run has its own: what they lead to may be another run's."""
+    """Refuse links in the folder of a run, because they may lead to the files of another run."""
     for name in (SETTINGS, METRICS, LEDGER, LOG, CHECKPOINTS):
         if (folder / name).is_symlink():
             raise RunError(f"{folder / name} is a link, which no run makes", ELSEWHERE)
@@ -474,7 +474,7 @@ def _require_files(folder: Path) -> None:
 
 
 def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
-    """Says something, and writes it into the run's log."""
+    """Return `say` so that it also writes into the run's log."""
     path, record = folder / LOG, FolderRecord(folder)
 
     def both(text: str) -> None:
@@ -488,7 +488,7 @@ def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _remove_run_files(folder: Path, checkpoints: Checkpoints) -> list[Path]:
-    """Removes what a run wrote, and nothing else."""
+    """Remove the files that a run wrote, and only these."""
     record, removed = FolderRecord(folder), []
     if checkpoints.exist:
         checkpoints.remove()
@@ -502,7 +502,7 @@ def _remove_run_files(folder: Path, checkpoints: Checkpoints) -> list[Path]:
 
 
 def remove_run(folder: Path) -> None:
-    """Removes the folder of a run, unless something is in it that no run wrote.
+    """Remove the folder of a run, unless it holds files that no run wrote.
 
     Raises:
         RunError: There is such a file or folder; the message names it, and nothing is removed.
@@ -527,7 +527,7 @@ def remove_run(folder: Path) -> None:
 
 @contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """Keeps a second run out of the folder, until this one ends in whatever way."""
+    """Lock the folder against a second run until this one ends, however it ends."""
     with lock_folder(folder) as first:
         if not first:
             raise BusyError(f"another run is writing into {folder}", "wait for it", ELSEWHERE)

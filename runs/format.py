@@ -1,4 +1,4 @@
-"""Numbers of runs in words, and tables as text."""
+"""Formats of numbers and texts: sizes, tables, and texts safe for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CELL, LINE = 500, 10_000
 
 
 def format_bytes(size: float) -> str:
-    """A size with its unit.
+    """Format a number of bytes with its unit.
 
     >>> format_bytes(1536000)
     '1.54 MB'
@@ -22,7 +22,7 @@ def format_bytes(size: float) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text in one line with escapes for control characters, which could change what a terminal shows.
+    r"""Return a text in one line with escapes for control characters, which could change the terminal's display.
 
     >>> printable("a\x1b[2Jb")
     'a\\x1b[2Jb'
@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a text without its middle where it is too long; cause and remedy stand at the ends of a message.
+    """Return a text without its middle if it is too long; the ends of a message hold cause and remedy.
 
     >>> shorten("a" * 20 + "b" * 20, 9)
     'aaa...bbb'
@@ -41,7 +41,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def align_rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Rows as lines of text with a heading, columns below each other; a cell has `CELL` characters at most."""
+    """Align rows as lines of text with a heading; a cell has at most `CELL` characters."""
     if not rows:
         return []
     lines = [

@@ -1,4 +1,4 @@
-"""The index of a checkpoint as it is stored: JSON with a digest of its content; read without torch."""
+"""Stored index of a checkpoint: JSON with a digest of its content. Reading it does not need torch."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def read_index(path: Path) -> dict[str, Any]:
 
 
 def digest_of(identity: Mapping[str, Any]) -> str:
-    """Return the first digits of the hash of what makes a run this one and no other."""
+    """Return the first digits of the hash of a run's identity."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def recorded_edit(folder: Path) -> bool | None:
-    """Return whether the settings in a folder are not those that the run wrote; None where no record knows them.
+    """Return whether the settings in a folder differ from those that the run wrote; None without a record.
 
     Runs of earlier versions left no record.
 
@@ -60,7 +60,7 @@ def recorded_edit(folder: Path) -> bool | None:
 
 
 def is_edited(folder: Path) -> bool:
-    """Return whether the folder's record shows that somebody changed the settings of a run."""
+    """Return whether the settings of a run were changed, according to the folder's record."""
     with suppress(OSError):
         return recorded_edit(folder) is True
     return False

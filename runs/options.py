@@ -1,9 +1,10 @@
-"""Options from dataclasses: the field gives the default, its annotation the values, the docstring the help.
+"""Options from dataclasses: the field gives the default, its annotation the values, and the docstring the help.
 
-Fields that are dataclasses themselves are flattened: those of `PLAIN` fields stand under their own names, others behind
-the outer field's name (``truncation.rule`` is ``truncation_rule``; ``truncation`` alone is its threshold). A field
-whose kind is one of several dataclasses, or of `Kinds`, gives a word that chooses among them, and their fields. A rate
-that may be a schedule stays a number beside the word ``schedule``. What is ``personal`` is, by default, as elsewhere.
+Fields that are dataclasses themselves are flattened: inner fields of `PLAIN` fields keep their names, others get the
+outer field's name as a prefix (``truncation.rule`` is ``truncation_rule``; ``truncation`` by itself is its threshold).
+A field whose kind is one of several dataclasses, or of `Kinds`, gives a word that chooses among them, and their fields.
+A rate that may be a schedule stays a number, with the word ``schedule`` as a second option. The default of a
+``personal_`` option is the value of the option without that prefix.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ OWN = "personal_"
 CHANGES = "How the rate changes; per step, step s of round t is number (t - 1) n + s of a client with n steps in it."
 _READ: Mapping[type, Callable[[str], Any]] = {int: read_whole, float: read_real}
 Kinds = Mapping[Any, Mapping[str, type]]
-"""Protocols, and the dataclasses that may stand for each, by the words for them."""
+"""Protocols, and for each the dataclasses that implement it, by the words for them."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One setting.
+    """One option of a run.
 
     Attributes:
         name: Name with underscores; the command line has hyphens instead.
@@ -44,7 +45,7 @@ class Option:
         help: Description in the help.
         default: Value where none is given; `MISSING`: one has to be.
         words: The values of a word, if they are known.
-        optional: ``None`` is a value, too.
+        optional: Whether ``None`` is a value.
         element: Kind of the numbers of a tuple.
     """
 
@@ -58,12 +59,12 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """As on the command line."""
+        """The option as written on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def accepted_values(self) -> str:
-        """Its values, in words."""
+        """Description of its values."""
         if self.words:
             return f"one of {', '.join(self.words)}"
         return {
@@ -75,10 +76,10 @@ class Option:
         }[self.kind]
 
     def read(self, text: str) -> Any:
-        """The value that a text means.
+        """Convert a text to a value.
 
         Raises:
-            RunError: It means none.
+            RunError: The text is not one of its values.
         """
         value: Any = text
         try:
@@ -93,7 +94,7 @@ class Option:
         return self.check(value)
 
     def check(self, value: Any) -> Any:
-        """The value, if it is one of the setting's; whole numbers become floats where these are meant, lists tuples.
+        """Check a value and return it; whole numbers become floats and lists become tuples where the option has these.
 
         Raises:
             RunError: Another type or another value.
@@ -152,11 +153,11 @@ class OptionSchema:
     seeded: bool = True
 
     def options(self, given: Mapping[str, Any], every: bool = False) -> dict[str, Option]:
-        """The options that there are, by name; which there are depends on the words among the given values.
+        """Return the options by name; the words among the given values decide which there are.
 
         Args:
             given: Values by name, of any options.
-            every: Those of every choice.
+            every: Return the options of every choice.
         """
         found: dict[str, Option] = {}
 
@@ -168,7 +169,7 @@ class OptionSchema:
         return found
 
     def build(self, values: Mapping[str, Any], seed: int = 0) -> Any:
-        """The object of the given values; what is not given is the default.
+        """Build the object from the given values and the defaults of the others.
 
         Args:
             values: Values by the names of the options.
@@ -190,7 +191,7 @@ class OptionSchema:
 
 @dataclass(frozen=True)
 class _Walk:
-    """One pass over the fields of a form: takes a value for each option, and gives what makes the object."""
+    """One pass over the fields of a schema: it takes a value for each option and returns what builds the object."""
 
     form: OptionSchema
     take: Take
@@ -236,7 +237,7 @@ class _Walk:
         return _constant(self._take(Option(name, kind, text, default, words, optional, element)))
 
     def _choices(self, members: Sequence[Any]) -> Mapping[str, type]:
-        """The dataclasses among which a word chooses, if one does."""
+        """Return the dataclasses among which a word chooses, if any."""
         protocol = next((kind for kind in members if kind in self.form.kinds), None)
         if protocol is not None:
             return self.form.kinds[protocol]
@@ -246,7 +247,7 @@ class _Walk:
     def _schedule(
         self, name: str, prefix: str, choices: Mapping[str, type], text: str, default: Any
     ) -> Callable[[], Any]:
-        """A number, or the schedule that starts from it."""
+        """Return a number, or the schedule that starts from it."""
         given = self._take(Option(name, float, text, getattr(default, "rate", default)))
         word = "_".join(filter(None, (prefix, "schedule")))
         chosen = self._choose(Option(word, str, CHANGES, "constant"), choices, default)
@@ -281,7 +282,7 @@ def resolve(
     of: str,
     others: Callable[[Mapping[str, Any]], Mapping[str, Option]] = lambda values: {},
 ) -> dict[str, Any]:
-    """Every option with its value.
+    """Check values and return every option with its value.
 
     Args:
         options: Options by name.
@@ -307,7 +308,7 @@ def _remedy(
     given: Mapping[str, Any],
     others: Callable[[Mapping[str, Any]], Mapping[str, Option]],
 ) -> str:
-    """The words with which there is such an option, as the end of a sentence; else the nearest name."""
+    """Name the words with which such an option exists, or the nearest name, as the end of a sentence."""
     for option in options.values():
         words = [word for word in option.words if name in others({**given, option.name: word})]
         if words:
@@ -316,20 +317,20 @@ def _remedy(
 
 
 def suggest_name(name: str, known: Any) -> str:
-    """The known name that is closest to a wrong one, as the end of a sentence; the known ones where none is close."""
+    """Suggest the known name closest to a wrong one, or list the known names, as the end of a sentence."""
     known = list(known)
     close = get_close_matches(name, known, 1, 0.75)
     return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
 
 
 def suggest_option(flag: str, known: Sequence[str]) -> str:
-    """Return the known option that an unknown one means, as the end of a sentence; all of them where none is near."""
+    """Suggest the known option closest to an unknown one, or list all of them, as the end of a sentence."""
     return suggestion(flag, known) or f"; known: {', '.join(known)}"
 
 
 @cache
 def attribute_texts(kind: type) -> Mapping[str, str]:
-    """Texts under ``Attributes:`` in the docstrings of a class and its bases, by field; without the signs of LaTeX."""
+    """Return the ``Attributes:`` texts of a class and its bases, by field, without LaTeX commands."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         document = inspect.cleandoc(base.__dict__.get("__doc__") or "")
@@ -343,7 +344,7 @@ def attribute_texts(kind: type) -> Mapping[str, str]:
 
 
 def _plain_text(text: str) -> str:
-    """Text without the signs of LaTeX."""
+    """Remove LaTeX commands from a text."""
     return re.sub(r"\$([^$]*)\$", lambda formula: re.sub(r"[\\{}]", "", formula[1]), text).replace("`", "")
 
 

@@ -1,4 +1,4 @@
-"""A run as asked for: names, settings and conduct; what makes it this run and no other, and what it is made of."""
+"""The plan of a run: its names, settings and conduct, its identity, and the objects built from it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Given = Mapping[str, str | Sequence[float]]
 
 @dataclass(frozen=True)
 class Plan:
-    """A run, from names and numbers alone.
+    """A run, given only by names and numbers.
 
     Attributes:
         algorithm: Name of the algorithm.
@@ -61,7 +61,7 @@ class Plan:
 
     @property
     def stored_settings(self) -> dict[str, Any]:
-        """The settings as they are stored: what is measured beside them, or came later, only where it is asked for."""
+        """Settings as stored; additional measurements and later settings are stored only if they were asked for."""
         return {
             name: value
             for name, value in self.settings.items()
@@ -70,23 +70,23 @@ class Plan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Names and settings that make it this run and no other, for JSON."""
+        """Name and settings that identify the run, for JSON."""
         return {"algorithm": self.algorithm, "problem": self.problem, **self.stored_settings}
 
     @property
     def digest(self) -> str:
-        """The first digits of the hash of its identity."""
+        """First digits of the hash of its identity."""
         return digest_of(self.identity)
 
     @property
     def folder(self) -> str:
-        """A name for its folder."""
+        """Name of its folder."""
         problem = Path(self.problem).name if is_folder(self.problem) else self.problem
         words = re.sub(r"[^\w.-]+", "-", f"{self.algorithm}-{problem}")
         return f"{words}-{self.digest}"
 
     def changed_names(self, other: Plan) -> list[str]:
-        """The names of what makes another plan another run."""
+        """Return the names of the settings in which the identities of two plans differ."""
         ours, theirs = self.identity, other.identity
         return [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
 
@@ -101,12 +101,12 @@ class Parts:
 
 
 def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None = None) -> Plan:
-    """A plan, what is not given as its default.
+    """Make a plan from values and the defaults of the others.
 
     Args:
         algorithm: Name of the algorithm, or ``module:Class``.
         problem: Name of the problem.
-        given: Values of options by name; what stays of a conduct may be among them.
+        given: Values of options by name, including those of a conduct that settings keep.
         conduct: How to conduct the run.
 
     Raises:
@@ -141,7 +141,7 @@ def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: 
 
 
 def parts_of(plan: Plan) -> Parts:
-    """Makes the algorithm, the problem and the executor of a plan.
+    """Build the algorithm, the problem and the executor of a plan.
 
     Raises:
         RunError, FederationError, ProblemError, DataError: Values that they do not take, or data that are not here.
@@ -159,7 +159,7 @@ def parts_of(plan: Plan) -> Parts:
 
 
 def _require_sides(algorithm: Any, problem: Any) -> None:
-    """Refuses to name A's side where a weight has the inputs along its rows: there the names would be exchanged."""
+    """Refuse a side for A if a weight has the inputs along its rows, because the sides would be exchanged."""
     asked = getattr(getattr(algorithm, "adapter", None), "a_at", None)
     network = getattr(problem.clients, "network", None)
     if asked is None or network is None:
@@ -171,7 +171,7 @@ def _require_sides(algorithm: Any, problem: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A run in a folder, as its settings say.
+    """A run in a folder, as its settings describe it.
 
     Attributes:
         plan: The run.
@@ -187,9 +187,9 @@ class StoredRun:
 def write_plan(
     folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None, resumed: bool = False
 ) -> None:
-    """Writes a run's plan, how it is conducted, and the versions of the software that computes it.
+    """Write a run's plan, its conduct, and the versions of its software.
 
-    Settings that somebody changed since stay as they are.
+    Settings that somebody changed are not overwritten.
 
     Args:
         folder: Folder of the run.
@@ -227,7 +227,7 @@ def _stored_conduct(conduct: Conduct) -> dict[str, Any]:
 
 
 def require_writable_settings(folder: Path, plan: Plan, run: StoredRun) -> None:
-    """Check that the settings of a run that goes on can be written, or need not be.
+    """Check that the settings of a resumed run can be written, if they must change.
 
     Args:
         folder: Folder of the run.
@@ -248,7 +248,7 @@ def require_writable_settings(folder: Path, plan: Plan, run: StoredRun) -> None:
 
 
 def read_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
-    """The plan of the run that stands in a folder.
+    """Read the plan of the run in a folder.
 
     Raises:
         RunError: As `read_run`.
@@ -257,7 +257,7 @@ def read_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
 
 
 def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
-    """The run that stands in a folder.
+    """Read the run in a folder.
 
     Args:
         folder: Folder of the run.
@@ -298,11 +298,11 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
 
 
 class UntrustedError(RunError):
-    """Settings in a folder that name code, which nobody has confirmed."""
+    """Error about settings that name code which nobody has confirmed."""
 
 
 def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[str]:
-    """The code that a run's settings name: ``module:function`` or ``module:Class``, and weights that are pickled."""
+    """Return the code that a run's settings name: ``module:function``, ``module:Class`` and pickled weights."""
     named = {"algorithm": algorithm, "problem": problem, **settings}
     if problem in LANGUAGE and str(settings.get("model")).startswith("hf:"):
         named.pop("model")
@@ -320,11 +320,11 @@ def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str
 
 
 def require_same_given(folder: Path, run: StoredRun, given: Given) -> None:
-    """Checks that the user's functions and files give the same as when a run began.
+    """Check that the user's functions and files give the same as when the run began.
 
     Args:
         folder: Folder of the run.
-        run: The run as it stands there; earlier versions have less in it.
+        run: The run as read from the folder; earlier versions store fewer facts.
         given: Result of `given_of` now.
 
     Raises:
@@ -342,7 +342,7 @@ def require_same_given(folder: Path, run: StoredRun, given: Given) -> None:
 
 
 def _agree(name: str, before: Any, now: str | Sequence[float]) -> bool:
-    """Facts are equal; numbers of a network are so to rounding, which is another on another device."""
+    """Return whether facts are equal; numbers of a network may differ by rounding, which depends on the device."""
     if name != COMPUTED or isinstance(now, str):
         return bool(before == now)
     if not isinstance(before, list) or not all(isinstance(number, float) for number in before):
@@ -351,13 +351,13 @@ def _agree(name: str, before: Any, now: str | Sequence[float]) -> bool:
 
 
 def given_of(problem: FederatedProblem) -> Given:
-    """Digests of what the user's functions and files gave a problem, by kind; and numbers that networks make."""
+    """Return digests of a problem's inputs from the user's functions and files, by kind, and a network's probe."""
     found: Given = getattr(problem, "given", {})
     return found
 
 
 def earlier_digest(folder: Path) -> str | None:
-    """The digest under which the run in a folder was begun, maybe by an earlier version; none where no run is.
+    """Return the digest under which the run in a folder was begun, perhaps by an earlier version; None without a run.
 
     That version had `STAYING` among the settings, and lacked `LATER`.
     """
@@ -370,7 +370,7 @@ def earlier_digest(folder: Path) -> str | None:
 
 
 def is_as_written(folder: Path) -> bool:
-    """Whether the settings in a folder have the form in which `write_plan` writes, and no other part."""
+    """Return whether the settings in a folder have exactly the form that `write_plan` writes."""
     try:
         text = (folder / SETTINGS).read_text(encoding="utf-8")
         stored = json.loads(text)
@@ -380,7 +380,7 @@ def is_as_written(folder: Path) -> bool:
 
 
 def is_edited(folder: Path) -> bool:
-    """Return whether somebody changed the settings in a folder since they were written.
+    """Return whether the settings in a folder were changed after they were written.
 
     Earlier versions left no record, so there the form decides.
 
@@ -394,7 +394,7 @@ def is_edited(folder: Path) -> bool:
 
 
 def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
-    """A line, if a run in a folder was computed by other versions or in another place.
+    """Return a line if other versions, another executor or another device computed the run in a folder.
 
     Args:
         plan: Plan of the run now.

@@ -1,4 +1,4 @@
-"""Problems by their settings: each a dataclass whose fields are options, and which makes the federated problem."""
+"""Settings of problems: dataclasses whose fields are options and which build the federated problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toymodels.ridges import ridge_problem, ridges_on_demand
 
 
 class ProblemSettings(Protocol):
-    """Settings from which a problem is made.
+    """Settings that build a problem.
 
     Attributes:
         clients: Number of clients.
@@ -31,11 +31,11 @@ class ProblemSettings(Protocol):
 
     @classmethod
     def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Defaults of the options of algorithms, where the algorithms' own do not suit; from the options given."""
+        """Suggest defaults for the options of algorithms, from the given options."""
         ...
 
     def build(self, seed: int, device: str = "cpu", root: str | None = None) -> Any:
-        """The problem.
+        """Build the problem.
 
         Args:
             seed: Seed of everything random in it.
@@ -47,7 +47,7 @@ class ProblemSettings(Protocol):
 
 @dataclass(frozen=True)
 class Toy:
-    """A problem of known truth in one matrix.
+    """A problem in one matrix, with a known solution.
 
     Attributes:
         clients: Number of clients; more than 50,000, or than 4 GB hold, are drawn on demand and evaluated by the first.
@@ -71,12 +71,12 @@ class Toy:
 
     @classmethod
     def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Local steps, where no epochs are asked for, that make every toy problem move within some rounds."""
+        """Suggest local steps with which every toy problem moves within some rounds, unless epochs are given."""
         steps = {} if given.get("epochs") is not None else {"steps": 10}
         return {**steps, "learning_rate": 0.05, "truncation": 0.01}
 
     def build(self, seed: int, device: str = "cpu", root: str | None = None) -> Problem:
-        """The problem, in double precision on the processor.
+        """Build the problem, in double precision on the CPU.
 
         Raises:
             RunError: Another device, or more numbers than the machine's memory holds.
@@ -97,12 +97,12 @@ class Toy:
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.rows * self.columns) ** 2
 
     @property
     def on_demand(self) -> bool:
-        """Whether clients are drawn when they are asked for, as where all of them would take much memory.
+        """Whether clients are drawn on demand, because all of them would take too much memory.
 
         The bounds are the same on every machine, since the numbers of a run depend on how its clients are drawn.
         """
@@ -174,7 +174,7 @@ class Legendre(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
 
     def _build(self, rng: np.random.Generator) -> Problem:
@@ -200,7 +200,7 @@ class HeterogeneousLegendre(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
 
     def _build(self, rng: np.random.Generator) -> Problem:
@@ -222,7 +222,7 @@ class Regression(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.rows + self.columns) * self.rows + self.samples * self.rows
 
     def _build(self, rng: np.random.Generator) -> Problem:
@@ -248,7 +248,7 @@ class PopulationRegression(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.rows + self.columns) * self.rows
 
     def _build(self, rng: np.random.Generator) -> Problem:
@@ -276,7 +276,7 @@ class Ridges(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * self.samples * self.rows * self.columns
 
     def _build(self, rng: np.random.Generator) -> Problem:

@@ -1,4 +1,4 @@
-"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
+"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; optionally TensorBoard."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from runs.folder import BOARD
+from runs.format import format_bytes
 from runs.plan import Plan
 from runs.settings import RunError
-from runs.format import format_bytes
 from workloads.progress import report_progress
 from workloads.written import FolderRecord
 
@@ -21,7 +21,7 @@ Progress = Callable[[dict[str, Any]], None]
 
 @contextmanager
 def show_progress(plan: Plan, folder: Path) -> Iterator[Progress]:
-    """Yields the function that takes the metrics of every round of a plan.
+    """Yield the function that takes the metrics of every round of a plan.
 
     Raises:
         RunError: TensorBoard is asked for and not installed.
@@ -71,7 +71,7 @@ def show_progress(plan: Plan, folder: Path) -> Iterator[Progress]:
 
 
 def _note_events(folder: Path, before: set[Path]) -> None:
-    """Records the files that TensorBoard's writer has made, so that a run that starts anew may remove them."""
+    """Record the files that TensorBoard's writer has made, so that a new run may remove them."""
     made = sorted(set((folder / BOARD).glob("*")) - before)
     contents = {path: path.read_bytes() for path in made if path.is_file()}
     FolderRecord(folder).note(
@@ -80,7 +80,7 @@ def _note_events(folder: Path, before: set[Path]) -> None:
 
 
 def format_metrics(metrics: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers that a bar has room for."""
+    """Format the numbers that a bar has room for."""
     found = {name: f"{metrics[name]:.3g}" for name in ("loss", "accuracy") if name in metrics}
     travelled = metrics.get("bytes_down", 0) + metrics.get("bytes_up", 0)
     return {**found, "sent": format_bytes(travelled)}

@@ -1,4 +1,4 @@
-"""A run's state as plain JSON and named tensors, and back; nothing that is read names code to run.
+"""Conversion of a run's state to plain JSON and named tensors, and back; reading never runs code.
 
 A state is made of tensors, numbers, texts, tuples, mappings, trees, factors in place of weights, and named tuples of
 known types.
@@ -30,7 +30,7 @@ NamedTypes = Mapping[str, type]
 
 
 def named_types(*modules: ModuleType) -> NamedTypes:
-    """The named tuples of `algorithms`, and of further modules."""
+    """Return the named tuples of `algorithms`, and of further modules."""
     own = [
         importlib.import_module(module.name)
         for module in pkgutil.walk_packages(algorithms.__path__, f"{algorithms.__name__}.")
@@ -44,7 +44,7 @@ def named_types(*modules: ModuleType) -> NamedTypes:
 
 
 class Shelf:
-    """Tensors by name, and where each stands in memory: what is computed from a tensor depends on that to the last bit.
+    """Named tensors with their memory layout, because results depend on the layout in the last bit.
 
     A tensor that stands in several places of a state is on the shelf once, and is one tensor again afterwards.
 
@@ -57,7 +57,7 @@ class Shelf:
         self._names: dict[Any, str] = {}
 
     def put(self, tensor: Tensor) -> list[Any]:
-        """Description of a stored tensor: its name, and strides and shift unless these are the usual ones."""
+        """Store a tensor and return its description: its name, with strides and shift unless these are usual."""
         shift = tensor.data_ptr() % ALIGNED // tensor.element_size() if tensor.numel() else 0
         key = (tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.dtype, tensor.shape, tensor.stride())
         if key not in self._names:
@@ -70,7 +70,7 @@ class Shelf:
 
 @dataclass(frozen=True)
 class StoredTensors:
-    """Takes tensors from a shelf that was stored.
+    """Stored tensors of a shelf, by their descriptions.
 
     Attributes:
         tensors: Numbers of the tensors by name.
@@ -82,7 +82,7 @@ class StoredTensors:
     _made: dict[str, Tensor] = field(default_factory=dict)
 
     def get(self, reference: Sequence[Any]) -> Tensor:
-        """The tensor that `put` gave the reference for, where it stood in memory.
+        """Return the tensor that `put` described, in its memory layout.
 
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: There is none.
@@ -94,7 +94,7 @@ class StoredTensors:
 
 
 def _numbers(tensor: Tensor) -> Tensor:
-    """The numbers of a tensor alone, on the processor."""
+    """Return the numbers of a tensor without its layout, on the CPU."""
     own = tensor.detach().to("cpu").contiguous()
     whole = own.untyped_storage().nbytes() == own.numel() * own.element_size()
     return own if whole else own.clone()
@@ -115,7 +115,7 @@ def _lay_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int =
 
 
 def to_plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
-    """A value as JSON.
+    """Convert a value to plain JSON.
 
     Args:
         value: Part of a state.
@@ -149,7 +149,7 @@ def to_plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any
 
 
 def from_plain(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
-    """Restores a value that `to_plain` took apart.
+    """Restore a value that `to_plain` took apart.
 
     Raises:
         KeyError, TypeError, ValueError: The value is not what `to_plain` gives.

@@ -1,4 +1,4 @@
-"""The command line of data sets: `rankproof data`."""
+"""The command `rankproof data`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workloads.arguments import BAD_USAGE, add_command, read_name
 
 
 def declare(commands: Any) -> None:
-    """Declares `rankproof data`."""
+    """Declare `rankproof data`."""
     data = add_command(
         commands,
         "data",

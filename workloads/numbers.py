@@ -1,4 +1,4 @@
-"""Numbers as the command line takes them: plain digits, and of a size with which one can compute.
+"""Numbers on the command line: plain digits, of a usable size.
 
 Python reads more: `int` takes the digits of any script, and both `int` and `float` take spaces and underscores.
 """
@@ -17,7 +17,7 @@ _REAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def read_whole(text: str) -> int:
-    """Return the whole number that a text writes, in digits and perhaps a minus sign.
+    """Read a whole number, in digits and perhaps with a minus sign.
 
     Raises:
         ValueError: It writes none, or one that no array holds, or -0.
@@ -32,7 +32,7 @@ def read_whole(text: str) -> int:
 
 
 def read_real(text: str) -> float:
-    """Return the number that a text writes, in digits and perhaps a minus sign, a point and an exponent.
+    """Read a number, in digits and perhaps with a minus sign, a point and an exponent.
 
     Raises:
         ValueError: It writes none, one out of the range of `is_usable`, or -0.
@@ -48,7 +48,7 @@ def read_real(text: str) -> float:
 
 
 def is_usable(value: float) -> bool:
-    """Return whether a number is 0, or finite and neither so small nor so large that computing with it is lost.
+    """Return whether a number is 0, or finite and neither too small nor too large to compute with.
 
     >>> is_usable(0.1), is_usable(1e-320), is_usable(float("inf"))
     (True, False, False)

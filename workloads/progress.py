@@ -1,4 +1,4 @@
-"""Progress of a command: a bar on a terminal, plain lines on standard error elsewhere, never silent for long."""
+"""Progress of a command: a bar on a terminal, and regular lines on standard error elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORTH_SAYING = 10.0
 
 
 class Progress:
-    """How far a command is, on a terminal or in lines.
+    """The progress of a command, on a terminal or in lines.
 
     Args:
         name: The command, in front of each line.
@@ -48,16 +48,16 @@ class Progress:
         self._bar = self._open() if self._stream.isatty() else None
 
     def resume(self, done: int) -> None:
-        """Starts behind steps that were done before, which say nothing about the pace."""
+        """Start after steps that were done before, which do not count for the pace."""
         self.done = self._from = done
 
     def advance(self, text: str = "", steps: int = 1) -> None:
-        """Counts steps as done."""
+        """Count steps as done."""
         self.done += steps
         self._show(text)
 
     def step(self, text: str) -> None:
-        """Says what goes on; what stands in front of a colon names a step, and the step before it is done."""
+        """Say what the command is doing; a text before a colon names a step, and ends the step before it."""
         label = text.partition(":")[0]
         if label != self._label:
             self.done += bool(self._label)
@@ -65,14 +65,14 @@ class Progress:
         self._show(text)
 
     def write(self, line: str, stream: TextIO | None = None) -> None:
-        """Writes a line of its own, above the bar."""
+        """Write a separate line above the bar."""
         if self._bar is None:
             print(line, file=stream or sys.stdout)
         else:
             self._bar.write(line, file=stream or sys.stdout)
 
     def expect(self, seconds: float, work: str) -> None:
-        """Write how long work will take, if that is worth saying.
+        """Write the expected time of work, if that is worth saying.
 
         Args:
             seconds: Estimate.
@@ -82,7 +82,7 @@ class Progress:
             self.write(f"{self._name}: about {format_time(seconds)} for {work}", self._stream)
 
     def beat(self) -> None:
-        """Writes a line if the last one is `EVERY` seconds old; on a terminal, moves the clock."""
+        """Write a line if the last one is `EVERY` seconds old; on a terminal, move the clock."""
         with self._lock:
             if self._bar is not None:
                 self._bar.set_description_str(self.line())
@@ -91,7 +91,7 @@ class Progress:
                 print(self.line(), file=self._stream, flush=True)
 
     def line(self) -> str:
-        """Return where it stands: what is done, of how much, what goes on, the time it took and the time left."""
+        """Return the progress: steps done of how many, the current step, the time taken and the time left."""
         done = f"{self.done} {self._unit}{'' if self.done == 1 else 's'}"
         if self.total is not None:
             done = f"{self._unit} {self.done} of {self.total}"
@@ -101,7 +101,7 @@ class Progress:
         return f"{self._name}: {', '.join(parts)}; {format_time(self._clock() - self._started)}{remains}"
 
     def seconds_left(self) -> float | None:
-        """Return the seconds left, by the pace at the last news, or of the step that counts itself; None if unknown.
+        """Return the seconds left, by the pace at the last report or of the current step's own count; None if unknown.
 
         It falls between news, and nothing is said once the news is overdue.
         """
@@ -116,7 +116,7 @@ class Progress:
         return needed if needed >= 0.0 else None
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
 
@@ -134,7 +134,7 @@ class Progress:
 
 @contextmanager
 def report_progress(name: str, total: int | None = None, unit: str = "step") -> Iterator[Progress]:
-    """Yields the progress of a command, which is shown at least every `EVERY` seconds, whether it advances or not."""
+    """Yield the progress of a command, which is shown at least every `EVERY` seconds even without an advance."""
     progress, ended = Progress(name, total, unit), threading.Event()
 
     def keep_time() -> None:
@@ -152,7 +152,7 @@ def report_progress(name: str, total: int | None = None, unit: str = "step") -> 
 
 
 def format_time(seconds: float) -> str:
-    """Return a time in words.
+    """Format a time.
 
     >>> format_time(7.4), format_time(75), format_time(4000)
     ('7 s', '1:15 min', '1:06 h')

@@ -1,4 +1,4 @@
-"""Images of a data set divided among clients, and a network: a federated problem from plain settings."""
+"""A federated problem of images and a network, from plain settings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ImageFederation:
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, from the first; default: all.
         held_out: Training samples kept for validation.
-        own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
+        own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
         crop: Black pixels around an image from which crops are taken, fewer than its side.
         flip: Mirror every second image.
         rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
@@ -105,13 +105,13 @@ class ImageFederation:
 
     @classmethod
     def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Local epochs, where no steps are asked for, and the layers of the network that its paper factorises."""
+        """Suggest local epochs, unless steps are given, and the layers that the network's paper factorises."""
         layers = LAYERS.get(given.get("model", cls.model))
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
         return {**epochs, "batch": 32, "learning_rate": 0.1, "rank": 8, "layers": layers}
 
     def build(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
-        """The problem.
+        """Build the problem.
 
         Args:
             seed: Seed of the initial weights, of the samples and of their division.
@@ -173,7 +173,7 @@ class ImageFederation:
         return replace(made, given=given)
 
     def _splits(self, root: str | None, seed: int) -> tuple[Split, Split, int, Pixels | None]:
-        """Training and test samples, the number of classes, and mean and deviation of the pixels of images."""
+        """Return training and test samples, the number of classes, and mean and deviation of the pixels."""
         if self.folder:
             sets = read_folder(self.data, self.side)
             train, test = ((torch.from_numpy(part.images), torch.from_numpy(part.labels)) for part in sets)
@@ -236,7 +236,7 @@ class ImageFederation:
 def _load_images(
     name: str, root: str | None, split: str, side: int | None, stamp: tuple[object, ...]
 ) -> tuple[Tensor, Tensor, int]:
-    """Images, labels and the number of classes, kept for the next runs of an experiment while the files are the same.
+    """Load images, labels and the number of classes; the cache serves later runs while the files are unchanged.
 
     They are shared between problems, so nobody may change them in place.
     """
@@ -248,7 +248,7 @@ def _load_images(
 
 
 def _stamp(name: str, root: str | None) -> tuple[object, ...]:
-    """A value that changes with the files of a data set: where they are, their sizes and their times."""
+    """Return a value that changes with the files of a data set: their places, sizes and times."""
     folder = find(name, root)
     files = sorted(folder.iterdir()) if folder is not None else []
     states = [(path.name, path.stat()) for path in files]
@@ -256,7 +256,7 @@ def _stamp(name: str, root: str | None) -> tuple[object, ...]:
 
 
 def digest_of(*parts: nn.Module | Tensor) -> str:
-    """The first digits of a hash of tensors, or of the weights and layers of networks."""
+    """Return the first digits of a hash of tensors, or of the weights and layers of networks."""
     found = hashlib.sha256()
     for part in parts:
         words = "" if isinstance(part, Tensor) else re.sub(r" at 0x[0-9a-f]+", "", repr(part))
@@ -269,7 +269,7 @@ def digest_of(*parts: nn.Module | Tensor) -> str:
 
 
 def parts_from_files(partition: Files, count: int, kept: Indices, clients: int) -> tuple[Parts, str]:
-    """Return the clients' samples by their positions among those that are kept, and a digest of what the files hold.
+    """Return the clients' samples by their positions among the kept samples, and a digest of the files.
 
     Args:
         partition: The files, whose indices count all samples.
@@ -285,7 +285,7 @@ def parts_from_files(partition: Files, count: int, kept: Indices, clients: int) 
 
 
 def compute_probe(problem: NetworkProblem, samples: int = 16) -> list[float]:
-    """Results of the network for the start and the first samples: losses of training and tests, the gradient's norm.
+    """Compute losses in training and evaluation and the gradient's norm, at the start on the first samples.
 
     They tell one network from another where layers and weights are the same.
     """
@@ -299,7 +299,7 @@ def compute_probe(problem: NetworkProblem, samples: int = 16) -> list[float]:
 
 
 def torch_device(name: str) -> torch.device:
-    """The device of a name.
+    """Return the torch device of a name.
 
     Raises:
         RunError: It is not there.
@@ -311,7 +311,7 @@ def torch_device(name: str) -> torch.device:
 
 
 def _classes_of(y: Tensor, partition: Partition) -> NDArray[np.int64]:
-    """Return the classes by which samples are divided; targets without classes are all of one kind.
+    """Return the classes by which samples are divided; targets without classes count as one class.
 
     Raises:
         PartitionError: The partition divides by class, and the targets have none.
@@ -330,7 +330,7 @@ def _classes_of(y: Tensor, partition: Partition) -> NDArray[np.int64]:
 
 
 def _are_shares(y: Tensor) -> bool:
-    """Whether each target is a row of probabilities of two classes or more."""
+    """Return whether each target is a row of probabilities of two classes or more."""
     if y.ndim != 2 or y.shape[1] < 2 or y.is_complex():
         return False
     near = max(1e-3, 8 * torch.finfo(y.dtype).eps) if y.is_floating_point() else 0.0

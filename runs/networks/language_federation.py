@@ -1,4 +1,4 @@
-"""Texts divided among clients, and a language model of transformers: a federated problem from plain settings."""
+"""A federated problem of texts and a transformers language model, from plain settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workloads.data.tokens import TokenSet, tokens
 
 
 class TextPartition(Partition, Protocol):
-    """A way of dividing texts, by their sources, too."""
+    """A partition of texts; unlike other partitions it may use their sources."""
 
 
 @dataclass(frozen=True)
@@ -36,27 +36,27 @@ class LanguageFederation:
     Attributes:
         data: Name of a data set of texts.
         model: hf:minilm, hf:smollm2, hf:FOLDER, hf:FILE.gguf, or hf:OWNER/NAME of the user's cache.
-        layers: Patterns of the layers that are trained; none: all weights are.
-        task: The data's: classification, or causal: the answers of instructions are continued.
-        head: Patterns of further layers that are trained beside them; default: a classifier's head.
+        layers: Patterns of the trained layers; default: all weights are trained.
+        task: Task of the data: classification, or causal (continue instructions with answers).
+        head: Patterns of further trained layers; default: a classifier's head.
         clients: Number of clients.
         partition: How the texts are divided among them.
-        length: Most tokens of a text.
-        truncate: Cut longer texts; else they are refused.
+        length: Maximum number of tokens of a text.
+        truncate: Cut longer texts instead of refusing them.
         dtype: Type of the frozen weights.
-        dropout: Rate of drop-out in place of those that the model comes with.
-        weighed: Whether clients count in averages by the number of their samples, or of the tokens in their losses.
-        at_once: Samples of a batch whose gradients are computed at a time, and added up; default: all.
-        checkpointing: Compute layers' values again for the gradient in place of keeping them: less memory, more time.
+        dropout: Drop-out rate; default: the model's own rates.
+        weighed: Weight of clients in averages: their number of samples, or of tokens in their losses.
+        at_once: Samples per micro-batch, whose gradients are added up; default: the whole batch.
+        checkpointing: Recompute layers' values for the gradient instead of keeping them: less memory, more time.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, drawn at random, the same for every seed; default: all.
         held_out: Training samples kept for validation.
-        training_loss: Samples that clients train on which are evaluated, too, drawn at random; default: none.
-        own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
-        rows: Samples at a time in evaluations and in full gradients.
+        training_loss: Number of training samples to evaluate, drawn at random; default: none.
+        own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
+        rows: Samples per batch in evaluations and in full gradients.
         start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
             and rank its rank, or one of them where they differ between layers, which keep theirs.
-        pickled: Read weights that were pickled, which may run code, where there are no others.
+        pickled: Allow pickled weights, which may run code, if there are no others.
     """
 
     data: str = "rated-sentences"
@@ -100,7 +100,7 @@ class LanguageFederation:
 
     @classmethod
     def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """AdamW, local epochs where no steps are asked for, and factors as PEFT has them, on the usual layers."""
+        """Suggest AdamW, local epochs unless steps are given, and factors as in PEFT, on the usual layers."""
         alias = ALIASES.get(str(given.get("model", cls.model)).removeprefix(PREFIX))
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
         return {
@@ -115,7 +115,7 @@ class LanguageFederation:
         }
 
     def build(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
-        """The problem.
+        """Build the problem.
 
         Args:
             seed: Seed of a new head, of the samples and of their division.
@@ -191,7 +191,7 @@ class LanguageFederation:
         return replace(made, given={**made.given, **given})
 
     def _drawn(self, name: str, count: int, seed: int) -> Indices:
-        """So many samples as the setting of a name says, increasing."""
+        """Draw as many samples as a setting says, in increasing order."""
         asked = getattr(self, name)
         if asked is not None and asked > count:
             raise RunError(f"{name} must be from 1 to {count}, got {asked}")
@@ -199,7 +199,7 @@ class LanguageFederation:
 
 
 def part_of(texts: TokenSet, indices: Indices) -> TokenSet:
-    """Some samples, no wider than the longest of them."""
+    """Return some samples, cut to the width of the longest."""
     which = torch.from_numpy(indices)
     width = int(texts.lengths[which].max())
     labels = texts.labels[which]
@@ -225,7 +225,7 @@ def _model(
     device: str,
     files: tuple[object, ...],
 ) -> nn.Module:
-    """The model, kept for the next runs of an experiment while its files are the same; nobody changes it."""
+    """Load the model; the cache serves later runs while the files are unchanged, and nobody changes the model."""
     return model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, pickled=pickled).to(device)
 
 
@@ -240,7 +240,7 @@ def _tokens(
     truncate: bool,
     texts: tuple[object, ...],
 ) -> TokenSet:
-    """The tokens of a split, likewise."""
+    """Tokenise a split, with a cache as for the model."""
     return tokens(load_texts(data, root, split), _tokenizer(place, files), length, truncate)
 
 
@@ -250,7 +250,7 @@ def _tokenizer(place: Place, files: tuple[object, ...]) -> Any:
 
 
 def _stamp(place: Place) -> tuple[object, ...]:
-    """A value that changes with the files of a model."""
+    """Return a value that changes with the files of a model."""
     files = [place.folder / place.gguf] if place.gguf else sorted(place.folder.iterdir())
     return tuple((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file())
 

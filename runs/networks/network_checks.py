@@ -1,4 +1,4 @@
-"""Checks of a network, its data and its loss before the first round: what does not serve is said in one line.
+"""Checks of a network, its data and its loss before the first round; each failure is a one-line error.
 
 The network is tried on a few samples of every split.
 """
@@ -37,7 +37,7 @@ from workloads.dense_tensors import not_dense
 
 
 def check_split(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
-    """Checks one label for each input, and that all numbers are finite.
+    """Check that each input has one label and that all numbers are finite.
 
     Raises:
         FederationError: Names the sample.
@@ -59,7 +59,7 @@ def check_split(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
 
 
 def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:
-    """One tensor, perhaps of a list with a tensor for each sample.
+    """Return one tensor, stacking a list with a tensor for each sample.
 
     Raises:
         FederationError: Neither; the message says what it is, and what to do.
@@ -91,7 +91,7 @@ def _tensors(part: Any) -> list[Tensor]:
 
 
 def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -> None:
-    """Applies the network to a few samples of each split.
+    """Apply the network to a few samples of each split.
 
     Raises:
         FederationError: Inputs, outputs, labels and loss do not fit together.
@@ -111,7 +111,7 @@ def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -
 
 
 def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> Tensor:
-    """The outputs of two samples."""
+    """Apply the network to two samples and return its outputs."""
     few = torch.arange(min(2, len(data.x)), device=data.x.device)
     inputs, targets = network.prepare_samples(data, Batch(few))
     try:
@@ -155,7 +155,7 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
 
 
 def _describe_types(start: Tree, given: Mapping[str, Tensor]) -> str:
-    """Words for data of another floating-point type than the weights, as the end of a message; else nothing."""
+    """Describe data of another floating-point type than the weights, as the end of a message."""
     own = {value.dtype for value in start.values() if value.is_floating_point()}
     for what, values in given.items():
         if values.is_floating_point() and values.dtype not in own:
@@ -180,7 +180,7 @@ def with_derivatives(network: Network, start: Tree, data: Labelled) -> Network:
 
 
 def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) -> None:
-    """Applies the network to a few samples as training does, at most ``rows`` of them (two for batch norm).
+    """Check that the network learns on a few samples, at most ``rows`` of them (two for batch norm).
 
     Raises:
         FederationError: It makes no loss in training mode, or one that depends on none of its weights, or whose
@@ -223,7 +223,7 @@ def _is_finite(slope: Tensor) -> bool:
 
 
 def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -> None:
-    """Check that what the network makes of a sample does not depend on the others of its batch, but by batch norm.
+    """Check that the output for a sample depends on the rest of its batch only through batch norm.
 
     Evaluations and full gradients are taken in parts, and would depend on how samples are divided. Batch norms, which
     have their own settings, are held at fixed statistics here. Looks at the start and at a point near it, because a
@@ -261,7 +261,7 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
 
 
 def _with_fixed_norms(module: nn.Module) -> nn.Module:
-    """A copy whose batch norms use given statistics in place of those of the batch."""
+    """Return a copy whose batch norms use given statistics instead of batch statistics."""
     made = copy.deepcopy(module)
     for layer in made.modules():
         if isinstance(layer, _BatchNorm):
@@ -292,7 +292,7 @@ def is_alike(one: Tensor, other: Tensor, near: float) -> bool:
 
 
 def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
-    """Parts of a batch weigh as their samples do: in averages over clients, in passes in parts, in evaluations.
+    """Check that the loss of a batch is the mean over its samples, because its parts are weighted by their samples.
 
     Looks at small batches, whose parts differ much, of drawn outputs, since those of a start may be all the same.
 
@@ -339,7 +339,7 @@ def _value(network: Network, outputs: Tensor, targets: Tensor) -> float:
 
 
 def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:
-    """A buffer that training changes, other than running statistics, would leak from client to client.
+    """Check that training changes no buffers except running statistics: they would leak between clients.
 
     So would a number that the module counts by itself, such as its calls, and the global random state, where the module
     draws from it without its drop-out. Looks at a few samples, at most ``rows`` at a time (two for batch norm).
@@ -403,7 +403,7 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
 
 
 def _plain_attributes(module: nn.Module) -> dict[str, str]:
-    """Numbers and words that a module and its layers hold, by name."""
+    """Return the numbers and texts among the attributes of a module and its layers, by name."""
     kinds = bool, int, float, str
     return {
         f"{prefix}.{name}".lstrip("."): repr(value)
@@ -414,21 +414,21 @@ def _plain_attributes(module: nn.Module) -> dict[str, str]:
 
 
 def is_of_classes(loss: Loss) -> bool:
-    """Whether a loss is one of torch's for outputs by class."""
+    """Return whether a loss is one of torch's losses for outputs by class."""
     plain: Any = loss.func if isinstance(loss, partial) else loss
     functions = nn.functional.cross_entropy, nn.functional.nll_loss, nn.functional.multi_margin_loss
     return plain in functions or isinstance(plain, nn.CrossEntropyLoss | nn.NLLLoss | nn.MultiMarginLoss)
 
 
 def _random_states(device: torch.device) -> tuple[object, ...]:
-    """States of the generators of torch, Python and numpy, to be compared."""
+    """Return the states of the generators of torch, Python and numpy, for comparison."""
     own = torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
     kind, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002 - what other people draw from
     return own.cpu().numpy().tobytes(), random.getstate(), kind, np.asarray(keys).tobytes(), tuple(rest)
 
 
 def require_trainable(module: nn.Module, loss: Loss) -> None:
-    """Checks that what is to be trained can be.
+    """Check that a module and its loss can be trained.
 
     Raises:
         FederationError: Names the parameter that cannot.

@@ -1,4 +1,4 @@
-"""The adapter of a run, or its start, written for PEFT."""
+"""Export of a run's adapter for PEFT."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runs.silos.problem import SILOS
 
 
 def export(folder: Path, out: Path, root: str | None = None, trust: bool = False) -> int:
-    """Writes what the last checkpoint of a run of a language model adds to the model.
+    """Write the adapter of the last checkpoint of a language model's run.
 
     Args:
         folder: Folder of the run.

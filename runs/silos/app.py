@@ -1,4 +1,4 @@
-"""A small Flower app for silos, written into a folder: options of the algorithm, and functions that are the user's."""
+"""Writer of a small Flower app for silos: the algorithm's options, and functions for the user to fill in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN: Mapping[str, Any] = {**SUGGESTED, "steps": 10, "learning_rate": 0.05, "cl
 
 
 def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
-    """Writes the app.
+    """Write the app.
 
     Args:
         folder: Folder of the app, new or empty.
@@ -64,7 +64,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
 
 
 def _options(algorithm: str) -> list[str]:
-    """Lines of the app's config for the algorithm's options: each may then be changed at every run."""
+    """Return the lines of the app's config for the algorithm's options, which every run may change."""
     lines = []
     for name, option in options_of(algorithm, SILOS, SHOWN).items():
         if name in (SILOS, "clients"):

@@ -11,7 +11,7 @@ from workloads.arguments import add_command, read_name
 
 
 def declare(commands: Any) -> None:
-    """Declares `rankproof flower`."""
+    """Declare `rankproof flower`."""
     flower = add_command(
         commands,
         "flower",

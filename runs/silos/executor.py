@@ -1,7 +1,7 @@
-"""The executor whose clients are silos: each trip is a letter to every silo of the cohort, and an answer from each.
+"""The executor whose clients are silos: each exchange sends a message to every silo of the cohort and takes its answer.
 
-Answers are looked at before anything is made of them, and added up in the order of the cohort by the sums of one
-process: the same bits. What silos keep stays with them; the server holds tokens of it.
+Answers are checked before they are used, and added up in the order of the cohort as in one process, which gives the
+same bits. The state of silos stays with them; the server holds its tokens.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from runs.silos.transport import AnswerPolicy, ClientFacts, Transport
 from runs.silos.wire import Limits, Message, MessageError, Packed, pack, printable, read, to_json, unpack
 
 SLACK, SLACK_EACH = 1 << 16, 1 << 9
-"""Bytes that an upload may have beyond its numbers, and again for each tensor, which has a name, a type and a shape."""
+"""Bytes that an upload may have beyond its numbers, and for each tensor, which has a name, a type and a shape."""
 KEPT_NAMES, NAME = 64, 200
-"""At most so many things a client keeps, and signs of the name of one."""
+"""Largest number of values that a client keeps, and of characters in the name of one."""
 LINE = 2000
-"""Signs of a line that is said."""
+"""Largest number of characters of a line in the log."""
 ATTEMPTS = 6
-"""So often a silo that is there is asked in a trip and gives no answer, before it counts as missing."""
+"""Number of attempts in an exchange after which a connected silo without an answer counts as missing."""
 
 
 class _Request(NamedTuple):
-    """A request that waits for its answer: of which client, and what its answer repeats."""
+    """A request that waits for its answer: its client, and the fields that the answer repeats."""
 
     number: int
     node: int
@@ -47,13 +47,13 @@ class _Request(NamedTuple):
 
 
 class Silos:
-    """The executor.
+    """The executor that asks silos.
 
     Attributes:
         names: Names of the silos; a silo's place among them is its client's number.
-        say: Told, in a line, what happens.
-        again: Command that goes on with a run, in words.
-        bytes_sent: Bytes sent in letters, of texts and tensors.
+        say: Called with a line on each event.
+        again: Command that resumes a run, in words.
+        bytes_sent: Bytes sent in messages, of texts and tensors.
         bytes_received: Bytes received in answers, likewise.
 
     Raises:
@@ -70,15 +70,15 @@ class Silos:
         say: Callable[[str], None] = lambda text: None,
         pause: float = 0.5,
     ) -> None:
-        """Asks nobody yet.
+        """Store the arguments; nobody is asked yet.
 
         Args:
             names: Names of the silos.
             line: Line to the silos.
             run: Name under which silos keep what belongs to this run, hexadecimal digits.
-            patience: Patience with the silos.
+            patience: Policy for missing and wrong answers; default: `AnswerPolicy()`.
             limits: Limits of answers.
-            say: Told what happens.
+            say: Called with a line on each event.
             pause: Seconds between looks for answers.
         """
         if not names or len(set(names)) != len(names) or not all(map(str.strip, names)):
@@ -99,7 +99,7 @@ class Silos:
         self._rehearsal: Rehearsal | None = None
 
     def replies(self, trip: Trip) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order.
+        """Yield one reply for each client of the cohort, in its order.
 
         Raises:
             FederationError: A silo is missing, or sent what is refused.
@@ -113,7 +113,7 @@ class Silos:
         return (found[number] for number in trip.cohort)
 
     def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload; where silos are missing, their shares go to the others in proportion.
+        """Return the sum of share times upload; the shares of missing silos go to the others in proportion.
 
         Raises:
             FederationError: Too few silos answered, or one sent what is refused.
@@ -129,7 +129,7 @@ class Silos:
         return fold(answered, (found.pop(number) for number in answered.cohort), [share for _, share in there])
 
     def tell(self, trip: Trip) -> None:
-        """Nothing to do: it goes with the next trip."""
+        """Do nothing: the values go with the next exchange."""
 
     @property
     def left_out(self) -> Mapping[str, str]:
@@ -138,19 +138,19 @@ class Silos:
 
     @property
     def suspects(self) -> Mapping[str, str]:
-        """Silos that sent an upload that may have spoilt the model, by name, with what they sent."""
+        """Silos whose uploads may have spoilt the model, by name, with a description of the upload."""
         return dict(self._suspects)
 
     def suspect(self, silos: Mapping[str, str]) -> None:
-        """Remember the suspects that a run had when it was stored."""
+        """Remember the suspects of a stored run."""
         self._suspects |= {name: said for name, said in silos.items() if name in self.names}
 
     def leave_out(self, silos: Mapping[str, str]) -> None:
-        """Leaves out the silos that a run had left out where it stood."""
+        """Leave out the silos that a stored run had left out."""
         self._left_out |= {self.names.index(name): why for name, why in silos.items() if name in self.names}
 
     def meet(self, weights: Collection[str] | None = None) -> Sequence[ClientFacts]:
-        """Waits until every silo has said that it is there, and compares what they say.
+        """Wait until every silo has identified itself, and compare their facts.
 
         Args:
             weights: Names of the start's weights; default: silos are compared with one another only.
@@ -179,7 +179,7 @@ class Silos:
         return [self._roll.about[number] for number in range(len(self.names))]
 
     def _exchange(self, trip: Trip) -> dict[int, Reply]:
-        """The answers to a trip, each as it should be."""
+        """Return the checked answers to an exchange."""
         if self._missed[0] != trip.round:
             self._missed = (trip.round, set())
         absent = self._left_out.keys() | self._missed[1]
@@ -252,7 +252,7 @@ class Silos:
     def _ask(
         self, trip: Trip, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Request]
     ) -> bool:
-        """Sends the request to a silo; whether it went."""
+        """Send the request to a silo, and return whether it went."""
         sent = sent or self._pack(trip.name, {"sent": dict(trip.sent_to(number)), "draw": describe_draw(trip.draw)})
         digests = {
             part: {name: self._digest(part, name, value) for name, value in values.items()}
@@ -281,32 +281,32 @@ class Silos:
             "told": {digest: packed.structure for digest, packed in new.items()},
         }
         blobs = {"sent": sent.blob, **{f"told-{digest}": packed.blob for digest, packed in new.items()}}
-        letter = Message(to_json(content), blobs)
-        ticket = self._line.send(node, letter, seconds)
+        message = Message(to_json(content), blobs)
+        ticket = self._line.send(node, message, seconds)
         if ticket is None:
             self._note(trip, number, "cannot be reached")
             return False
-        self.bytes_sent += letter.size
+        self.bytes_sent += message.size
         self._known[number, node] = current
         asked[ticket] = _Request(number, node, echo)
         return True
 
     def _read_reply(
-        self, trip: Trip, request: _Request, letter: Message | str, expected: ExpectedUpload | None
+        self, trip: Trip, request: _Request, message: Message | str, expected: ExpectedUpload | None
     ) -> Reply | None:
-        """The reply in an answer; none where the silo has to be asked again.
+        """Read the reply in an answer; None if the silo has to be asked again.
 
         Raises:
             MessageError: It is no answer to this, or not as it should be.
         """
-        if isinstance(letter, str):
-            self._note(trip, request.number, "did not answer", letter)
+        if isinstance(message, str):
+            self._note(trip, request.number, "did not answer", message)
             return None
-        self.bytes_received += letter.size
+        self.bytes_received += message.size
         most = self._limits.bytes
         if expected is not None:
             most = min(most, expected.size + SLACK + SLACK_EACH * len(expected.upload.leaves))
-        content = read(letter, replace(self._limits, bytes=most))
+        content = read(message, replace(self._limits, bytes=most))
         if not _same_words(content.get("echo"), request.echo):
             raise MessageError("answers another request")
         if content.get("kind") == "failed":
@@ -315,9 +315,9 @@ class Silos:
             self._known.pop((request.number, request.node), None)
             self._note(trip, request.number, "told again")
             return None
-        if content.get("kind") != "done" or set(letter.blobs) != {"upload"}:
+        if content.get("kind") != "done" or set(message.blobs) != {"upload"}:
             raise MessageError("is of no known kind")
-        upload = unpack(Packed(content.get("upload"), letter.blobs["upload"]), answered_kinds())
+        upload = unpack(Packed(content.get("upload"), message.blobs["upload"]), answered_kinds())
         self._require_fit(trip, upload, expected, request.number)
         keep, personal = (_tokens(content.get(name), name[0], trip) for name in ("keep", "personal"))
         if expected is not None:
@@ -343,7 +343,7 @@ class Silos:
             _require_numbers(leaves)
 
     def _require_alike(self, trip: Trip, found: dict[int, Reply]) -> None:
-        """Compares silos with one another, where nothing else says what an upload should be."""
+        """Compare uploads with one another, if nothing else determines their form."""
         forms = {number: _made_form(trip, reply, number) for number, reply in found.items()}
         kinds: list[Any] = []
         for form in forms.values():
@@ -364,7 +364,7 @@ class Silos:
                 )
 
     def _require_near(self, trip: Trip, found: dict[int, Reply]) -> None:
-        """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them.
+        """Compare the norms of uploads, because an outlier would overflow at other silos, which would be blamed.
 
         A loss spoils no model, so a silo of a large one is not remembered as a cause of others' errors.
         """
@@ -385,7 +385,7 @@ class Silos:
                 self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
 
     def _require_decided(self, trip: Trip, among: Mapping[int, NormComparison]) -> None:
-        """Ends the round where half of the silos sent far more than the other half: none of them is that of most."""
+        """End the round if half of the silos sent far more than the other half, because there is no majority."""
         apart = max((one.undecided for one in among.values()), default=0.0)
         if not apart:
             return
@@ -398,7 +398,7 @@ class Silos:
         raise InterruptedWorkError(f"{said}; look at the data and the learning rate{''.join(before)}")
 
     def _format_names(self, numbers: Sequence[int]) -> str:
-        """Names of silos, with the reason where one is known."""
+        """Format the names of silos, with known reasons."""
         why = {**self._roll.unfit, **self._left_out}
         return ", ".join(
             self.names[number] + (f" ({printable(why[number])})" if number in why else "") for number in numbers
@@ -436,7 +436,7 @@ class Silos:
             raise FederationError(f"what {name} takes {error}") from error
 
     def _digest(self, part: str, name: str, value: Any) -> str:
-        """The digest of a value that every client is told; it is packed when it is new."""
+        """Return the digest of a broadcast value; a new one is packed first."""
         known = self._packed.get((part, name))
         if known is None or known[0] is not value:
             packed = self._pack(name, value)
@@ -445,7 +445,7 @@ class Silos:
 
 
 def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
-    """Tokens that stand for what a client keeps."""
+    """Return the tokens of a client's values."""
     right = (
         isinstance(value, dict)
         and len(value) <= KEPT_NAMES
@@ -461,7 +461,7 @@ def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
 
 
 def _require_names(kept: Mapping[str, str], right: frozenset[str], until: str) -> None:
-    """Check the names of what a client says that it keeps; the server never sees more of it.
+    """Check the names of a client's kept values; the server never sees more of them.
 
     Raises:
         MessageError: They are not those that the work gives.
@@ -472,7 +472,7 @@ def _require_names(kept: Mapping[str, str], right: frozenset[str], until: str) -
 
 
 def _same_words(one: Any, other: Mapping[str, Any]) -> bool:
-    """Whether tables are equal, in their types too: 1.0 and true are no 1."""
+    """Return whether tables are equal, including types: 1.0 and true differ from 1."""
     return isinstance(one, dict) and one == other and all(type(one[name]) is type(other[name]) for name in other)
 
 
@@ -482,7 +482,7 @@ def _require(wrong: str | None) -> None:
 
 
 def _require_numbers(leaves: Sequence[Tensor]) -> None:
-    """Checks that numbers are finite, and so are the sum of their squares and sums over silos."""
+    """Check that numbers, the sum of their squares, and sums over silos are finite."""
     for leaf in leaves:
         if leaf.is_floating_point() and leaf.element_size() < 2:
             raise MessageError(f"an upload of {leaf.dtype}, in which torch does not compute")
@@ -495,6 +495,6 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
 
 
 def _made_form(trip: Trip, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:
-    """Return the form of what the server makes of an upload, and the names of what stays with the client."""
+    """Return the form that the server derives from an upload, and the names of the values that the client keeps."""
     made = reply.upload if trip.then is None else trip.then(reply.upload)
     return flattened(made, number)[1], frozenset(reply.keep), frozenset(reply.personal)

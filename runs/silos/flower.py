@@ -1,4 +1,4 @@
-"""Flower's part: it carries the letters. The `ServerApp` runs our loop over rounds, the `ClientApp` is a silo."""
+"""Flower carries the messages: the `ServerApp` runs our loop over rounds, and the `ClientApp` is a silo."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _BYTES = "rankproof.safetensors"
 
 
 class FlowerTransport:
-    """Flower's grid as a line to silos."""
+    """A transport through Flower's grid."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._asked = grid, dict[str, int]()
 
     def nodes(self) -> Collection[int]:
-        """The nodes that Flower knows to be there."""
+        """Return the nodes that Flower knows to be connected."""
         return list(self._grid.get_node_ids())
 
     def send(self, node: int, message: Message, seconds: float) -> str | None:
-        """Sends a message; Flower's number of it is the ticket."""
+        """Send a message and return Flower's number of it as the ticket."""
         content, ttl = record_of(message), max(seconds, 1.0)
         carried = FlowerMessage(content=content, dst_node_id=node, message_type=ACTION, ttl=ttl)
         (ticket,) = list(self._grid.push_messages([carried])) or [None]
@@ -53,7 +53,7 @@ class FlowerTransport:
         return ticket
 
     def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Message | str]]:
-        """Answers that have come; one at a time is brought here, so that one at most is here before it is measured."""
+        """Yield the answers that have arrived, one at a time, so that at most one is in memory before its check."""
         for ticket in list(tickets):
             for message in self._grid.pull_messages([ticket]):
                 if message.metadata.reply_to_message_id != ticket:
@@ -68,7 +68,7 @@ class FlowerTransport:
 
 
 def record_of(message: Message) -> RecordDict:
-    """A letter as Flower carries it."""
+    """Convert a message to Flower's record."""
     arrays = {
         name: Array(dtype="uint8", shape=(len(blob),), stype=_BYTES, data=blob) for name, blob in message.blobs.items()
     }
@@ -76,7 +76,7 @@ def record_of(message: Message) -> RecordDict:
 
 
 def message_of(record: RecordDict) -> Message:
-    """The letter in what Flower carried; what is none becomes an empty one, which is refused."""
+    """Convert Flower's record to a message; a malformed one becomes an empty message, which is refused."""
     text, tensors = record.get("text"), record.get("tensors")
     if not isinstance(text, ConfigRecord) or not isinstance(tensors, ArrayRecord) or len(record) != 2:
         return Message("", {})
@@ -87,11 +87,11 @@ def message_of(record: RecordDict) -> Message:
 
 
 def server_app(start: Start, evaluate: Evaluate | None = None) -> ServerApp:
-    """The server's side of an app.
+    """Build the server's side of an app.
 
     Args:
-        start: Gives the initial weights by name, the same whenever it is called.
-        evaluate: Gives numbers by name for weights, with data of the server's; default: the silos' mean loss.
+        start: Returns the initial weights by name, the same on every call.
+        evaluate: Returns numbers by name for weights, from the server's data; default: the silos' mean loss.
     """
     app = ServerApp()
 
@@ -107,13 +107,13 @@ def server_app(start: Start, evaluate: Evaluate | None = None) -> ServerApp:
 
 
 def client_app(client: Callable[[str, Mapping[str, Any]], Client]) -> ClientApp:
-    """A silo's side of an app.
+    """Build a silo's side of an app.
 
     The silo's own settings (`flower-supernode --node-config`) are `silo`, its name, and `folder`, where it keeps what
     belongs to its client; `limit-mb` for the largest request and `threads`, and what the function needs.
 
     Args:
-        client: Gives the client with its data, from the silo's name and settings.
+        client: Returns the client with its data, from the silo's name and settings.
     """
     app = ClientApp()
 

@@ -1,4 +1,4 @@
-"""Checks of what the user's functions at the server give: the start, and the numbers of an evaluation."""
+"""Checks of the results of the user's functions at the server: the start, and the numbers of an evaluation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXAMPLE = "such as {'accuracy': 0.5}"
 
 
 def check_start(given: Any) -> Tree:
-    """Return a copy of the initial weights, which nothing outside of the run can change.
+    """Check the initial weights and return a copy, which only the run can change.
 
     Args:
         given: Result of the app's `start`.
@@ -56,7 +56,7 @@ def check_start(given: Any) -> Tree:
 
 
 def measure(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
-    """Return what the app's `evaluate` says of weights, as numbers by name.
+    """Evaluate weights with the app's `evaluate`, and return numbers by name.
 
     Args:
         evaluate: Function of the user's; it gets a copy of the weights.

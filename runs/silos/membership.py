@@ -1,4 +1,4 @@
-"""Who is there: nodes come and go, and say which silo they are."""
+"""Membership: nodes connect and disconnect, and say which silo they are."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, printable, 
 from runs.versions import versions
 
 MOST_SAMPLES = 2**53
-"""Largest number of samples that a silo may say it has; larger ones are not counted exactly."""
+"""Largest number of samples that a silo may report; larger ones are not represented exactly."""
 MANY_TIMES = 1000.0
-"""Samples of a silo, as a multiple of the median of all, that are reported: it decides the mean alone."""
+"""Multiple of the median number of samples from which a silo is reported, because it decides the mean."""
 COMPARED = ("rankproof", "torch")
 """Packages whose versions are compared, because runs promise bits."""
 AGAIN = 20.0
-"""Seconds after which a node that was refused is asked again who it is; it may have been started anew."""
+"""Seconds after which a refused node is asked again who it is, because it may have been restarted."""
 
 
 class _UnfitError(MessageError):
-    """A silo of this run that cannot take part."""
+    """Error about a silo of this run that cannot take part."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(why)
@@ -38,21 +38,21 @@ class Membership:
     """The silos of a run and their nodes.
 
     Attributes:
-        places: Nodes of the clients that are there, by the clients' numbers.
-        about: Facts that each silo told about its client. Once the run rests on them, they have to be the same when a
-            silo comes back. Until then those of a node that leaves are forgotten, because it may have been another's.
-        unfit: Why a silo that is not there was refused, by its client's number.
-        refused: Why nodes were refused that say they are no silo of this run, or do not answer.
+        places: Nodes of the connected clients, by the clients' numbers.
+        about: Facts that each silo reported about its client. Once the run relies on them, they have to be the same
+            when a silo returns. Before that, the facts of a node that leaves are forgotten: they may be another's.
+        unfit: Why a missing silo was refused, by its client's number.
+        refused: Why nodes were refused that do not name a silo of this run, or do not answer.
     """
 
     def __init__(self, names: Sequence[str], line: Transport, limits: Limits, say: Callable[[str], None]) -> None:
-        """Asks nobody yet.
+        """Store the arguments; nobody is asked yet.
 
         Args:
             names: Names of the silos, in the order of their clients.
             line: Line to the nodes.
             limits: Limits of the silos' answers.
-            say: Told, in a line, what happens.
+            say: Called with a line on each event.
         """
         self._names, self._line, self._limits, self._say = names, line, limits, say
         self.places: dict[int, int] = {}
@@ -65,30 +65,30 @@ class Membership:
 
     @property
     def greetings(self) -> list[str]:
-        """Tickets of newcomers' answers."""
+        """Tickets of the answers of new nodes."""
         return [ticket for ticket, _ in self._greeted.values()]
 
     def greet(self, seconds: float) -> None:
-        """Asks those who have come since who they are; those who went are no silo's place any more."""
+        """Ask new nodes who they are, and forget the places of those that left."""
         there = self._look()
         self._greeted = {node: asked for node, asked in self._greeted.items() if node in there}
         self._refused = {node: since for node, since in self._refused.items() if time.monotonic() - since < AGAIN}
         for node in sorted(there - {*self.places.values(), *self._greeted, *self._refused}):
             nonce = secrets.token_hex(16)
             content = {"kind": "hello", "nonce": nonce, "protocol": PROTOCOL, "versions": versions()}
-            letter = Message(to_json(content), {})
-            ticket = self._line.send(node, letter, seconds)
+            message = Message(to_json(content), {})
+            ticket = self._line.send(node, message, seconds)
             if ticket is not None:
                 self._greeted[node] = ticket, nonce
 
     def settle(self) -> bool:
-        """Bind the silos to their facts if all of them are still there, and return whether they are."""
+        """Bind the silos to their facts if all of them are still connected, and return whether they are."""
         self._look()
         self._settled = len(self.places) == len(self._names)
         return self._settled
 
     def _look(self) -> set[int]:
-        """Return the nodes that are there, and forget the places of those that went."""
+        """Return the connected nodes, and forget the places of those that left."""
         there = set(self._line.nodes())
         went = [number for number, node in self.places.items() if node not in there]
         if went:
@@ -100,7 +100,7 @@ class Membership:
         return there
 
     def take_answer(self, ticket: str, answer: Message | str) -> None:
-        """Takes the name that a newcomer gives; a name that is taken stays with whom it belongs to."""
+        """Take the name that a new node gives; a name that is taken stays with its owner."""
         node = next((node for node, (sent, _) in self._greeted.items() if sent == ticket), None)
         if node is None:
             return
@@ -138,10 +138,10 @@ class Membership:
             self._say(f"silo {name}: {others}; its bits may differ")
 
     def _identify(self, answer: Message, nonce: str) -> tuple[int, ClientFacts, Mapping[str, Any]]:
-        """Who a newcomer is, by the number of its client; what it says about itself, and all that it says.
+        """Return the client's number of a new node, its facts, and its whole answer.
 
         Raises:
-            MessageError: Nobody who is asked for, or one who cannot take part.
+            MessageError: It is not a silo of the run, or cannot take part.
         """
         content = read(answer, replace(self._limits, bytes=0))
         name = content.get("silo")
@@ -170,7 +170,7 @@ class Membership:
         return number, about, content
 
     def describe_odd(self, weights: Collection[str] | None) -> str | None:
-        """The silos whose network is not the one of the start or of most silos, in words; none where all agree.
+        """Describe the silos whose network differs from the start or from most silos; None if all agree.
 
         Args:
             weights: Names of the start's weights, where they are known.
@@ -193,10 +193,11 @@ class Membership:
         odd = [number for number, kind in zip(numbers, kinds, strict=True) if kind != most]
         said = "; ".join(f"silo {self._names[number]} {_describe_network(self.about[number])}" for number in odd)
         usual = next(about for about in self.about.values() if (about.values, about.statistics) == most)
-        return f"{said}, where most silos' network {_describe_network(usual).removeprefix('has a network that ')}; give it the same"
+        common = _describe_network(usual).removeprefix("has a network that ")
+        return f"{said}, where most silos' network {common}; give it the same"
 
     def describe_large(self) -> list[str]:
-        """A line for each silo that says it has far more samples than the others."""
+        """Return a line for each silo that reports far more samples than the others."""
         sizes = sorted(about.samples for about in self.about.values())
         usual = sizes[(len(sizes) - 1) // 2] if sizes else 0.0
         return [
@@ -208,7 +209,7 @@ class Membership:
 
 
 def failure_text(content: Mapping[str, Any]) -> str:
-    """The text of a failure in an answer, in one line of bounded length."""
+    """Return the text of a failure in an answer, in one line of bounded length."""
     said = content.get("said")
     return (printable(said).strip() if isinstance(said, str) else "") or "it fails and gives no reason"
 
@@ -228,7 +229,7 @@ def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
 
 
 def _describe_changes(before: ClientFacts, now: ClientFacts) -> str:
-    """The facts that are others than before, in words."""
+    """Describe the facts that have changed."""
     changed = []
     if before.samples != now.samples:
         changed.append(f"{now.samples:g} samples instead of {before.samples:g}")
@@ -242,18 +243,18 @@ def _describe_changes(before: ClientFacts, now: ClientFacts) -> str:
 
 
 def _describe_network(about: ClientFacts) -> str:
-    """How a silo's network differs from others, in words."""
+    """Describe how a silo's network differs from others."""
     through = "through factors" if about.values else "through whole matrices"
     return f"has a network that computes {through} and observes {_format_names(sorted(about.statistics)) or 'nothing'}"
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """The first of the names, so that a line has room for what to do."""
+    """Format the first names, so that the line has room for the remedy."""
     return ", ".join(printable(name, 80) for name in names[:3]) + (" and more" if len(names) > 3 else "")
 
 
 def _describe_versions(said: Any) -> str:
-    """The versions of a silo that are others than here, in words."""
+    """Describe the versions of a silo that differ from the server's."""
     there, here = said if isinstance(said, Mapping) else {}, versions()
     return ", ".join(
         f"{name} {printable(str(there.get(name, 'unknown')), 40)} instead of the server's {here.get(name, 'unknown')}"

@@ -1,6 +1,6 @@
-"""A silo: one client with its own data, which answers the requests of a server; without Flower, whose part is beside.
+"""A silo: one client with its own data, which answers the requests of a server. Independent of Flower.
 
-A silo does registered work alone, and sends what that work uploads. What the client keeps stays in the silo's folder.
+A silo does only registered work, and sends its upload. The client's state stays in the silo's folder.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ ECHOED = ("run", "silo", "nonce", "round", "trip")
 """Parts of a request that its answer repeats."""
 _SAID = 500
 MOST, NAME = 8, 80
-"""At most so many kinds of objects that a silo's digest does not cover are sent, and signs of the name of one."""
+"""Largest number of kinds of objects outside the digest that are reported, and of characters in the name of one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A silo.
+    """A silo's client with its folder and limits.
 
     Attributes:
         name: Name of the silo at the server.
         client: Client with its data.
-        folder: Folder of the silo alone: what its client keeps lies there.
+        folder: Folder of this silo only; it keeps the client's state.
         limits: Limits of requests.
-        further: Work beside the registered, by name.
+        further: Work in addition to the registered work, by name.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Node:
     limits: Limits = field(default_factory=Limits)
     further: Mapping[str, Work] = field(default_factory=dict)
 
-    def answer(self, letter: Message) -> Message:
-        """The silo's answer; of an error that is not its own client's, its kind and no more."""
+    def answer(self, message: Message) -> Message:
+        """Answer a request; of an unexpected error only the kind is sent."""
         try:
-            content = read(letter, self.limits)
-            return self._answer(content, letter.blobs, _echo(content))
+            content = read(message, self.limits)
+            return self._answer(content, message.blobs, _echo(content))
         except Exception as error:
-            return failure(error, letter, self.name)
+            return failure(error, message, self.name)
 
     def _answer(self, content: Mapping[str, Any], blobs: Mapping[str, bytes], echo: Mapping[str, Any]) -> Message:
         if content.get("kind") == "hello":
@@ -116,11 +116,11 @@ class Node:
 
 
 def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
-    """The message about two sides of different protocols.
+    """Describe two sides with different protocols.
 
     Args:
-        one: Name of the side whose letter has come.
-        content: Content of its letter.
+        one: Name of the side that sent the message.
+        content: Content of its message.
         other: Name of this side.
     """
     said, versions_there = content.get("protocol"), content.get("versions")
@@ -133,7 +133,7 @@ def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
 
 
 def failure(error: Exception, request: Message, silo: str | None = None) -> Message:
-    """The silo's report of an error: its text where it is one of ours; else its kind, since its text may hold data."""
+    """Report an error: its text if it is one of ours, and else only its kind, because its text may hold data."""
     echo: dict[str, Any] = {}
     with suppress(MessageError):
         echo = _echo(read(request, Limits()))
@@ -152,7 +152,7 @@ def _echo(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _OwnClient:
-    """The clients of the federation as a silo sees them: itself."""
+    """The clients of the federation as a silo sees them: only itself."""
 
     def __init__(self, number: int, client: Client) -> None:
         self._number, self._client = number, client
@@ -168,13 +168,13 @@ class _OwnClient:
 
 @dataclass(frozen=True)
 class _Request:
-    """The content of a request, which is looked at before it is used."""
+    """The content of a request, checked before use."""
 
     content: Mapping[str, Any]
     blobs: Mapping[str, bytes]
 
     def text(self, name: str) -> str:
-        """A text.
+        """Return a text.
 
         Raises:
             MessageError: It is none.
@@ -185,7 +185,7 @@ class _Request:
         return value
 
     def whole_number(self, name: str) -> int:
-        """A whole number of at least 0.
+        """Return a whole number of at least 0.
 
         Raises:
             MessageError: It is none.
@@ -196,7 +196,7 @@ class _Request:
         return int(value)
 
     def table(self, name: str) -> Mapping[str, str]:
-        """Texts by name.
+        """Return a table of texts by name.
 
         Raises:
             MessageError: It is something else.
@@ -207,14 +207,14 @@ class _Request:
         return value
 
     def broadcast_values(self) -> dict[str, Packed]:
-        """New values that every client is told, by their digests."""
+        """Return the new broadcast values, by their digests."""
         value = self.content.get("told")
         if not isinstance(value, dict):
             raise MessageError("lacks told")
         return {digest: Packed(structure, self._blob(f"told-{digest}")) for digest, structure in value.items()}
 
     def trip(self, client: Client, keeping: ClientStore, further: Mapping[str, Work]) -> Trip:
-        """The trip of this client alone.
+        """Return the exchange with only this client.
 
         Raises:
             MessageError: Work that is not registered, or a value that is not here.

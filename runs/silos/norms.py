@@ -1,7 +1,7 @@
-"""Norms of uploads, compared with those of the same trip: what one silo sends far out spoils the model of all.
+"""Comparison of upload norms within an exchange, because an outlier spoils the model of all.
 
-An upload is far out when it is so in the eyes of a majority: more than half of the cohort sent far less. So a silo that
-sends too little, such as a loss of 1 where all others report more, makes nobody else far out.
+An upload is an outlier if more than half of the cohort sent far less. So a silo that sends too little, such as a loss
+of 1 where all others report more, does not make others outliers.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import torch
 from algorithms.tree import tensors
 
 SOME_TIMES, MANY_TIMES, FAR = 10.0, 1e3, 1e9
-"""Norms that are remembered, reported in every trip, and refused, as multiples of the usual one."""
+"""Norms that are remembered, reported in every exchange, and refused, as multiples of the usual one."""
 SPREADS = 4.45
-"""Spread of the others' norms, in logarithms, up to which one is not remembered: 3 standard deviations of a normal."""
+"""Spread of the others' norms, in logarithms, up to which a norm is not remembered: 3 normal standard deviations."""
 
 
 class NormComparison(NamedTuple):
-    """An upload's norm among those of its trip.
+    """The norm of an upload compared with the others of its exchange.
 
     Attributes:
         norm: The norm.
-        usual: Largest of three: the norm in the middle of the others, that of what was sent of the same kind, and 1.
-        remembered: Whether it is so large that it may spoil the model, though it is taken.
-        reported: Whether it is reported in every trip.
+        usual: Largest of the median norm of the others, the norm of what was sent of the same kind, and 1.
+        remembered: Whether it may spoil the model although it is accepted.
+        reported: Whether it is reported in every exchange.
         far: Whether it is refused.
         undecided: The larger of `MANY_TIMES` and `FAR` by which half of the cohort is larger than the other half; 0
             where there is none.
@@ -42,7 +42,7 @@ class NormComparison(NamedTuple):
 
 
 def compare_norms(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> dict[int, NormComparison]:
-    """Compare each upload with the others of its trip.
+    """Compare each upload with the others of its exchange.
 
     Args:
         norms: Norms of the uploads, by client.
@@ -62,7 +62,7 @@ def norm_of(message: Any) -> float:
 
 
 def sent_norm(sent: Mapping[str, Any], upload: Any) -> float | None:
-    """Return the norm of what was sent in tensors of the same shapes as an upload; none where nothing was."""
+    """Return the norm of the sent tensors with the shapes of an upload; None if there are none."""
     shapes = [leaf.shape for leaf in tensors(upload)]
     alike = [value for value in sent.values() if [leaf.shape for leaf in tensors(value)] == shapes]
     return max(map(norm_of, alike), default=None)

@@ -1,4 +1,4 @@
-"""Work that a silo does when it is asked, by name, and the settings that this takes; it does nothing else."""
+"""Registry of the work that a silo does on request, and of the settings it takes; a silo does nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DRAWS = ("draw", "_draws")
 
 @cache
 def works() -> Mapping[str, Work]:
-    """The work of the algorithms of the catalogue, by module and name: public functions of a client and its memory."""
+    """Return the work of the catalogue's algorithms by module and name: public functions of a client and its memory."""
     modules = {
         base.__module__
         for entry in ALGORITHMS.values()
@@ -35,13 +35,13 @@ def works() -> Mapping[str, Work]:
 
 
 def work_name(work: Work) -> str:
-    """How letters call it."""
+    """Return the name of work in messages."""
     return f"{work.__module__.rpartition('.')[2]}.{work.__name__}"
 
 
 @cache
 def sent_kinds() -> NamedTypes:
-    """Types that a silo reads in a request: named tuples, and settings of the algorithms of the catalogue."""
+    """Return the types that a silo reads in a request: named tuples, and settings of the catalogue's algorithms."""
     alternatives = [kind for kinds in KINDS.values() for kind in kinds.values() if kind.__module__[:4] == "algo"]
     settings = [Descent, Adapter, Truncation, *alternatives, *(entry.kind for entry in ALGORITHMS.values())]
     return {**answered_kinds(), **{f"{kind.__module__}.{kind.__qualname__}": kind for kind in settings}}
@@ -49,12 +49,12 @@ def sent_kinds() -> NamedTypes:
 
 @cache
 def answered_kinds() -> NamedTypes:
-    """Types that a server reads in an answer: named tuples of the algorithms."""
+    """Return the types that a server reads in an answer: named tuples of the algorithms."""
     return named_types()
 
 
 def describe_draw(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
-    """Description of a trip's `draw` that can be sent: the settings whose method it is, and its name.
+    """Describe an exchange's `draw` for a message: the settings whose method it is, and its name.
 
     Raises:
         MessageError: It is not a method of settings.
@@ -68,7 +68,7 @@ def describe_draw(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
 
 
 def find_draw(drawn: Any) -> Callable[..., Any] | None:
-    """The method that `drawing` stood for.
+    """Return the method that `describe_draw` described.
 
     Raises:
         MessageError: There is none.

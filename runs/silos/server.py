@@ -1,4 +1,4 @@
-"""The server of silos: a run in a folder as every run is, whose executor asks the silos."""
+"""The server of silos: a usual run in a folder, whose executor asks the silos."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Start = Callable[[], Mapping[str, Tensor]]
 
 
 def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Evaluate | None = None) -> Metrics:
-    """Trains with silos into a folder, or goes on where the run in it stood.
+    """Train with silos into a folder, or resume the run in it.
 
     Args:
         config: Configuration of the app: `algorithm`, `silos` (names between commas), `folder`, and options of the
@@ -78,10 +78,10 @@ def _describe_traffic(silos: Silos) -> str:
 
 
 def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
-    """The name under which silos keep what belongs to a run, and what its settings say of it.
+    """Return the name under which silos keep a run's state, and the name that its settings store.
 
-    Each run has its own, so that two runs of one plan do not forget what the other's clients keep. A run that an
-    earlier version began has the plan's digest.
+    Each run has its own name, so that two runs of one plan do not delete each other's state. A run that an earlier
+    version began has the plan's digest.
     """
     try:
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
@@ -98,7 +98,7 @@ def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
 
 
 def _read_config(config: Mapping[str, Any]) -> tuple[Plan, Path, AnswerPolicy, Limits]:
-    """The plan, the folder and the rest of what an app's config says."""
+    """Return the plan, the folder, the policy and the limits of an app's config."""
     given = {name.replace("-", "_"): value for name, value in config.items() if value != ""}
     try:
         algorithm, folder = str(given.pop("algorithm")), Path(str(given.pop("folder"))).expanduser()
@@ -125,5 +125,5 @@ def _round(metrics: Mapping[str, Any]) -> None:
 
 
 def say(text: str) -> None:
-    """A line for whoever watches."""
+    """Print a line on standard error."""
     print(f"rankproof: {printable(' '.join(text.split()), len(text))}", file=sys.stderr, flush=True)

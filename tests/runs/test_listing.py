@@ -13,6 +13,7 @@ from scipy import stats
 from figures.runs_command import BARS, listed
 from rankproof import main
 from runs.folder import LEDGER, METRICS, SETTINGS
+from runs.format import align_rows, format_bytes
 from runs.listing import (
     Group,
     RunError,
@@ -27,7 +28,6 @@ from runs.listing import (
     round_of,
 )
 from runs.tables import rows_of
-from runs.format import align_rows, format_bytes
 
 ACTIONS = ("list", "show", "compare", "plot")
 

@@ -12,12 +12,12 @@ from runs import progress as progress_of_runs
 from runs.checkpoints import Checkpoints
 from runs.experiments import Trial, _ProgressReport
 from runs.folder import train
+from runs.format import format_bytes
 from runs.networks.image_federation import ImageFederation
 from runs.plan import make_plan, parts_of
 from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
 from runs.progress import show_progress
 from runs.settings import Conduct, RunError
-from runs.format import format_bytes
 
 
 @pytest.fixture

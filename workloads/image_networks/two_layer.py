@@ -35,7 +35,7 @@ class InputMap(nn.Module):
         self.weight = nn.Parameter(torch.empty(inputs, outputs))
 
     def draw(self, generator: torch.Generator) -> None:
-        """Draws W with variance 1/inputs, or sets it to 0."""
+        """Draw W with variance 1/inputs, or set it to 0."""
         deviation = len(self.weight) ** -0.5 if self.base == "normal" else 0.0
         self.weight.normal_(0, 1, generator=generator).mul_(deviation)
 

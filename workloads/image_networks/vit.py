@@ -32,7 +32,7 @@ class Attention(nn.Module):
         self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what every token takes from the others."""
+        """Return the attention output of every token."""
         query, key, value = (
             of(x).unflatten(-1, (self.heads, -1)).transpose(-3, -2) for of in (self.query, self.key, self.value)
         )
@@ -88,7 +88,7 @@ class VisionTransformer(nn.Module):
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """Draws the parameters that belong to no layer: normal with deviation 0.02."""
+        """Draw the parameters outside of layers: normal with standard deviation 0.02."""
         for parameter in (self.token, self.positions):
             parameter.normal_(0, 0.02, generator=generator)
 

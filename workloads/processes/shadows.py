@@ -28,7 +28,7 @@ def require_own_modules(failed: Callable[[str], Exception]) -> None:
 
 
 def _find_hidden(folder: Path) -> Iterator[tuple[str, Path, Path]]:
-    """Yield names of loaded modules, where they are, and what a folder has in their place."""
+    """Yield names of loaded modules, their files, and the files of a folder that hide them."""
     path = [place or os.getcwd() for place in sys.path]
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)

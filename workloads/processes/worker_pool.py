@@ -1,4 +1,4 @@
-"""Processes that wait for orders over connections of their own, and end with the one that started them."""
+"""A pool of worker processes, each with its own connection, that end with the process that started them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNGUARDED = 79
 
 
 class WorkerPool:
-    """Processes with one thread for linear algebra, which leave Ctrl-C to their starter.
+    """Worker processes with one thread for linear algebra, which leave Ctrl-C to their parent.
 
     A script that starts them needs the line ``if __name__ == "__main__":``, since every one of them imports it.
 
@@ -31,7 +31,7 @@ class WorkerPool:
     def __init__(
         self, count: int, serve: Callable[..., None], *settings: Any, failed: Callable[[str], Exception] = RuntimeError
     ) -> None:
-        """Starts them.
+        """Start the processes.
 
         Args:
             count: Number of processes.
@@ -64,16 +64,16 @@ class WorkerPool:
 
     @property
     def ended(self) -> bool:
-        """Whether they were ended."""
+        """Whether the processes were ended."""
         return not self._end.alive
 
     def close(self) -> None:
-        """Ends them, in the middle of their work if need be."""
+        """End the processes, in the middle of their work if needed."""
         self._end()
 
     @contextmanager
     def closing_on_error(self, failed: Callable[[str], Exception], close: Callable[[], None]) -> Iterator[None]:
-        """Ends them if anything goes wrong meanwhile.
+        """End the processes if an error occurs while open.
 
         Args:
             failed: The error to raise where one of them ended, of how it ended and what to do.
@@ -92,7 +92,7 @@ class WorkerPool:
             raise
 
     def _describe_end(self) -> str | None:
-        """How one of them ended and what to do, if one did."""
+        """Describe how a process ended, with the remedy, if one did."""
         gone = wait([process.sentinel for process in self.processes], timeout=5.0)
         code = None
         for process in (process for process in self.processes if process.sentinel in gone):
@@ -122,7 +122,7 @@ def _live(watched: Connection, serve: Callable[..., None], connection: Connectio
 
 
 def _end(held: Connection, processes: Sequence[BaseProcess], connections: Sequence[Connection]) -> None:
-    """They end when the pipe that they watch is closed."""
+    """End the processes by closing the pipe that they watch."""
     held.close()
     for connection in connections:
         connection.close()
