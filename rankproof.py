@@ -16,8 +16,8 @@ from figures import command as figures
 from figures import runs_command as runs
 from paper_checks import command as claims
 from runs.command import add_arguments as add_train_arguments
+from runs.format import LINE, printable, shorten
 from runs.silos import command as silos
-from runs.words import LINE, printable, shortened
 from workloads import command as data
 from workloads.arguments import BAD_USAGE, Parser, add_command
 
@@ -125,7 +125,7 @@ def _stopped(error: BaseException) -> str:
 
 def _say(text: str) -> None:
     with suppress(OSError):
-        print(f"rankproof: {shortened(printable(text), LINE)}", file=sys.stderr)
+        print(f"rankproof: {shorten(printable(text), LINE)}", file=sys.stderr)
 
 
 def _prepare_output() -> None:

@@ -264,7 +264,7 @@ def many_clients(most: int, rounds: int) -> Found:
         command = [sys.executable, os.path.abspath(__file__), "--crowd", name]
         memory = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         parts = disjoint(int(name))
-        check, _ = timed(parts.repeated)
+        check, _ = timed(parts.find_repeated)
         starts = {"start seconds": start, "seconds to see that no sample stands twice": check}
         found[name] = {**starts, "round, each client": found[name], **memory}
     return found

@@ -41,19 +41,19 @@ from algorithms.rounds import RunState
 from algorithms.tree import Tree
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.folder import CHECKPOINTS, LEDGER, METRICS, train
-from runs.plan import Plan, planned
+from runs.plan import Plan, make_plan
 from runs.settings import Conduct
 from runs.stored import named_types
 from runs.versions import versions
-from workloads.processes.worker_pool import Crew
+from workloads.processes.worker_pool import WorkerPool
 
 ROUNDS = 30
 ADAM: dict[str, Any] = {"clients": 4, "cohort": 2, "steps": 5, "tau": 3, "batch": 8, "optimiser": "adam"}
 SAVED = Conduct(rounds=ROUNDS, save_every=0.0)
 PLANS: dict[str, Plan] = {
-    "pfedloru": planned("pfedloru", "ridges", ADAM, SAVED),
-    "fedlrt": planned("fedlrt", "ridges", {"clients": 4, "cohort": 3, "steps": 5}, replace(SAVED, executor="vmap")),
-    "workers": planned("pfedloru", "ridges", ADAM, replace(SAVED, workers=2)),
+    "pfedloru": make_plan("pfedloru", "ridges", ADAM, SAVED),
+    "fedlrt": make_plan("fedlrt", "ridges", {"clients": 4, "cohort": 3, "steps": 5}, replace(SAVED, executor="vmap")),
+    "workers": make_plan("pfedloru", "ridges", ADAM, replace(SAVED, workers=2)),
 }
 ROUND, SAVING, STARTING = 1, 2, 3
 MOMENTS = {ROUND: "in a round", SAVING: "in a checkpoint", STARTING: "while workers start"}
@@ -112,7 +112,7 @@ def training(plan: Plan, folder: Path, watched: Watched) -> NoReturn:
             saved(self, checkpoint)
             watched.moment = ROUND
 
-        def start(self: Processes) -> Crew:
+        def start(self: Processes) -> WorkerPool:
             anew = not self._workers
             crew = started(self)
             if anew:

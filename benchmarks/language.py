@@ -43,7 +43,7 @@ from algorithms.optimisers import AdamW
 from algorithms.rounds import one_round
 from runs.language_problem import language_problem
 from runs.networks.language_federation import part_of
-from runs.networks.language_model import located, model_of, tokenizer_of
+from runs.networks.language_model import locate, model_of, tokenizer_of
 from workloads.data.texts import load_texts
 from workloads.data.tokens import NO_LOSS, TokenSet, tokens
 
@@ -92,7 +92,7 @@ def model(name: str, seed: int = 0) -> torch.nn.Module:
     """The same on every call."""
     torch.manual_seed(0)
     if name == "minilm":
-        return model_of(located("hf:minilm"), "classification", 2, dropout=0.0, seed=seed).eval()
+        return model_of(locate("hf:minilm"), "classification", 2, dropout=0.0, seed=seed).eval()
     if name == "tiny":
         return transformers.BertForSequenceClassification(
             transformers.BertConfig(
@@ -212,7 +212,7 @@ class Plain:
 
 def accuracy() -> dict[str, Any]:
     """Held-out accuracy of both on rated sentences, before the first step and after the last."""
-    place = located("hf:minilm")
+    place = locate("hf:minilm")
     train, test = (
         tokens(load_texts("rated-sentences", None, split), tokenizer_of(place), TOKENS, True)
         for split in ("train", "test")

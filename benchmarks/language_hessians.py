@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from runs.networks.language_federation import part_of
-from runs.networks.language_model import located, model_of, tokenizer_of
+from runs.networks.language_model import locate, model_of, tokenizer_of
 from workloads.data.texts import load_texts
 from workloads.data.tokens import NO_LOSS, tokens
 
@@ -56,7 +56,7 @@ def trained(
 
 
 def _made(name: str, task: Any, texts: str, count: int, length: int) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
-    place = located(name)
+    place = locate(name)
     model = model_of(place, task, 2, dropout=0.0).eval().requires_grad_(True)
     model.config._attn_implementation = "eager"  # peers differentiate it as it is, and fused attention only once
     read = tokens(load_texts(texts), tokenizer_of(place), length, truncate=True)

@@ -32,7 +32,7 @@ from figures.fedloru import designs as fedloru_designs
 from figures.fedlrt.vision_runs import VISION
 from figures.figure import Settings
 from figures.rolora.fig2_runs import FIG2_SIZES, designs
-from runs.experiments import Experiment, carried_out
+from runs.experiments import Experiment, carry_out
 
 HOME = Path(__file__).resolve().parent
 STORED = HOME.parent / "docs" / "figures"
@@ -76,7 +76,7 @@ def again(id: str, rng: np.random.Generator) -> dict[str, Any]:
     trial = line.trial(design.rounds, (int(run.seed),), rate_of(table, keys, run))
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as store:
-        (outcome,) = carried_out(Experiment((trial,)), Path(store))
+        (outcome,) = carry_out(Experiment((trial,)), Path(store))
     made = {int(row["round"]): float(row[line.metric]) for row in outcome.curve(line.metric)}
     sent = {int(row["round"]): int(row.get("bytes_down", 0) + row.get("bytes_up", 0)) for row in outcome.run.rows}
     stored = table[(table.stage == RUN) & (table[[*keys, "seed"]] == run[[*keys, "seed"]]).all(axis=1)]

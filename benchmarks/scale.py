@@ -48,7 +48,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import Executor, Federation, Sequential
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from runs.experiments import Experiment, Sweep, Trial, carried_out
+from runs.experiments import Experiment, Sweep, Trial, carry_out
 from runs.folder import CHECKPOINTS, LEDGER, LOG, METRICS
 from runs.network_problem import NetworkProblem
 from runs.versions import versions
@@ -256,9 +256,9 @@ def sweep(runs: int) -> Found:
             with ExitStack() as stack:
                 pool = stack.enter_context(RayPool(Place(workers=workers), ValueError)) if workers else None
                 if pool is not None:  # workers start and import what runs need
-                    list(pool.map(carried_out, 2 * workers * [Experiment(())], 2 * workers * [store]))
+                    list(pool.map(carry_out, 2 * workers * [Experiment(())], 2 * workers * [store]))
                 began = time.monotonic()
-                carried_out(Experiment((trial,)), store, sweep=None if pool is None else Sweep(pool))
+                carry_out(Experiment((trial,)), store, sweep=None if pool is None else Sweep(pool))
                 found[f"seconds on {workers} workers" if workers else "seconds here"] = time.monotonic() - began
         tables = {
             tuple(path.read_bytes() for path in sorted((Path(name) / str(workers)).glob(f"*/{METRICS}")))

@@ -29,7 +29,7 @@ from algorithms.rounds import rounds
 from algorithms.tree import tensors
 from runs.catalogue import algorithm_of
 from runs.checkpoints import Checkpoints
-from runs.plan import stored_plan
+from runs.plan import read_plan
 from runs.silos.app import write_app
 from runs.silos.problem import SILOS
 from runs.stored import named_types
@@ -78,7 +78,7 @@ def wait(there: Loopback, results: Path, number: int, seconds: float) -> float:
 
 def state_of(results: Path) -> Any:
     """The state of the algorithm after the last round of a run's folder."""
-    kept = Checkpoints(results / "checkpoints", stored_plan(results).digest, named_types())
+    kept = Checkpoints(results / "checkpoints", read_plan(results).digest, named_types())
     return kept.load()[0].state.algorithm
 
 
@@ -90,7 +90,7 @@ def alone(app: Path, results: Path, number: int) -> Any:
     task = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = task  # where dataclasses look for their module
     spec.loader.exec_module(task)
-    plan = stored_plan(results)
+    plan = read_plan(results)
     clients = [task.client(name, {}) for name in SILO_NAMES]
     problem: Any = SimpleNamespace(clients=clients, shares=None, start=task.start(), evaluate=lambda w, fed: {})
     algorithm = algorithm_of(plan.algorithm, SILOS, plan.settings)

@@ -12,10 +12,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.words import printable
-from workloads.arguments import add_command, at_least, named, number
+from runs.format import printable
+from workloads.arguments import add_command, at_least, read_name, read_number
 from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
-from workloads.progress import reporting
+from workloads.progress import report_progress
 
 if TYPE_CHECKING:
     from figures.figure import Figure
@@ -38,7 +38,7 @@ def declare(commands: Any) -> None:
         "rankproof figure rmt/transition --scale laptop --out pictures",
         several="ids",
     )
-    figure.add_argument("ids", nargs="*", type=named, metavar="ID", help="figure, or a prefix such as rmt/")
+    figure.add_argument("ids", nargs="*", type=read_name, metavar="ID", help="figure, or a prefix such as rmt/")
     figure.add_argument("--all", action="store_true", help="every figure")
     figure.add_argument("--list", action="store_true", help="list the figures")
     figure.add_argument("--json", action="store_true", help="with --list: as JSON")
@@ -66,7 +66,7 @@ def declare(commands: Any) -> None:
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--out", type=named, default="results", metavar="DIR", help="folder to write to; default: results"
+        "--out", type=read_name, default="results", metavar="DIR", help="folder to write to; default: results"
     )
 
 
@@ -78,11 +78,11 @@ def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) ->
         default=None if stored else "quick",
         help="size; default: " + ("that of the numbers stored here, else quick" if stored else "quick"),
     )
-    parser.add_argument("--device", type=named, default="cpu", metavar="D", help="torch device; default: cpu")
+    parser.add_argument("--device", type=read_name, default="cpu", metavar="D", help="torch device; default: cpu")
     parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")
     parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")
     parser.add_argument(
-        "--root", type=named, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"
+        "--root", type=read_name, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"
     )
 
 
@@ -148,7 +148,7 @@ def _made(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor
     from figures.figure import Settings
     from figures.make import make
 
-    with reporting(figure.id) as bar:
+    with report_progress(figure.id) as bar:
 
         def tell(text: str) -> None:
             bar.write(f"{figure.id}: {text}", sys.stderr)
@@ -184,7 +184,7 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--checkpoints",
-        type=named,
+        type=read_name,
         metavar="DIR",
         help="instead: stable rank, largest eigenvalues and overlaps at every numbered file of weights in a folder, or "
         "at every checkpoint of a run of rankproof train, whose network, data and loss are taken",
@@ -210,8 +210,14 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         help="processes that share the data, or a device for each, such as cuda:0,cuda:1; default: none",
     )
     add("--ray", metavar="ADDRESS", help="with --workers: as actors of this Ray cluster, or local for one of their own")
-    add("--width", type=number, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
-    add("--confidence", type=number, default=0.95, metavar="C", help="confidence level of the intervals; default: 0.95")
+    add("--width", type=read_number, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
+    add(
+        "--confidence",
+        type=read_number,
+        default=0.95,
+        metavar="C",
+        help="confidence level of the intervals; default: 0.95",
+    )
     add("--outliers", type=at_least(1), default=10, metavar="K", help="eigenpairs at each end; default: 10")
     add("--probes", type=at_least(1), default=4, metavar="N", help="probes of the quadrature; default: 4")
     add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps of each probe; default: 60")
@@ -290,7 +296,7 @@ def _spectrum(options: argparse.Namespace) -> int:
             request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out, options.trust
         )
     steps = SPECTRUM_STEPS + (request.blocks is not None)
-    with reporting("spectrum", steps) as bar:
+    with report_progress("spectrum", steps) as bar:
         measured = measure_network(request, bar.step, bar.expect)
     paths = write_spectrum(measured, out)
     print("\n".join(map(printable, summary(measured).splitlines())))
@@ -323,7 +329,7 @@ def _require_names(options: argparse.Namespace) -> bool:
 def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path, trust: bool) -> int:
     from figures.spectrum.checkpoints import checkpoints_summary, measure_checkpoints, measure_run, write_checkpoints
 
-    with reporting("spectrum") as bar:
+    with report_progress("spectrum") as bar:
         if clients is None:
             table = measure_checkpoints(request, folder, bar.step, bar.expect)
         else:

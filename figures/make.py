@@ -18,9 +18,9 @@ from figures.provenance import machine, numbers_digest, package_versions
 from figures.stored_numbers import stored_numbers, stored_seconds
 from figures.style import STYLE
 from workloads.files import require_writable
-from workloads.processes.locks import alone
-from workloads.progress import WORTH_SAYING, in_time
-from workloads.written import ForeignFileError, Written
+from workloads.processes.locks import lock_folder
+from workloads.progress import WORTH_SAYING, format_time
+from workloads.written import FolderRecord, ForeignFileError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -131,7 +131,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
     }
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
-    Written(out).write({paths[kind]: content for kind, content in contents.items()})
+    FolderRecord(out).write({paths[kind]: content for kind, content in contents.items()})
     return Made(figure, paths, table, seconds, cached, manifest)
 
 
@@ -161,20 +161,20 @@ def _numbers(
         return {**entry, **beside}, True
     taken = stored_seconds(figure, settings.scale)
     if taken is not None and taken >= WORTH_SAYING:
-        settings.announce(f"about {in_time(taken)}, as long as the stored numbers took at scale {settings.scale}")
+        settings.announce(f"about {format_time(taken)}, as long as the stored numbers took at scale {settings.scale}")
     settings.report("computing")
     pieces = kept.with_name(f"{name}.{_digest(json.dumps(identity))[:12]}.pieces")
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):
         if other != pieces:
-            Written(other).clear()
+            FolderRecord(other).clear()
     with _runs(out, name, sources, recompute or settings.scale == "quick") as runs:
         table = figure.data(replace(settings, runs=runs, pieces=pieces))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
     entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
     with suppress(ForeignFileError):  # numbers that cannot be kept are computed again
-        Written(out).write({kept: json.dumps(entry).encode()})
-    Written(pieces).clear()
+        FolderRecord(out).write({kept: json.dumps(entry).encode()})
+    FolderRecord(pieces).clear()
     return {**entry, **beside}, False
 
 
@@ -186,13 +186,13 @@ def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
     Raises:
         OSError: A file is another's, or cannot be written.
     """
-    written = Written(out)
+    written = FolderRecord(out)
     if not written.exists and paths["manifest"].is_file():
         _adopt(written, paths)
     written.require(paths.values())
 
 
-def _adopt(written: Written, paths: Mapping[str, Path]) -> None:
+def _adopt(written: FolderRecord, paths: Mapping[str, Path]) -> None:
     """Records the files of a figure whose manifest, of an earlier version, has the digests of all of them."""
     try:
         contents = {path.name: path.read_bytes() for path in paths.values()}
@@ -232,7 +232,7 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
     yield anew
     if anew.is_dir():
         store.mkdir(exist_ok=True)
-        with alone(store, wait=True):  # another figure may have made the same run at the same time
+        with lock_folder(store, wait=True):  # another figure may have made the same run at the same time
             for run in sorted(anew.iterdir()):
                 if (store / run.name).exists():
                     remove_run(store / run.name)

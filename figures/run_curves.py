@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from figures.make import rendered
 from figures.style import MARKERS, SERIES, WIDTH, set_headline
-from runs.listing import FoundRun, Group, grouped, metric_of
+from runs.format import printable
+from runs.listing import FoundRun, Group, group_runs, metric_of
 from runs.settings import RunError
-from runs.words import printable
 from workloads.files import require_writable
 from workloads.written import write_own
 
@@ -37,7 +37,7 @@ def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
     """
     from pandas import DataFrame
 
-    rows = [row for group in grouped(runs) for row in _rows(group, metric)]
+    rows = [row for group in group_runs(runs) for row in _rows(group, metric)]
     return DataFrame(rows, columns=["runs", "seeds", "round", "bytes", "mean", "least", "most"])
 
 

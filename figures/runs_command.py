@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.words import LINE, aligned, bytes_in_words, printable, shortened
-from workloads.arguments import add_command, at_least, named
+from runs.format import LINE, align_rows, format_bytes, printable, shorten
+from workloads.arguments import add_command, at_least, read_name
 
 if TYPE_CHECKING:
     from runs.listing import FoundRun, Group
@@ -45,13 +45,16 @@ def declare(commands: Any) -> None:
     runs.add_argument(
         "folder",
         nargs="?",
-        type=named,
+        type=read_name,
         default="results/runs",
         metavar="FOLDER",
         help="of one run, or of many; default: results/runs",
     )
     runs.add_argument(
-        "--metric", type=named, metavar="NAME", help="to compare or plot, such as loss; default: accuracy, else loss"
+        "--metric",
+        type=read_name,
+        metavar="NAME",
+        help="to compare or plot, such as loss; default: accuracy, else loss",
     )
     runs.add_argument(
         "--round",
@@ -61,18 +64,21 @@ def declare(commands: Any) -> None:
     )
     runs.add_argument(
         "--against",
-        type=named,
+        type=read_name,
         metavar="LABEL",
         help="subtract these runs from the others; a label as compare prints it; default: the first",
     )
     runs.add_argument(
         "--out",
-        type=named,
+        type=read_name,
         metavar="DIR",
         help="of plots, default: results; or of the adapter, default: FOLDER/adapter",
     )
     runs.add_argument(
-        "--root", type=named, metavar="DIR", help="where the texts of a run lie; default: $RANKPROOF_DATA, else data"
+        "--root",
+        type=read_name,
+        metavar="DIR",
+        help="where the texts of a run lie; default: $RANKPROOF_DATA, else data",
     )
     runs.add_argument(
         "--trust", action="store_const", const=True, help="read pickled weights that the run names, which may run code"
@@ -80,7 +86,7 @@ def declare(commands: Any) -> None:
 
 
 def _runs(options: argparse.Namespace) -> int:
-    from runs.listing import as_written, found_runs, once_each, said_edited
+    from runs.listing import describe_edit, drop_duplicates, drop_edited, find_runs
 
     _refuse_unused(options)
     if options.action == "export":
@@ -89,21 +95,21 @@ def _runs(options: argparse.Namespace) -> int:
         out = Path(options.out or f"{options.folder}/adapter")
         print(f"the adapter after round {export(Path(options.folder), out, options.root, bool(options.trust))}\n{out}")
         return 0
-    found = found_runs(Path(options.folder))
-    edited = [said_edited(run) for run in found if run.edited]
+    found = find_runs(Path(options.folder))
+    edited = [describe_edit(run) for run in found if run.edited]
     if options.action == "list":
         _show([*listed(found), *edited])
     elif options.action == "show":
         for place, run in enumerate(found):
             _show([*([""] if place else []), *described(run)])
     elif options.action == "compare":
-        whole = once_each(as_written(found))
+        whole = drop_duplicates(drop_edited(found))
         _show([f"{text}: left out" for text in edited])
         _show(compared(whole, options.metric, options.round, options.against))
     else:
         from figures.run_curves import write_curves
 
-        whole = once_each(as_written(found))
+        whole = drop_duplicates(drop_edited(found))
         _show([f"{text}: left out" for text in edited])
         print(
             ", ".join(
@@ -116,7 +122,7 @@ def _runs(options: argparse.Namespace) -> int:
 def _show(lines: Sequence[str]) -> None:
     """Prints lines with names and settings of runs that others may have written."""
     for line in lines:
-        print(shortened(printable(line), LINE))
+        print(shorten(printable(line), LINE))
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:
@@ -133,7 +139,7 @@ def listed(runs: Sequence[FoundRun]) -> list[str]:
 
     A cell is blank where a run lacks the setting or the metric; a column that is blank for all is left out.
     """
-    from runs.listing import SEED, differing, in_words
+    from runs.listing import SEED, differing, format_value
 
     names = differing(runs)
     rows = [
@@ -145,12 +151,12 @@ def listed(runs: Sequence[FoundRun]) -> list[str]:
             "seed": str(run.settings[SEED]),
             "loss": _number(run.last.get("loss")),
             "accuracy": _number(run.last.get("accuracy")),
-            "sent": bytes_in_words(run.sent),
-            **{name: in_words(run.settings[name]) if name in run.settings else "" for name in names},
+            "sent": format_bytes(run.bytes_sent),
+            **{name: format_value(run.settings[name]) if name in run.settings else "" for name in names},
         }
         for run in runs
     ]
-    return aligned([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
+    return align_rows([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
 
 
 def described(run: FoundRun) -> list[str]:
@@ -159,20 +165,20 @@ def described(run: FoundRun) -> list[str]:
     Raises:
         RunError: Its ledger cannot be read.
     """
-    from runs.listing import in_words, said_edited
+    from runs.listing import describe_edit, format_value
 
     sections = [
         [
             f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}",
-            *([said_edited(run)] if run.edited else []),
+            *([describe_edit(run)] if run.edited else []),
         ],
-        aligned([{"setting": name, "value": in_words(value)} for name, value in run.settings.items()]),
+        align_rows([{"setting": name, "value": format_value(value)} for name, value in run.settings.items()]),
         [
-            f"{what}: {', '.join(f'{name} {in_words(value)}' for name, value in known.items()) or 'not known'}"
+            f"{what}: {', '.join(f'{name} {format_value(value)}' for name, value in known.items()) or 'not known'}"
             for what, known in (("conduct", run.conduct), ("versions", run.versions))
         ],
         [_in_a_line(f"silo {name}: {why}") for name, why in (*run.left_out().items(), *run.suspects().items())],
-        aligned(
+        align_rows(
             [
                 {
                     "metric": name,
@@ -184,7 +190,7 @@ def described(run: FoundRun) -> list[str]:
                 if name not in ("round", "bytes_down", "bytes_up")
             ]
         ),
-        aligned(
+        align_rows(
             [
                 {"direction": way, "what": what, "messages": str(len(sizes)), "bytes": f"{sum(sizes):,}"}
                 for (way, what), sizes in _messages(run).items()
@@ -220,10 +226,10 @@ def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, aga
     Raises:
         RunError: A metric that some run lacks, or lacks after that round; or no group of that label.
     """
-    from runs.listing import LEVEL, differences, grouped, metric_of, round_of
+    from runs.listing import LEVEL, differences, group_runs, metric_of, round_of
     from runs.settings import RunError
 
-    groups, metric = grouped(runs), metric_of(runs, asked)
+    groups, metric = group_runs(runs), metric_of(runs, asked)
     number = round_of(runs, metric, after)
     chosen = next((group for group in groups if against in (None, group.label)), None)
     if chosen is None:
@@ -231,7 +237,7 @@ def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, aga
     heading = f"{metric} after round {number}"
     if after is None and any(run.done > number for run in runs):
         heading += ", the last after which all runs have it; name another with --round"
-    lines = [heading, *aligned([_summary(group, metric, number) for group in groups])]
+    lines = [heading, *align_rows([_summary(group, metric, number) for group in groups])]
     rows = [
         {
             f"{metric} minus that of {chosen.label}": one.label,
@@ -248,7 +254,7 @@ def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, aga
         for group in groups
         if group.by_seed and len(group.runs) > 1
     ]
-    return [*lines, "", *aligned(rows)] if rows else lines
+    return [*lines, "", *align_rows(rows)] if rows else lines
 
 
 def _summary(group: Group, metric: str, number: int) -> dict[str, str]:
@@ -262,7 +268,7 @@ def _summary(group: Group, metric: str, number: int) -> dict[str, str]:
         "rounds done": " to ".join(map(str, sorted({min(done), max(done)}))),
         metric: _number(mean),
         "deviation": _number(spread),
-        "sent": bytes_in_words(group.sent(number)),
+        "sent": format_bytes(group.bytes_sent(number)),
     }
 
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from figures.command import add_figure_options
 from paper_checks import GROUP
 from paper_checks.engine.selection import add_choice, add_paper, add_papers, chosen_claims, ledger_of
-from workloads.arguments import add_command, at_least, named
+from workloads.arguments import add_command, at_least, read_name
 from workloads.files import is_standard_output, require_target, require_writable
 from workloads.processes.child_processes import worker_environment
 from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
-from workloads.progress import reporting
+from workloads.progress import report_progress
 from workloads.written import require_own, write_own
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def declare(commands: Any) -> None:
         "rankproof show fedloru-v2/prop-3.1",
         several="ids",
     )
-    show.add_argument("ids", nargs="+", type=named, metavar="ID", help=_CLAIM)
+    show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=_CLAIM)
     show.add_argument("--again", action="store_true", help="measure again; default: the last results of this code")
     add_papers(show)
     _add_budget(show)
@@ -110,7 +110,7 @@ def declare(commands: Any) -> None:
         several=None,
     )
     report.add_argument(
-        "--out", type=named, default="report", metavar="DIR", help="folder to write to; default: report"
+        "--out", type=read_name, default="report", metavar="DIR", help="folder to write to; default: report"
     )
     report.add_argument("--no-figures", action="store_true", help="claims only")
     add_paper(report)
@@ -127,7 +127,7 @@ def declare(commands: Any) -> None:
         several=None,
     )
     add_papers(pages)
-    pages.add_argument("--out", type=named, default="docs", metavar="DIR", help="folder to write to; default: docs")
+    pages.add_argument("--out", type=read_name, default="docs", metavar="DIR", help="folder to write to; default: docs")
 
     new = add_command(
         commands,
@@ -137,8 +137,8 @@ def declare(commands: Any) -> None:
         "rankproof new-paper my-paper --out papers/my-paper",
         several=None,
     )
-    new.add_argument("name", type=named, metavar="NAME", help="small letters, digits and hyphens")
-    new.add_argument("--out", type=named, metavar="FOLDER", help="a folder that is new or empty; default: NAME")
+    new.add_argument("name", type=read_name, metavar="NAME", help="small letters, digits and hyphens")
+    new.add_argument("--out", type=read_name, metavar="FOLDER", help="a folder that is new or empty; default: NAME")
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
@@ -158,7 +158,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
 def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> None:
     parser.add_argument(
         "--json",
-        type=named,
+        type=read_name,
         nargs=nargs,
         const="-" if nargs else None,
         metavar="FILE",
@@ -175,7 +175,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
     from paper_checks.run import run
 
     code = made_by()  # before the run, because sources may be edited during it
-    with reporting("checking", len(claims), "claim") as bar:
+    with report_progress("checking", len(claims), "claim") as bar:
         jobs = options.jobs if pool is None else len(pool.slots)
         bar.expect(len(claims) * CLAIM_SECONDS[options.budget] / jobs, f"{len(claims)} claims, {jobs} at a time")
         found = run(
@@ -190,7 +190,7 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) ->
     from paper_checks.pages.report_figures import report_figures
 
     settings = Settings(options.scale or "quick", options.seed, options.device, options.root)
-    with reporting("drawing", len(figures), "figure") as bar:
+    with report_progress("drawing", len(figures), "figure") as bar:
         if options.scale is None and not options.recompute:
             bar.expect(len(figures) * FIGURE_SECONDS / options.jobs, f"{len(figures)} figures with stored numbers")
         return report_figures(
@@ -423,7 +423,7 @@ def _replay(options: argparse.Namespace) -> int:
     if not number:
         raise LedgerError("none of these claims has a stored witness or certificate; `rankproof check` checks them")
     confirmed = 0
-    with reporting("replaying", number, "file") as bar:
+    with report_progress("replaying", number, "file") as bar:
         bar.expect(number * REPLAY_SECONDS, f"{number} files")
         for paper in ledger.papers:
             of_paper = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]

@@ -20,9 +20,9 @@ from paper_checks.paper import Page, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.replaying.places import check_place, replay_places
-from runs.words import printable
+from runs.format import printable
 from workloads.files import write_whole
-from workloads.written import Written, write_own
+from workloads.written import FolderRecord, write_own
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
 """The parts of a page, in their order."""
@@ -161,7 +161,7 @@ def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = 
             path.unlink()
     else:
         write_own(contents, folder)
-        Written(folder).remove(gone)
+        FolderRecord(folder).remove(gone)
     return list(contents)
 
 

@@ -36,7 +36,7 @@ from paper_checks.replay import (
 )
 from paper_checks.replaying.places import replay_places
 from paper_checks.result import Result, Run
-from workloads.written import Written
+from workloads.written import FolderRecord
 
 if TYPE_CHECKING:
     from paper_checks.ledger import Ledger  # brings every paper, of which a worker needs some themes
@@ -292,7 +292,7 @@ def _keep(path: Path, content: dict[str, Any], indent: int | None, folder: Path)
     Raises:
         OSError: Another file is there, or it cannot be written.
     """
-    written = Written(folder)
+    written = FolderRecord(folder)
     if path.is_file() and not written.owns(path):
         data = path.read_bytes()
         try:

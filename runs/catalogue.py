@@ -1,4 +1,4 @@
-"""Algorithms, problems and executors by name, and the options that each takes."""
+"""Catalogue of algorithms, problems and executors by name, with the options of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
 from runs.networks.image_federation import ImageFederation
 from runs.networks.language_federation import LanguageFederation, TextPartition
-from runs.options import OWN, Form, Kinds, Option, nearest
+from runs.options import OWN, Kinds, Option, OptionSchema, suggest_name
 from runs.problems import (
     HeterogeneousLegendre,
     Legendre,
@@ -55,7 +55,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """Meaning of a name.
+    """The class that a name denotes, with the fields that the name decides.
 
     Attributes:
         kind: A dataclass.
@@ -118,21 +118,21 @@ KINDS: Kinds = {
 }
 SUGGESTED: Values = {"rank": 2, "personal_rank": 1, "tau": 10}
 """Defaults of what algorithms leave open, where the problem suggests none."""
-RUN = Form(RunSettings, seeded=False)
+RUN = OptionSchema(RunSettings, seeded=False)
 """The options of every run."""
-CONDUCT = Form(Conduct)
+CONDUCT = OptionSchema(Conduct)
 """The options of how a run is conducted."""
 
 
 def algorithm_entry(name: str) -> Entry:
-    """The algorithm that a name stands for; ``module:Class`` is a dataclass of the user's.
+    """Return the entry of a named algorithm; ``module:Class`` names a dataclass of the user.
 
     Raises:
         RunError: An unknown name, or no algorithm.
         CurvatureError: The module cannot be imported.
     """
     if ":" not in name:
-        return named(ALGORITHMS, "algorithm", name)
+        return look_up(ALGORITHMS, "algorithm", name)
     from hessian.loss.factories import named_object  # brings much along that other runs do not need
 
     kind = named_object(name, "algorithm")
@@ -143,7 +143,7 @@ def algorithm_entry(name: str) -> Entry:
 
 
 def problem_entry(name: str) -> Entry:
-    """Return the problem that a name stands for: a folder of images and ``module:function`` are data of the user's.
+    """Return the entry of a named problem; a folder of images and ``module:function`` name data of the user.
 
     Raises:
         RunError: An unknown name.
@@ -155,19 +155,19 @@ def problem_entry(name: str) -> Entry:
     if ":" in name or is_folder(name):
         return Entry(ImageFederation, {"data": name})
     raise RunError(
-        f"unknown problem {name!r}{nearest(name, PROBLEMS)}; data of your own are a folder of images by class, "
+        f"unknown problem {name!r}{suggest_name(name, PROBLEMS)}; data of your own are a folder of images by class, "
         "such as ./images, or module:function"
     )
 
 
-def absolute(problem: str) -> str:
-    """Return the name of a problem as it holds from every folder: the path of a folder of images is made absolute."""
+def absolute_name(problem: str) -> str:
+    """Return the name of a problem; the path of a folder of images becomes absolute."""
     own = problem not in PROBLEMS and problem != SILOS and is_folder(problem)
     return str(Path(problem).expanduser().resolve()) if own else problem
 
 
-def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:
-    """The options of an algorithm and of a problem; the problem suggests defaults to the algorithm.
+def schemas_of(algorithm: str, problem: str, given: Values) -> tuple[OptionSchema, OptionSchema]:
+    """Return the option schemas of an algorithm and of a problem; the problem suggests defaults for the algorithm.
 
     Args:
         algorithm: Name of the algorithm.
@@ -179,29 +179,29 @@ def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:
     """
     entry, data = algorithm_entry(algorithm), problem_entry(problem)
     simple = {name: value for name, value in given.items() if not isinstance(value, list | dict)}  # not checked yet
-    suggests = {**SUGGESTED, **data.kind.suggested(simple)}  # type: ignore[attr-defined]
+    suggests = {**SUGGESTED, **data.kind.suggest(simple)}  # type: ignore[attr-defined]
     if simple.get(f"{OWN}steps") is not None:
         suggests[f"{OWN}epochs"] = None  # else they would be as many as the others, and come before the steps
     fixed = {**entry.fixed, **dict.fromkeys(entry.derived)}
     of_data = {**data.fixed, **dict.fromkeys(data.derived)}
-    return Form(entry.kind, fixed, suggests, KINDS), Form(data.kind, of_data, kinds=KINDS)
+    return OptionSchema(entry.kind, fixed, suggests, KINDS), OptionSchema(data.kind, of_data, kinds=KINDS)
 
 
 def options_of(algorithm: str, problem: str, given: Values, every: bool = False) -> dict[str, Option]:
-    """The options of a run that decide its numbers, by name.
+    """Return the options that decide the numbers of a run, by name.
 
     Args:
         algorithm: Name of the algorithm.
         problem: Name of the problem.
         given: Values; words among them decide what further options there are.
-        every: Those of every choice.
+        every: Return the options of every choice.
 
     Raises:
         RunError: An unknown name; or an algorithm, a problem and every run call different things the same.
     """
     found: dict[str, Option] = {}
     conduct = CONDUCT.options({})
-    for form in (RUN, *reversed(forms(algorithm, problem, given))):
+    for form in (RUN, *reversed(schemas_of(algorithm, problem, given))):
         for name, option in form.options(given, every).items():
             if name in found:
                 raise RunError(f"{algorithm} and {problem} both have an option {option.flag}; rename a field")
@@ -212,15 +212,15 @@ def options_of(algorithm: str, problem: str, given: Values, every: bool = False)
 
 
 def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:
-    """An algorithm from the values of all options of a run.
+    """Build an algorithm from the values of all options of a run.
 
     Raises:
         RunError: An unknown name, or an option without a value.
         FederationError: Values that it does not take.
     """
-    entry, (form, _) = algorithm_entry(name), forms(name, problem, values)
+    entry, (form, _) = algorithm_entry(name), schemas_of(name, problem, values)
     try:
-        return Form(form.kind, _fixed(entry, values), form.defaults, form.kinds).made(values, values["seed"])
+        return OptionSchema(form.kind, _fixed(entry, values), form.defaults, form.kinds).build(values, values["seed"])
     except TypeError as error:
         raise FederationError(f"{name}: {error}") from error
 
@@ -230,19 +230,19 @@ def _fixed(entry: Entry, values: Values) -> Values:
 
 
 def problem_settings_of(name: str, values: Values) -> ProblemSettings:
-    """The settings of a problem from the values of all options of a run.
+    """Build the settings of a problem from the values of all options of a run.
 
     Raises:
         RunError: An unknown name, or values that it does not take.
     """
     entry = problem_entry(name)
-    return Form(entry.kind, _fixed(entry, values), kinds=KINDS).made(values)
+    return OptionSchema(entry.kind, _fixed(entry, values), kinds=KINDS).build(values)
 
 
 def executor_of(
     name: str, workers: int = 1, address: str | None = None, gpus_per_worker: float | None = None
 ) -> Executor:
-    """An executor by its name; or, for several workers, one that gives the numbers of `sequential` to the bit.
+    """Build an executor by its name; with several workers it gives the same bits as `sequential`.
 
     Args:
         name: Name of the executor.
@@ -253,7 +253,7 @@ def executor_of(
     Raises:
         RunError: An unknown name, or one that is not for several workers.
     """
-    alone = named(EXECUTORS, "executor", name)
+    alone = look_up(EXECUTORS, "executor", name)
     if name == "ray":
         return _actors(workers, address or LOCAL, gpus_per_worker or 0.0)
     if workers == 1:
@@ -271,12 +271,12 @@ def _actors(workers: int, address: str = LOCAL, gpus_per_worker: float = 0.0) ->
     return Actors(workers, address, gpus_per_worker)
 
 
-def named(known: Mapping[str, T], kind: str, name: str) -> T:
-    """The entry of that name.
+def look_up(known: Mapping[str, T], kind: str, name: str) -> T:
+    """Look up an entry by its name.
 
     Raises:
         RunError: There is none; the message has the nearest name.
     """
     if name not in known:
-        raise RunError(f"unknown {kind} {name!r}{nearest(name, known)}")
+        raise RunError(f"unknown {kind} {name!r}{suggest_name(name, known)}")
     return known[name]

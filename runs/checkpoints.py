@@ -1,4 +1,4 @@
-"""Checkpoints of a run: an index in JSON, its tensors in safetensors, and one file for each client's own memory.
+"""Checkpoints of a run: an index in JSON, tensors in safetensors, and one file per client for its own memory.
 
 A checkpoint counts once its index is there, which is written last. The last two are kept, and those of every so many
 rounds where that is asked for. A client's file is written when the client's memory has changed, and stays as long as an
@@ -23,11 +23,11 @@ from safetensors import torch as safetensors
 
 from algorithms.federation import FederationState
 from algorithms.rounds import RunState
-from runs.index import signed, verified
+from runs.index import read_index, sign_index
 from runs.settings import ELSEWHERE, RunError
-from runs.stored import NamedTypes, Shelf, Taken, plain, rich
+from runs.stored import NamedTypes, Shelf, StoredTensors, from_plain, to_plain
 from runs.tables import Mark
-from workloads.written import Written
+from workloads.written import FolderRecord
 
 KEPT = 2
 _OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors")
@@ -35,7 +35,7 @@ _OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run stands.
+    """The state of a run after a round.
 
     Attributes:
         state: After the last round that was saved.
@@ -65,7 +65,7 @@ class Checkpoints:
         keep_every: int | None = None,
         edited: Path | None = None,
     ) -> None:
-        """Names the folder; nothing is read or written yet.
+        """Name the folder; nothing is read or written yet.
 
         Args:
             folder: Folder of the checkpoints alone.
@@ -81,11 +81,11 @@ class Checkpoints:
         self._keep_every, self._edited = keep_every, edited
         self._clients: dict[int, tuple[Mapping[str, Any], str]] = {}
         self._digests: dict[str, str] = {}
-        self._record = Written(folder.parent)
+        self._record = FolderRecord(folder.parent)
         self._saved: dict[str, tuple[int, ...]] = {}
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Writes a checkpoint, whole or not at all, then removes what only older ones needed.
+        """Write a checkpoint atomically, then remove the files that only older checkpoints needed.
 
         Raises:
             OSError: It cannot be written; the one before it stays.
@@ -98,12 +98,12 @@ class Checkpoints:
             kept = self._clients.get(client)
             if kept is None or kept[0] is not memory:
                 name = f"client-{client:06d}-round-{number:06d}.safetensors"
-                files[name] = self._packed(memory)
+                files[name] = self._pack(memory)
                 kept = (memory, name)
             clients[client] = kept
         shelf, main = Shelf(), f"round-{number:06d}.safetensors"
         parts = {"algorithm": state.algorithm, "shared": state.federation.shared, "equipped": state.federation.equipped}
-        written = {name: plain(part, shelf.put, self._kinds) for name, part in parts.items()}
+        written = {name: to_plain(part, shelf.put, self._kinds) for name, part in parts.items()}
         files[main] = _tensor_file(shelf, {})
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
         known = {**self._digests, **digests}
@@ -121,7 +121,7 @@ class Checkpoints:
         }
         self.folder.mkdir(exist_ok=True)
         index = f"round-{number:06d}.json"
-        for written in (files, {index: signed(content)}):
+        for written in (files, {index: sign_index(content)}):
             self._free(written)
             self._record.write({self.folder / name: data for name, data in written.items()})
             _sync(self.folder)
@@ -132,21 +132,21 @@ class Checkpoints:
         self._tidy(number)
 
     def require_storable(self, state: RunState) -> None:
-        """Finds out before the first round whether a state can be saved.
+        """Check before the first round that a state can be saved.
 
         Raises:
             RunError: It holds what cannot be stored.
         """
         for part in (state.algorithm, state.federation.shared, state.federation.equipped):
-            plain(part, lambda tensor: None, self._kinds)
+            to_plain(part, lambda tensor: None, self._kinds)
 
     @property
     def exist(self) -> bool:
-        """Whether there is any, whole or not."""
+        """Whether there is any checkpoint, complete or not."""
         return bool(self._indices())
 
     def load(self) -> tuple[Checkpoint, list[str]]:
-        """The last whole checkpoint, and what is wrong with those after it.
+        """Load the last complete checkpoint, and say what is wrong with the later ones.
 
         Raises:
             RunError: None is whole.
@@ -162,26 +162,26 @@ class Checkpoints:
 
     @staticmethod
     def names(path: Path) -> bool:
-        """Whether a file has the name of one of a checkpoint."""
+        """Return whether a file has the name of a checkpoint's file."""
         return _OWN.fullmatch(path.name) is not None
 
     def marks(self) -> dict[str, Mark]:
-        """How far the tables of the run were at the last checkpoint that is whole; nothing where none is."""
+        """Return the marks of the tables at the last complete checkpoint; empty if there is none."""
         for path in reversed(self._indices()):
             with suppress(OSError, KeyError, ValueError, AttributeError):
-                return {name: Mark.of(mark) for name, mark in verified(path)["marks"].items()}
+                return {name: Mark.of(mark) for name, mark in read_index(path)["marks"].items()}
         return {}
 
     def runs(self) -> set[str]:
-        """Identities of the runs whose checkpoints are there."""
+        """Return the identities of the runs whose checkpoints are in the folder."""
         found = set()
         for path in self._indices():
             with suppress(RunError, OSError):
-                found.add(str(verified(path).get("run")))
+                found.add(str(read_index(path).get("run")))
         return found
 
-    def every(self) -> Iterator[Checkpoint]:
-        """All that there are, from the first on.
+    def load_each(self) -> Iterator[Checkpoint]:
+        """Load every checkpoint, the oldest first.
 
         Raises:
             RunError: One is not whole.
@@ -189,21 +189,21 @@ class Checkpoints:
         """
         return (self._read(path) for path in self._indices())
 
-    def stays(self, number: int) -> bool:
-        """Whether the checkpoint of a round is kept for good."""
+    def is_kept(self, number: int) -> bool:
+        """Return whether the checkpoint of a round is kept permanently."""
         return self._keep_every is not None and number % self._keep_every == 0
 
     @property
-    def foreign(self) -> list[Path]:
-        """Files with names of checkpoints that no run wrote, or that have been changed since."""
-        named = self._named()
-        listed = _listed(named)
+    def foreign_files(self) -> list[Path]:
+        """Files with names of checkpoints that no run wrote, or that were changed later."""
+        named = self._own_files()
+        listed = _listed_digests(named)
         return [path for path in named if not self._is_own(path, listed)]
 
     def remove(self) -> None:
-        """Removes the checkpoints that a run wrote, and the folder if nothing else is in it."""
-        named = self._named()
-        listed = _listed(named)
+        """Remove the checkpoints that a run wrote, and the folder if it is then empty."""
+        named = self._own_files()
+        listed = _listed_digests(named)
         for path in [path for path in named if self._is_own(path, listed)]:
             path.unlink()
         self._record.remove_scratch(self.folder)
@@ -211,7 +211,7 @@ class Checkpoints:
             self.folder.rmdir()
 
     def _read(self, path: Path) -> Checkpoint:
-        content = verified(path)
+        content = read_index(path)
         if content.get("run") not in self._runs:
             if self._edited is not None:
                 raise RunError(
@@ -221,11 +221,11 @@ class Checkpoints:
         try:
             data = {name: self._bytes(name, digest) for name, digest in content["files"].items()}
             number, main = content["round"], f"round-{content['round']:06d}.safetensors"
-            taken = Taken(safetensors.load(data[main]), self._device)
+            taken = StoredTensors(safetensors.load(data[main]), self._device)
             algorithm, shared, equipped = (
-                rich(content[part], taken.get, self._kinds) for part in ("algorithm", "shared", "equipped")
+                from_plain(content[part], taken.get, self._kinds) for part in ("algorithm", "shared", "equipped")
             )
-            personal = {int(client): self._memory(data[name]) for client, name in content["personal"].items()}
+            personal = {int(client): self._unpack(data[name]) for client, name in content["personal"].items()}
             marks = {name: Mark.of(mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
             left_out, suspects = (
@@ -249,15 +249,17 @@ class Checkpoints:
         state = RunState(number, algorithm, FederationState(number, personal, shared, equipped))
         return Checkpoint(state, marks, seconds, left_out, suspects)
 
-    def _packed(self, memory: Mapping[str, Any]) -> bytes:
+    def _pack(self, memory: Mapping[str, Any]) -> bytes:
         shelf = Shelf()
-        structure = plain(memory, shelf.put, self._kinds)
+        structure = to_plain(memory, shelf.put, self._kinds)
         return _tensor_file(shelf, {"memory": json.dumps(structure)})
 
-    def _memory(self, data: bytes) -> Mapping[str, Any]:
+    def _unpack(self, data: bytes) -> Mapping[str, Any]:
         length = int.from_bytes(data[:8], "little")
         notes = json.loads(data[8 : 8 + length])["__metadata__"]
-        return rich(json.loads(notes["memory"]), Taken(safetensors.load(data), self._device).get, self._kinds)
+        return from_plain(
+            json.loads(notes["memory"]), StoredTensors(safetensors.load(data), self._device).get, self._kinds
+        )
 
     def _bytes(self, name: str, digest: str) -> bytes:
         if not _OWN.fullmatch(name):
@@ -272,16 +274,16 @@ class Checkpoints:
         return data
 
     def _indices(self) -> list[Path]:
-        """From the oldest on."""
-        return sorted((path for path in self._named() if path.suffix == ".json"), key=_number)
+        """Return the paths of the indices, the oldest first."""
+        return sorted((path for path in self._own_files() if path.suffix == ".json"), key=_number)
 
-    def _named(self) -> list[Path]:
-        """The files with names of checkpoints; a folder with such a name is not among them."""
+    def _own_files(self) -> list[Path]:
+        """Return the files with names of checkpoints, without folders of such names."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
         return [path for path in there if _OWN.fullmatch(path.name) and not path.is_dir()]
 
     def _is_own(self, path: Path, listed: Mapping[str, str]) -> bool:
-        """Whether a run wrote a file as it is: this one now, or one whose index or whose record has its digest."""
+        """Return whether a run wrote a file: this process, or a run whose index or record has its digest."""
         if path.is_symlink() or not path.is_file():
             return False
         if self._saved.get(path.name) == _state(path) or self._record.owns(path):
@@ -292,41 +294,41 @@ class Checkpoints:
             return listed.get(path.name) == hashlib.file_digest(stream, "sha256").hexdigest()
 
     def _free(self, names: Iterable[str]) -> None:
-        """Removes what runs wrote under names that are needed now."""
-        taken = [path for path in self._named() if path.name in set(names)]
-        listed = _listed(self._named()) if taken else {}
+        """Remove files of earlier runs whose names are needed now."""
+        taken = [path for path in self._own_files() if path.name in set(names)]
+        listed = _listed_digests(self._own_files()) if taken else {}
         for path in taken:
             if self._is_own(path, listed):
                 path.unlink()
 
     def _tidy(self, number: int) -> None:
-        """Removes what none of the checkpoints that are kept needs; one that was cut short leaves files, too."""
+        """Remove files that no kept checkpoint needs, including files of an interrupted checkpoint."""
         before = [path for path in self._indices() if _number(path) <= number]
-        indices = [path for path in before if path in before[-KEPT:] or self.stays(_number(path))]
+        indices = [path for path in before if path in before[-KEPT:] or self.is_kept(_number(path))]
         needed = {path.name for path in indices}
         for path in indices:
             with suppress(RunError):
-                needed |= set(verified(path)["files"])
-        named = self._named()
-        listed = _listed(named)
+                needed |= set(read_index(path)["files"])
+        named = self._own_files()
+        listed = _listed_digests(named)
         for path in [path for path in named if path.name not in needed and self._is_own(path, listed)]:
             path.unlink()
         self._record.remove_scratch(self.folder)
         self._record.shorten()
 
 
-def _listed(paths: Iterable[Path]) -> dict[str, str]:
-    """Digests of the files that whole indices name, and the names of these indices."""
+def _listed_digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the digests of the files that complete indices name, and the names of these indices."""
     found: dict[str, str] = {}
     for path in paths:
         if path.suffix == ".json":
             with suppress(RunError, OSError):
-                found |= {path.name: "", **verified(path)["files"]}
+                found |= {path.name: "", **read_index(path)["files"]}
     return found
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """A value that changes with a file."""
+    """Return a value that changes with a file."""
     found = path.lstat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -340,7 +342,7 @@ def _tensor_file(shelf: Shelf, notes: dict[str, str]) -> bytes:
 
 
 def _sync(folder: Path) -> None:
-    """Brings the names in a folder to the disk."""
+    """Flush the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

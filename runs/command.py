@@ -1,4 +1,4 @@
-"""The command line of runs: `rankproof train`. Torch is loaded when a run is asked for, not with the other commands."""
+"""The command `rankproof train`. It imports torch only when it trains, so that other commands start quickly."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runs.format import printable
 from runs.settings import Conduct, RunError
-from runs.words import printable
 from workloads.arguments import Parser, suggestion, unknown_flags
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may 
 
 
 def add_arguments(parser: Parser) -> None:
-    """Declares the arguments of `rankproof train`; those of the algorithm and the problem once they are named."""
+    """Declare the arguments of `rankproof train`; `_fill` adds the options of the algorithm and the problem."""
     add = parser.add_argument
     add("algorithm", nargs="?", metavar="ALGORITHM", help="algorithm, such as fedlrt, or module:Class; see --list")
     add(
@@ -45,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def train(options: argparse.Namespace) -> int:
-    """Runs, resumes or lists.
+    """Train a run, resume one, or list what there is.
 
     Raises:
         RunError: A fault that a user can mend.
@@ -56,26 +56,26 @@ def train(options: argparse.Namespace) -> int:
     from runs.catalogue import ALGORITHMS, PROBLEMS
     from runs.folder import METRICS
     from runs.folder import train as run
-    from runs.progress import following
+    from runs.progress import show_progress
 
     if options.list:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
         print("your own:   --data ./FOLDER of images by class, or --data module:function; --model module:function")
         return 0
-    plan, folder = _asked(options)
+    plan, folder = _plan_from(options)
     set_num_threads(1)  # as workers have: the same bits for any number of them
-    with following(plan, folder) as progress:
-        last = run(plan, folder, progress, _tell_removed if options.force else None, _tell, foretell=_tell)
-    shown = ", ".join(f"{name} {_shown(value)}" for name, value in last.items())
+    with show_progress(plan, folder) as progress:
+        last = run(plan, folder, progress, _print_removed if options.force else None, _print_line, foretell=_print_line)
+    shown = ", ".join(f"{name} {_format_metric(value)}" for name, value in last.items())
     print(printable(f"{plan.algorithm} on {plan.problem}: {shown}"))
     print(printable(str(folder / METRICS)))
     return 0
 
 
 def _fill(parser: Parser, words: Sequence[str]) -> None:
-    """Declares the options of what the words name, and refuses those that it lacks."""
-    from runs.catalogue import CONDUCT, RUN, forms, options_of
-    from runs.options import nearest_option
+    """Declare the options of the named algorithm and problem, and refuse unknown ones."""
+    from runs.catalogue import CONDUCT, RUN, options_of, schemas_of
+    from runs.options import suggest_option
 
     resumed = any(word.split("=")[0] == "--resume" for word in words)
     own = "--trust" in words if resumed else any(":" in word for word in words)
@@ -84,11 +84,11 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
     conduct = CONDUCT.options({})
     parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
     parts["how to conduct the run"] = conduct, CONDUCT.options
-    algorithm, problem = _named(words)
+    algorithm, problem = _names_in(words)
     if not resumed:
         parts["every run"] = RUN.options({}), RUN.options
     if algorithm is not None and not resumed:
-        of_algorithm, of_problem = forms(algorithm, problem, {})
+        of_algorithm, of_problem = schemas_of(algorithm, problem, {})
         parts[problem] = of_problem.options({}, every=True), of_problem.options
         parts[algorithm] = of_algorithm.options({}, every=True), of_algorithm.options
         options_of(algorithm, problem, {}, every=True)
@@ -100,14 +100,14 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         if resumed:
             raise RunError(_RESUMED.format(", ".join(option.flag for option in conduct.values())))
         if algorithm is not None:
-            raise RunError(f"{algorithm} on {problem} takes no {flag}{nearest_option(flag, parser.flags)}")
+            raise RunError(f"{algorithm} on {problem} takes no {flag}{suggest_option(flag, parser.flags)}")
         if not (near := suggestion(flag, parser.flags)):
             near = "; options of algorithms and problems are known once you name the algorithm, as in train fedavg"
         parser.error(f"unrecognized arguments: {flag}{near}")
 
 
-def _named(words: Sequence[str]) -> tuple[str | None, str]:
-    """The algorithm and the problem that words name, before it is known which options there are."""
+def _names_in(words: Sequence[str]) -> tuple[str | None, str]:
+    """Return the algorithm and the problem that words name, before their options are declared."""
     algorithm, problem = None, PROBLEM
     rest = list(words)
     while rest:
@@ -139,7 +139,7 @@ def _flags() -> frozenset[str]:
 
 def _declare(group: Any, option: Option, needed: str) -> None:
     words = f"one of {', '.join(option.words)}" if option.words else ""
-    default = needed if option.default is MISSING else f"default: {_said(option.default)}"
+    default = needed if option.default is MISSING else f"default: {_format_default(option.default)}"
     parts = (option.help.rstrip("."), words, default if option.default is not None else "")
     text = "; ".join(filter(None, parts)).replace("%", "%%")
     if option.kind is bool:
@@ -168,32 +168,32 @@ def needed_with(
     return "needed where it applies"
 
 
-def _asked(options: argparse.Namespace) -> tuple[Plan, Path]:
+def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
     from runs.catalogue import CONDUCT, options_of
-    from runs.plan import planned, stored_plan
+    from runs.plan import make_plan, read_plan
 
     if "" in (options.out, options.resume):
         raise RunError("a folder needs a name; . is the current one")
     conducts = CONDUCT.options({})
-    conduct = _given(options, conducts)
+    conduct = _given_values(options, conducts)
     if options.resume is not None:
         if options.algorithm or options.data or options.out or options.force:
             raise RunError(_RESUMED.format(", ".join(option.flag for option in conducts.values())))
         folder = Path(options.resume)
-        stored = stored_plan(folder, options.trust)
+        stored = read_plan(folder, options.trust)
         return replace(stored, conduct=replace(stored.conduct, **conduct)), folder
     if options.trust:
         raise RunError("--trust is for --resume: what is named on the command line is trusted")
     if not options.algorithm:
         raise RunError("name an algorithm, or a folder to --resume; --list shows what there is")
     problem = options.data if options.data is not None else PROBLEM
-    given = _given(options, options_of(options.algorithm, problem, {}, every=True))
-    plan = planned(options.algorithm, problem, given, Conduct(**conduct))
+    given = _given_values(options, options_of(options.algorithm, problem, {}, every=True))
+    plan = make_plan(options.algorithm, problem, given, Conduct(**conduct))
     return plan, Path(options.out or f"{RESULTS}/{plan.folder}")
 
 
-def _given(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str, Any]:
-    """The options named on the command line, as values."""
+def _given_values(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the values of the options given on the command line."""
     found = {name: getattr(options, name, None) for name in known}
     return {
         name: known[name].read(value) if isinstance(value, str) else value
@@ -202,20 +202,20 @@ def _given(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str
     }
 
 
-def _tell(text: str) -> None:
+def _print_line(text: str) -> None:
     print(f"rankproof: {printable(' '.join(text.split()))}", file=sys.stderr)
 
 
-def _tell_removed(files: Sequence[Path]) -> None:
+def _print_removed(files: Sequence[Path]) -> None:
     if files:
         print(printable(f"removed {', '.join(map(str, files))}"))
 
 
-def _said(value: Any) -> str:
+def _format_default(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _shown(value: Any) -> str:
+def _format_metric(value: Any) -> str:
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"

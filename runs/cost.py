@@ -1,4 +1,4 @@
-"""Cost of a run before it starts: floating-point operations and bytes, counted on one small batch of one client.
+"""Cost of a run before it starts: floating-point operations and bytes, measured on one small batch of one client.
 
 Operations of matrix products and convolutions are counted as PyTorch counts them, two for a multiplication with an
 addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Texts are taken to
@@ -40,7 +40,7 @@ class Cost(Result):
 
 
 def cost_of(plan: Plan) -> Cost:
-    """The cost of a run that trains a network: of its local steps, and of the rest of a round.
+    """Return the cost of a run that trains a network: of its local steps, and of the rest of its rounds.
 
     The rest may grow with a client's data, as a gradient over all of them does; it is counted on few
     samples where clients have equally many, and all that is counted is one client's.
@@ -49,10 +49,10 @@ def cost_of(plan: Plan) -> Cost:
         RunError, DataError: Settings that do not serve, or data that are not here.
     """
     with one_thread():
-        return _counted(plan)
+        return _count(plan)
 
 
-def _counted(plan: Plan) -> Cost:
+def _count(plan: Plan) -> Cost:
     given = plan.settings
     problem = parts_of(plan).problem
     width = problem.width_of(given["batch"]) if isinstance(problem, NetworkProblem) else None
@@ -69,7 +69,7 @@ def _counted(plan: Plan) -> Cost:
 
 
 def _of_a_client(plan: Plan, steps: int, samples: int | None, width: int | None) -> Cost:
-    """A round of one client, with so many steps and samples; none: its own samples; width: as a problem has it."""
+    """Return the cost of one client's round, for given numbers of steps and samples and a width of the samples."""
     few = {
         "steps": steps,
         "personal_steps": steps,

@@ -1,4 +1,4 @@
-"""Time of a run, estimated before its first round from one timed step of a client and the evaluation of the start.
+"""Estimated time of a run, from one timed step of a client and the evaluation of the start.
 
 Gradients over all samples of a client, as FedLin and FeDLRT take them, are left out.
 """
@@ -19,7 +19,7 @@ from algorithms.rounds import FederatedProblem
 from algorithms.tree import Tree
 from runs.network_problem import NetworkProblem
 from runs.plan import Parts, Plan
-from workloads.progress import in_time
+from workloads.progress import format_time
 
 ENOUGH = 1.0
 """Seconds after which one step is not timed a second time, to leave the first step's overhead out."""
@@ -27,7 +27,7 @@ ENOUGH = 1.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time of the rounds that are left.
+    """Estimated time of the remaining rounds.
 
     Attributes:
         steps: Local steps of all clients in all rounds, rounded.
@@ -50,14 +50,14 @@ class Estimate:
 
     def __str__(self) -> str:
         return (
-            f"about {in_time(self.seconds)}: {self.steps:,} local steps of {1000 * self.step:.3g} ms, and "
+            f"about {format_time(self.seconds)}: {self.steps:,} local steps of {1000 * self.step:.3g} ms, and "
             f"{self.evaluations:,} evaluations of {self.evaluation:.2g} s; fewer --rounds, --samples or --cohort "
             "shorten it"
         )
 
 
 def estimate(plan: Plan, parts: Parts, done: int, evaluation: float) -> Estimate | None:
-    """Estimate the time of the rounds that are left.
+    """Estimate the time of the remaining rounds.
 
     Args:
         plan: The run.
@@ -85,20 +85,20 @@ def estimate(plan: Plan, parts: Parts, done: int, evaluation: float) -> Estimate
 
 
 def steps_of(local: Descent, samples: float) -> int:
-    """Return the number of local steps of a client with so many samples in a round."""
+    """Return the number of local steps in a round of a client with a given number of samples."""
     if local.epochs is None:
         return local.steps
     return local.epochs * (1 if local.batch is None else ceil(samples / local.batch))
 
 
 def _sizes(problem: FederatedProblem) -> Sequence[float]:
-    """Samples of each client."""
+    """Return samples of each client."""
     clients = problem.clients
     return clients.sizes if isinstance(clients, Clients) else [client.samples for client in clients]
 
 
 def _step(local: Descent, parts: Parts) -> float:
-    """Seconds of a gradient of one batch, of the client with the most samples."""
+    """Return the seconds of one gradient, on a batch of the client with the most samples."""
     client, w = parts.problem.clients[int(np.argmax(_sizes(parts.problem)))], Tree(parts.problem.start)
     drawn = local.draw(client, np.random.default_rng(0))
     batch = None if drawn is None else drawn[0]

@@ -1,7 +1,7 @@
-"""Experiments: frozen tables of runs in one store, where a run that several experiments share is run once.
+"""Experiments: frozen tables of runs in one store. A run that several experiments share is made once.
 
-The store is a folder of runs as `rankproof train` makes them, each named by the hash of its settings. What stands there
-is taken as it is, what was cut off goes on, and what is missing is run.
+The store is a folder of runs as `rankproof train` makes them, each named by the hash of its settings. Finished runs are
+reused, interrupted runs resume, and missing runs are made.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from algorithms.federation import FederationError
 from runs.folder import BusyError, Progress, train
 from runs.index import SETTINGS
-from runs.listing import EVERY, FoundRun, found_runs
-from runs.plan import Plan, planned
+from runs.listing import EVERY, FoundRun, find_runs
+from runs.plan import Plan, make_plan
 from runs.settings import Conduct, RunError, at_least
 
 Say = Callable[[str], None]
@@ -31,13 +31,13 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 @dataclass(frozen=True)
 class Trial:
-    """A line of an experiment: runs that differ in their seeds only.
+    """A line of an experiment: runs that differ only in their seeds.
 
     Attributes:
         label: Name in tables and figures.
         algorithm: Name of the algorithm.
         problem: Name of the problem.
-        rounds: Number of rounds; longer runs in the store serve, too.
+        rounds: Number of rounds; longer runs in the store also serve.
         settings: Options by name, the seed left out.
         seeds: One run for each.
 
@@ -68,13 +68,13 @@ class Trial:
         return int(self.settings.get("evaluate_every", 1))
 
     def plan(self, seed: int, root: str | None = None, device: str = "cpu") -> Plan:
-        """The run of a seed, with the data sets in a folder, on a device.
+        """Return the plan of the run with a seed, with the data sets in a folder, on a device.
 
         Raises:
             RunError: Settings that do not serve.
         """
         conduct = Conduct(rounds=self.rounds, root=root, device=device)
-        return planned(self.algorithm, self.problem, {**self.settings, "seed": seed}, conduct)
+        return make_plan(self.algorithm, self.problem, {**self.settings, "seed": seed}, conduct)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Experiment:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Outcome of a run.
+    """The result of a run, or the reason why it failed.
 
     Attributes:
         trial: The line of its experiment.
@@ -119,7 +119,7 @@ class Outcome:
     failure: str = ""
 
     def curve(self, metric: str) -> Sequence[Mapping[str, Any]]:
-        """The rows in which a metric was evaluated, of those that the trial asks for.
+        """Return the rows that the trial asks for and in which a metric was evaluated.
 
         Raises:
             RunError: The run failed, or it has no such metric.
@@ -131,29 +131,29 @@ class Outcome:
         return rows
 
 
-def missing(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]:
-    """The runs of an experiment that a store lacks, or that were cut off there.
+def missing_runs(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]:
+    """Return the runs of an experiment that a store lacks, or that were interrupted.
 
     Raises:
         RunError: Settings that do not serve, or a run that cannot be read.
     """
-    return [(trial, seed) for trial, seed in experiment.runs if not _stands(_folder(trial, seed, store), trial)]
+    return [(trial, seed) for trial, seed in experiment.runs if not _is_complete(_folder(trial, seed, store), trial)]
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Where runs are made, several at a time.
+    """A pool of workers that makes several runs at a time.
 
     Attributes:
         pool: Does the work.
-        cost: Cost of a run of a trial, in any unit above 0: the longest are begun first.
+        cost: Cost of a run of a trial, in any positive unit: the longest runs start first.
     """
 
     pool: Executor
     cost: Callable[[Trial], float] = lambda trial: float(trial.rounds)
 
 
-def carried_out(
+def carry_out(
     experiment: Experiment,
     store: Path,
     root: str | None = None,
@@ -161,19 +161,19 @@ def carried_out(
     sweep: Sweep | None = None,
     device: str = "cpu",
 ) -> list[Outcome]:
-    """The outcomes of all runs of an experiment, in their order; those that are missing are run first, on one thread.
+    """Make the missing runs of an experiment, on one thread, and return the outcomes of all runs in their order.
 
-    An interruption loses no round that was done; the next call goes on there. A run that fails in one of its rounds, as
-    one that diverges does, is an outcome, and is tried again by the next call. Several processes may carry out
-    experiments in one store: a run that another one is at is left to it, and waited for at the end.
+    An interruption does not lose finished rounds; the next call resumes there. A run that fails in a round, such as a
+    diverging one, is an outcome, and the next call tries it again. Several processes may carry out experiments in one
+    store: each leaves the runs of other processes to them, and waits for them at the end.
 
     Args:
         experiment: The table of runs.
         store: Folder of the runs' folders; made if need be.
         root: Where the data sets lie.
-        say: Told, in a line, how far the work is.
-        sweep: Makes several runs at a time; default: one after the other, here.
-        device: Torch device of what is run; what stands in the store is taken wherever it was computed.
+        say: Called with a line on the progress.
+        sweep: Makes several runs at a time; default: one after the other, in this process.
+        device: Torch device of new runs; runs in the store are reused from any device.
 
     Raises:
         RunError: A run that cannot start, or cannot be read.
@@ -181,22 +181,22 @@ def carried_out(
         DataError: A data set that is missing or damaged.
         OSError: The store cannot be written.
     """
-    lacking = missing(experiment, store)
+    lacking = missing_runs(experiment, store)
     failures: dict[tuple[str, int], str] = {}
     if sweep is not None:
         failures = _spread(lacking, store, root, device, sweep, say)
-    watch = _Watch(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
+    watch = _ProgressReport(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
     waiting = [] if sweep is not None else list(enumerate(lacking, start=1))
     with one_thread():
         while waiting:
             busy = []
             for number, (trial, seed) in waiting:
-                failure = _done(trial, seed, store, root, device, watch.of(number, trial, seed))
+                failure = _run_trial(trial, seed, store, root, device, watch.reporter(number, trial, seed))
                 if failure is None:
                     busy.append((number, (trial, seed)))
                 else:
                     failures[trial.label, seed] = failure
-                    watch.over(trial.rounds)
+                    watch.add_run(trial.rounds)
             if len(busy) == len(waiting):
                 say(f"{len(busy)} of {len(lacking)} runs are under way in another process: waiting for it")
                 time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -204,14 +204,14 @@ def carried_out(
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
 
 
-def _done(
+def _run_trial(
     trial: Trial, seed: int, store: Path, root: str | None, device: str, progress: Progress | None = None
 ) -> str | None:
-    """Makes a run, unless it stands; why it ended before its last round, else nothing; none: another is at it."""
+    """Make a run unless it is complete. Return why it failed, an empty text, or None if another process makes it."""
     folder = _folder(trial, seed, store)
     try:
-        while not _stands(folder, trial):  # as it does after a line of the same settings
-            train(_not_shortened(trial.plan(seed, root, device), folder), folder, progress)
+        while not _is_complete(folder, trial):  # as it does after a line of the same settings
+            train(_with_longer_rounds(trial.plan(seed, root, device), folder), folder, progress)
             folder = _folder(trial, seed, store)  # another process may have been there in between
     except BusyError:
         return None
@@ -222,19 +222,19 @@ def _done(
     return ""
 
 
-def _done_elsewhere(trial: Trial, seed: int, store: Path, root: str | None, device: str) -> str | None:
-    """`_done`, on another machine perhaps."""
+def _run_trial_remotely(trial: Trial, seed: int, store: Path, root: str | None, device: str) -> str | None:
+    """Make a run as `_run_trial` does, perhaps on another machine."""
     if not store.is_dir():
         raise RunError(
             f"{store} is not on {platform.node()}: choose an --out that all machines of the cluster see as one folder"
         )
-    return _done(trial, seed, store, root, device)
+    return _run_trial(trial, seed, store, root, device)
 
 
 def _spread(
     lacking: Sequence[tuple[Trial, int]], store: Path, root: str | None, device: str, sweep: Sweep, say: Say
 ) -> dict[tuple[str, int], str]:
-    """Makes runs in a pool, the longest first, and says why some ended before their last round."""
+    """Make runs in a pool, the longest first, and return why some failed."""
     store.mkdir(parents=True, exist_ok=True)
     root = None if root is None else str(Path(root).resolve())
     costs = {trial.label: sweep.cost(trial) for trial in {trial.label: trial for trial, _ in lacking}.values()}
@@ -243,7 +243,7 @@ def _spread(
     failures: dict[tuple[str, int], str] = {}
     total, over, began = sum(costs[trial.label] for trial, _ in lacking), 0.0, time.monotonic()
     while left or under_way:
-        under_way |= {sweep.pool.submit(_done_elsewhere, *run, store.resolve(), root, device): run for run in left}
+        under_way |= {sweep.pool.submit(_run_trial_remotely, *run, store.resolve(), root, device): run for run in left}
         left = []
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             (trial, seed), failure = under_way.pop(future), future.result()
@@ -252,20 +252,20 @@ def _spread(
                 time.sleep(SECONDS_BETWEEN_LOOKS)
                 continue
             failures[trial.label, seed], over = failure, over + costs[trial.label]
-            time_left = in_minutes((time.monotonic() - began) * (total - over) / over)
+            time_left = format_minutes((time.monotonic() - began) * (total - over) / over)
             say(f"{len(failures)} of {len(lacking)} runs are done, {time_left} left; last {trial.label}, seed {seed}")
     return failures
 
 
 def _folder(trial: Trial, seed: int, store: Path) -> Path:
-    """The folder of a run: shared by runs of the same settings where one serves the others, else beside it.
+    """Return the folder of a run: runs of the same settings share one if it serves all, and else have their own.
 
-    A run serves where it was evaluated whenever the trial asks for it. What was cut off, has failed or is under way is
-    left to trials that evaluate as it does: they find it as they left it.
+    A run serves a trial if it was evaluated in every round that the trial asks for. An interrupted, failed or current
+    run is left to trials with the same evaluations, which find it as they left it.
     """
     shared = store / trial.plan(seed).folder
     own = shared.with_name(f"{shared.name}{EVERY}{trial.every}")
-    run = found_runs(shared)[0] if (shared / SETTINGS).exists() else None
+    run = find_runs(shared)[0] if (shared / SETTINGS).exists() else None
     serves = run is None or not _unevaluated(run, trial)
     if run is not None and serves and run.done >= trial.rounds:
         return shared
@@ -276,25 +276,25 @@ def _folder(trial: Trial, seed: int, store: Path) -> Path:
 
 
 def _unevaluated(run: FoundRun, trial: Trial) -> list[int]:
-    """The rounds so far at which a trial asks for an evaluation that a run has not."""
+    """Return the finished rounds in which a trial asks for an evaluation that a run lacks."""
     evaluated = {row["round"] for row in run.rows if set(row) - COSTLESS}
     asked = range(trial.every, min(trial.rounds, run.done) + 1, trial.every)
     return [number for number in asked if number not in evaluated]
 
 
-def _stands(folder: Path, trial: Trial) -> bool:
-    return (folder / SETTINGS).exists() and found_runs(folder)[0].done >= trial.rounds
+def _is_complete(folder: Path, trial: Trial) -> bool:
+    return (folder / SETTINGS).exists() and find_runs(folder)[0].done >= trial.rounds
 
 
-def _not_shortened(plan: Plan, folder: Path) -> Plan:
-    """The plan with the rounds of the run that was cut off in a folder, where these are more."""
+def _with_longer_rounds(plan: Plan, folder: Path) -> Plan:
+    """Return the plan, with at least as many rounds as the interrupted run in a folder."""
     if not (folder / SETTINGS).exists():
         return plan
-    return replace(plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, found_runs(folder)[0].rounds)))
+    return replace(plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, find_runs(folder)[0].rounds)))
 
 
 def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, int], str]) -> Outcome:
-    run, failure = found_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
+    run, failure = find_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
     lacking = [] if failure else _unevaluated(run, trial)
     if lacking:
         raise RunError(f"{run.folder} was not evaluated after round {lacking[0]}; move it away, and it is run anew")
@@ -302,34 +302,34 @@ def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, 
     return Outcome(trial, seed, replace(run, rows=rows, rounds=trial.rounds), failure)
 
 
-class _Watch:
-    """Says how far the runs are and what time is left, from the rounds done so far."""
+class _ProgressReport:
+    """Reports the progress of runs and the time left, from the finished rounds."""
 
     def __init__(self, rounds: int, runs: int, say: Say) -> None:
         self._rounds, self._runs, self._say = rounds, runs, say
         self._done, self._started = 0, time.monotonic()
 
-    def of(self, number: int, trial: Trial, seed: int) -> Callable[[Mapping[str, Any]], None]:
-        """Returns the function that takes the metrics of each round of a run."""
+    def reporter(self, number: int, trial: Trial, seed: int) -> Callable[[Mapping[str, Any]], None]:
+        """Return the function that takes the metrics of each round of a run."""
 
         def tell(metrics: Mapping[str, Any]) -> None:
             done = metrics["round"]
             total = self._done + done
             passed = time.monotonic() - self._started
-            left = f", {in_minutes(passed * (self._rounds - total) / total)} left" if total else ""
+            left = f", {format_minutes(passed * (self._rounds - total) / total)} left" if total else ""
             self._say(f"run {number} of {self._runs}: {trial.label}, seed {seed}, round {done} of {trial.rounds}{left}")
 
         return tell
 
-    def over(self, rounds: int) -> None:
-        """A run has ended."""
+    def add_run(self, rounds: int) -> None:
+        """Count the rounds of a run that has ended."""
         self._done += rounds
 
 
-def in_minutes(seconds: float) -> str:
-    """A time, in words.
+def format_minutes(seconds: float) -> str:
+    """Format a time in minutes or hours.
 
-    >>> in_minutes(75), in_minutes(4000)
+    >>> format_minutes(75), format_minutes(4000)
     ('1 min 15 s', '1 h 06 min')
     """
     whole = round(seconds)
@@ -340,9 +340,9 @@ def in_minutes(seconds: float) -> str:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread of torch, as `rankproof train` has, while open: a run's bits depend on their number.
+    """Limit torch to one thread, as `rankproof train` does, because a run's bits depend on the number of threads.
 
-    Two on busy processors take ten times as long for small networks.
+    For small networks two threads on busy processors take ten times as long.
     """
     import torch
 
@@ -352,3 +352,7 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+carried_out = carry_out
+"""Earlier name of `carry_out`."""

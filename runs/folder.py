@@ -1,4 +1,4 @@
-"""A run in a folder: its settings, a growing table of metrics, the ledger, and checkpoints to go on from."""
+"""A run in a folder: its settings, a growing table of metrics, the ledger, and checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from runs.plan import (
     Parts,
     Plan,
     code_of,
+    describe_environment_changes,
     earlier_digest,
-    elsewhere,
     given_of,
     is_as_written,
     is_edited,
     parts_of,
+    read_run,
     require_same_given,
     require_writable_settings,
-    standing,
     write_plan,
 )
 from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
 from runs.stored import named_types
-from runs.tables import Mark, Table, continues, marked, rows_of
+from runs.tables import Mark, Table, is_continuation, read_marked, rows_of
 from workloads.files import SCRATCH, naming_errors, require_writable
-from workloads.processes.locks import alone
+from workloads.processes.locks import lock_folder
 from workloads.progress import WORTH_SAYING
-from workloads.written import RECORD, ForeignFileError, Written
+from workloads.written import RECORD, FolderRecord, ForeignFileError
 
 METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
 LOG = "log.txt"
@@ -70,27 +70,27 @@ def train(
     parts: Parts | None = None,
     foretell: Callable[[str], None] | None = None,
 ) -> Metrics:
-    """Runs a plan into a folder, or goes on where a run of the same settings stood.
+    """Train a run into a folder, or resume the run of the same settings there.
 
-    A start that fails writes nothing. A run that never had a checkpoint gives way to any other. Files that no run
-    wrote, or that have been changed since, are neither replaced nor removed.
+    A start that fails does not write anything. Any run may replace a run that never had a checkpoint. Files that no run
+    wrote, or that were changed later, are neither replaced nor removed.
 
     Args:
         plan: The run, from names and numbers.
-        folder: Made if need be. A run that stands there is resumed; its rounds may be raised.
-        progress: Told the metrics of every round.
-        replace: Told what was removed of the run that stood in the folder, once the first round is done; default:
-            refuse.
-        say: Told, in a line, what a user should know.
-        parts: Algorithm, problem and executor of the run, where its plan does not tell.
-        foretell: Called with a line on how long the run may take, if that is worth saying; default: nothing is timed.
+        folder: Folder of the run, made if needed. A run in it is resumed; its number of rounds may be raised.
+        progress: Called with the metrics of every round.
+        replace: Called with the files removed from an earlier run, after the first round; without it an earlier run is
+            an error.
+        say: Called with each line that a user should know.
+        parts: Algorithm, problem and executor of the run; default: built from the plan.
+        foretell: Called with an estimate of the time, if that is worth saying; without it nothing is timed.
 
     Returns:
         The last round's metrics.
 
     Raises:
         BusyError: Another process trains in the folder.
-        RunError: The run cannot start or go on, or something else stands in the folder.
+        RunError: The run cannot start or resume, or the folder holds something else.
         FederationError: A round failed; the message says which round the folder keeps.
         OSError: The folder cannot be written.
     """
@@ -100,12 +100,12 @@ def train(
         stack.callback(getattr(parts.executor, "close", lambda: None))
         locked = folder.is_dir()
         if locked:
-            stack.enter_context(_alone(folder))
+            stack.enter_context(_lock(folder))
         earlier = earlier_digest(folder)
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
         if replace is None:
-            before, tables, known = _standing(folder, plan, parts, given, checkpoints, say)
+            before, tables, known = _read_standing(folder, plan, parts, given, checkpoints, say)
             given = {**known, **given}  # what cannot be read this time is compared again the next time
         else:
             before, tables = None, {}
@@ -137,21 +137,21 @@ def train(
             checkpoints.require_storable(begun[0].state)
         require_writable(folder)
         if not locked:
-            stack.enter_context(_alone(folder))
+            stack.enter_context(_lock(folder))
             if os.path.lexists(folder / SETTINGS):
                 raise BusyError(f"another run has begun in {folder}", ELSEWHERE)
         if replace is not None:
             begun += _first_round(made, folder)
             _require_removable(folder, checkpoints)
-            replace(_removed(folder, checkpoints))
+            replace(_remove_run_files(folder, checkpoints))
         elif before is None:
-            _removed(folder, checkpoints)  # the start of a run that never had a checkpoint
-        record = Written(folder)
+            _remove_run_files(folder, checkpoints)  # the start of a run that never had a checkpoint
+        record = FolderRecord(folder)
         with _naming_foreign():
             write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None, bool(before))
             record.note([(name, None, "") for name in (METRICS, LEDGER)] if not before else [])
         if hasattr(parts.executor, "say"):
-            parts.executor.say = _logged(folder, say)
+            parts.executor.say = _log_to(folder, say)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor))
         return writer.follow(begun, made, progress)
 
@@ -191,19 +191,19 @@ class _Writer:
         self._ledger.close()
 
     def _note(self) -> dict[str, Mark]:
-        """How far the tables are, which the folder's record then has."""
+        """Return the marks of the tables, after adding them to the folder's record."""
         marks = {table.path.name: table.mark() for table in (self._metrics, self._ledger)}
-        Written(self._folder).note([(name, mark.length, mark.sha256) for name, mark in marks.items()])
+        FolderRecord(self._folder).note([(name, mark.length, mark.sha256) for name, mark in marks.items()])
         return marks
 
     def follow(self, begun: Sequence[Step], steps: Iterator[Step], progress: Progress | None) -> Metrics:
-        """Writes the start and every round; whatever ends the run before its last one, the rounds done are kept."""
+        """Write the start and every round. If the run ends early, for any reason, the finished rounds are kept."""
         step = None
         try:
             for step in chain(begun, steps):
                 self._write(step, progress)
                 number = step.state.round
-                if number and (number == self._conduct.rounds or self._checkpoints.stays(number) or self._is_time()):
+                if number and (number == self._conduct.rounds or self._checkpoints.is_kept(number) or self._is_time()):
                     self._save(step)
         except _UnwritableError:
             raise
@@ -252,7 +252,7 @@ class _Writer:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Says which round is kept where a file cannot be written."""
+        """Turn errors of writing into one that says which round is kept."""
         try:
             yield
         except ForeignFileError as error:
@@ -268,11 +268,11 @@ class _Writer:
 
 
 class _UnwritableError(RunError):
-    """The folder takes no more."""
+    """The folder cannot be written."""
 
 
 def _first_round(steps: Iterator[Step], folder: Path) -> list[Step]:
-    """The first round, before what stands in the folder is removed for it."""
+    """Return the first round, before the earlier run in the folder is removed for it."""
     try:
         return list(islice(steps, 1))
     except FederationError as error:
@@ -281,7 +281,7 @@ def _first_round(steps: Iterator[Step], folder: Path) -> list[Step]:
 
 
 def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None = None) -> Checkpoints:
-    """The checkpoints of a run in its folder, where an earlier version may have begun it under another digest."""
+    """Return the checkpoints of a run in its folder; an earlier version may have begun it under another digest."""
     start = next(iter(parts.problem.start.values()))
     module = sys.modules[type(parts.algorithm).__module__]
     kinds = named_types(module)
@@ -290,10 +290,10 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
     return Checkpoints(folder / CHECKPOINTS, plan.digest, kinds, start.device, earlier, keep_every, edited)
 
 
-def _standing(
+def _read_standing(
     folder: Path, plan: Plan, parts: Parts, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
 ) -> tuple[Checkpoint | None, dict[str, bytes], Given]:
-    """Where a run of this plan stands in a folder, its tables, and what it was given; nothing in a free folder."""
+    """Return the checkpoint, the tables and the given facts of this plan's run in a folder; empty if it is free."""
     there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
     if not (folder / SETTINGS).exists():
         if there:
@@ -303,13 +303,15 @@ def _standing(
     if not checkpoints.exist:
         _require_own(folder, checkpoints)
         begun = [
-            name for name, length, _ in Written(folder).lines() if length is None and name in (METRICS, CHECKPOINTS)
+            name
+            for name, length, _ in FolderRecord(folder).lines()
+            if length is None and name in (METRICS, CHECKPOINTS)
         ]
         if begun and begun[-1] == CHECKPOINTS:
             raise RunError(f"{folder} holds the results of a run, without its checkpoints", ELSEWHERE, ANEW)
         return None, {}, {}
-    run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
-    changed = plan.changed(run.plan)
+    run = read_run(folder, code_of(plan.algorithm, plan.problem, plan.settings))
+    changed = plan.changed_names(run.plan)
     if changed and plan.digest in checkpoints.runs() and is_edited(folder):
         raise RunError(
             f"{folder / SETTINGS} has been changed since rankproof wrote it: it has other {', '.join(changed)} than "
@@ -340,9 +342,9 @@ def _standing(
         raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's", ELSEWHERE, ANEW)
     require_same_given(folder, run, given)  # first, because another network has other weights, too
     require_state(parts, found.state.algorithm, checkpoints.folder)
-    for text in (*wrong, *elsewhere(plan, run)):
+    for text in (*wrong, *describe_environment_changes(plan, run)):
         say(f"{text}; going on from round {found.state.round}")
-    tables = {name: marked(folder / name, mark) for name, mark in found.marks.items()}
+    tables = {name: read_marked(folder / name, mark) for name, mark in found.marks.items()}
     for name, before in tables.items():
         if not _is_own_table(folder / name, Mark(len(before), hashlib.sha256(before).hexdigest())):
             raise RunError(
@@ -367,7 +369,7 @@ def _standing(
 
 
 def require_state(parts: Parts, state: Any, place: Path) -> None:
-    """Check that a state that was read is one of the algorithm's, with the weights of the problem.
+    """Check that a stored state belongs to the algorithm and has the weights of the problem.
 
     Args:
         parts: Algorithm and problem of the run.
@@ -389,30 +391,30 @@ def require_state(parts: Parts, state: Any, place: Path) -> None:
 
 
 def _require_own(folder: Path, checkpoints: Checkpoints) -> None:
-    """Refuses a folder with files of which nothing shows that a run wrote them as they are.
+    """Refuse a folder with files that no run is known to have written.
 
     Raises:
         RunError: There is one; the message names it.
     """
-    record = Written(folder)
+    record = FolderRecord(folder)
     with _naming_foreign():
         record.lines()
         foreign = [path for path in (folder / SETTINGS, folder / LOG) if path.exists() and not record.owns(path)]
         for name in (METRICS, LEDGER):
             if (folder / name).exists() and not _is_own_table(folder / name):
                 foreign.append(folder / name)
-    for path in (*foreign, *checkpoints.foreign):
+    for path in (*foreign, *checkpoints.foreign_files):
         raise RunError(f"{path}: {_FOREIGN}", ELSEWHERE)
 
 
 def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
-    """Refuses to start anew where something is not as a run wrote it; earlier versions left no record.
+    """Refuse to start over a folder with files that no run wrote. Earlier versions did not leave a record.
 
     Raises:
         RunError: There is such a file; the message names it.
     """
     _require_no_links(folder)
-    if Written(folder).exists or not checkpoints.exist:
+    if FolderRecord(folder).exists or not checkpoints.exist:
         _require_own(folder, checkpoints)
         return
     marks = checkpoints.marks()
@@ -422,14 +424,14 @@ def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
     for name in (METRICS, LEDGER):
         if (folder / name).exists() and not _is_own_table(folder / name, marks.get(name)):
             foreign.append(folder / name)
-    for path in (*foreign, *checkpoints.foreign):
+    for path in (*foreign, *checkpoints.foreign_files):
         raise RunError(f"{path}: {_FOREIGN}", ELSEWHERE)
 
 
 def _is_own_table(path: Path, mark: Mark | None = None) -> bool:
-    """Whether a table is what runs wrote: a part that is known by its digest, and rows of later rounds."""
+    """Return whether runs wrote a table: its first part has the known digest, and rows of later rounds follow."""
     known, begun = [(mark.length, mark.sha256)] if mark else [], False
-    for name, length, digest in Written(path.parent).lines():
+    for name, length, digest in FolderRecord(path.parent).lines():
         if name == path.name and length is None:  # begun again: what was known is of a table that is gone
             known, begun = [], True
         elif name == path.name and length is not None:
@@ -437,18 +439,18 @@ def _is_own_table(path: Path, mark: Mark | None = None) -> bool:
     with naming_errors(path):
         data = path.read_bytes()
     if begun and not known:
-        return continues(data, 0, _TEXTS[path.name])
+        return is_continuation(data, 0, _TEXTS[path.name])
     return any(
         length <= len(data)
         and hashlib.sha256(data[:length]).hexdigest() == digest
-        and continues(data, length, _TEXTS[path.name])
+        and is_continuation(data, length, _TEXTS[path.name])
         for length, digest in set(known)
     )
 
 
 @contextmanager
 def _naming_foreign() -> Iterator[None]:
-    """Gives the remedy with the name of a file that is in the way."""
+    """Add the remedy to the error about a foreign file."""
     try:
         yield
     except FileExistsError as error:
@@ -456,7 +458,7 @@ def _naming_foreign() -> Iterator[None]:
 
 
 def _require_no_links(folder: Path) -> None:
-    """Refuses links where a run has its own: what they lead to may be another run's."""
+    """Refuse links in the folder of a run, because they may lead to the files of another run."""
     for name in (SETTINGS, METRICS, LEDGER, LOG, CHECKPOINTS):
         if (folder / name).is_symlink():
             raise RunError(f"{folder / name} is a link, which no run makes", ELSEWHERE)
@@ -471,9 +473,9 @@ def _require_files(folder: Path) -> None:
         raise RunError(f"{folder / CHECKPOINTS} is a file, where a run has a folder", ELSEWHERE)
 
 
-def _logged(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
-    """Says something, and writes it into the run's log."""
-    path, record = folder / LOG, Written(folder)
+def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return `say` so that it also writes into the run's log."""
+    path, record = folder / LOG, FolderRecord(folder)
 
     def both(text: str) -> None:
         say(text)
@@ -485,9 +487,9 @@ def _logged(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
     return both
 
 
-def _removed(folder: Path, checkpoints: Checkpoints) -> list[Path]:
-    """Removes what a run wrote, and nothing else."""
-    record, removed = Written(folder), []
+def _remove_run_files(folder: Path, checkpoints: Checkpoints) -> list[Path]:
+    """Remove the files that a run wrote, and only these."""
+    record, removed = FolderRecord(folder), []
     if checkpoints.exist:
         checkpoints.remove()
         removed.append(checkpoints.folder)
@@ -500,21 +502,21 @@ def _removed(folder: Path, checkpoints: Checkpoints) -> list[Path]:
 
 
 def remove_run(folder: Path) -> None:
-    """Removes the folder of a run, unless something is in it that no run wrote.
+    """Remove the folder of a run, unless it holds files that no run wrote.
 
     Raises:
         RunError: There is such a file or folder; the message names it, and nothing is removed.
     """
     checkpoints = Checkpoints(folder / CHECKPOINTS, "", {})
-    record = Written(folder)
+    record = FolderRecord(folder)
     _require_removable(folder, checkpoints)
     named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD)}
-    scratch = [path for path in folder.rglob(f"{SCRATCH}*") if record.began(path)]
+    scratch = [path for path in folder.rglob(f"{SCRATCH}*") if record.has_begun(path)]
     for path in folder.rglob("*"):
         within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
         if path.is_symlink() or not (path in named or path.is_dir() or within or record.owns(path)):
             raise RunError(f"{path} is in the folder of a run that is made anew; {_FOREIGN}", ELSEWHERE)
-    _removed(folder, checkpoints)
+    _remove_run_files(folder, checkpoints)
     for place in (folder, folder / CHECKPOINTS):
         record.remove_scratch(place)
     (folder / RECORD).unlink(missing_ok=True)
@@ -524,9 +526,9 @@ def remove_run(folder: Path) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keeps a second run out of the folder, until this one ends in whatever way."""
-    with alone(folder) as first:
+def _lock(folder: Path) -> Iterator[None]:
+    """Lock the folder against a second run until this one ends, however it ends."""
+    with lock_folder(folder) as first:
         if not first:
             raise BusyError(f"another run is writing into {folder}", "wait for it", ELSEWHERE)
         yield

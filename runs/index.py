@@ -1,4 +1,4 @@
-"""The index of a checkpoint as it is stored: JSON with a digest of its content; read without torch."""
+"""Stored index of a checkpoint: JSON with a digest of its content. Reading it does not need torch."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from runs.settings import RunError
-from workloads.written import Written
+from workloads.written import FolderRecord
 
 SETTINGS = "settings.json"
 NAME = re.compile(r"round-(\d{6,18})\.json", re.ASCII)
 
 
-def signed(content: Mapping[str, Any]) -> bytes:
+def sign_index(content: Mapping[str, Any]) -> bytes:
     """Return the bytes of an index."""
     text = json.dumps(content)
     return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}).encode() + b"\n"
 
 
-def verified(path: Path) -> dict[str, Any]:
+def read_index(path: Path) -> dict[str, Any]:
     """Return the content of an index.
 
     Raises:
@@ -41,12 +41,12 @@ def verified(path: Path) -> dict[str, Any]:
 
 
 def digest_of(identity: Mapping[str, Any]) -> str:
-    """Return the first digits of the hash of what makes a run this one and no other."""
+    """Return the first digits of the hash of a run's identity."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def recorded_edit(folder: Path) -> bool | None:
-    """Return whether the settings in a folder are not those that the run wrote; None where no record knows them.
+    """Return whether the settings in a folder differ from those that the run wrote; None without a record.
 
     Runs of earlier versions left no record.
 
@@ -54,13 +54,13 @@ def recorded_edit(folder: Path) -> bool | None:
         ForeignFileError: Another file has the name of the record.
         OSError: The record or the settings cannot be read.
     """
-    record = Written(folder)
+    record = FolderRecord(folder)
     known = any(name == SETTINGS for name, _, _ in record.lines())
     return not record.owns(folder / SETTINGS) if known else None
 
 
 def is_edited(folder: Path) -> bool:
-    """Return whether the folder's record shows that somebody changed the settings of a run."""
+    """Return whether the settings of a run were changed, according to the folder's record."""
     with suppress(OSError):
         return recorded_edit(folder) is True
     return False

@@ -1,4 +1,4 @@
-"""Federated training of a language model: a model, texts as tokens, and clients that are their indices.
+"""Federated training of a language model: a model, tokenised texts, and clients given by indices of texts.
 
 `language_problem` checks model and texts once, at the door. What is trained are the layers that algorithms factorise,
 and the head; all else is frozen, in memory once, and neither differentiated nor sent.
@@ -32,7 +32,7 @@ from runs.networks.language_network import (
     vocabulary_of,
 )
 from runs.networks.network_checks import is_alike
-from runs.networks.network_function import Labelled, drawn_from
+from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.peft_format import read_adapter
 from workloads.data.partition import Indices, Parts
 from workloads.data.tokens import TokenSet
@@ -57,7 +57,7 @@ def language_problem(
     rows: int = 64,
     name: str = "language model",
 ) -> LanguageProblem:
-    """Makes a federated problem of a language model of transformers and texts.
+    """Build a federated problem from a transformers language model and texts.
 
     Args:
         module: A model for sequence classification or causal language modelling, whose calls give ``logits``. It is
@@ -70,12 +70,12 @@ def language_problem(
         head: Patterns for the names of further layers that are trained beside them; default: a classifier's head, and
             none of a causal model.
         weighed: Whether clients count in averages by the number of their `samples`, or of the `tokens` in their losses.
-        at_once: Samples of a batch whose gradients are computed at a time, and added up; default: all.
-        checkpointing: Compute layers' values again for the gradient in place of keeping them: less memory, more time.
+        at_once: Samples per micro-batch, whose gradients are added up; default: the whole batch.
+        checkpointing: Recompute layers' values for the gradient instead of keeping them: less memory, more time.
         adapter: Folder of an adapter of PEFT whose factors and head are the start.
         evaluated: Samples that are evaluated beside the test split, by the name with which their numbers begin.
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.
-        rows: Samples at a time in evaluations and in full gradients.
+        rows: Samples per batch in evaluations and in full gradients.
         name: Name of the problem.
 
     Raises:
@@ -145,7 +145,7 @@ def language_problem(
 
 
 def _labelled(texts: TokenSet, device: torch.device) -> Labelled:
-    """Tokens with `PADDING` behind them, and labels."""
+    """Return tokens, padded with `PADDING`, and labels."""
     x = texts.input_ids.masked_fill(texts.attention_mask == 0, PADDING)
     return Labelled(x.to(device), texts.labels.to(device))
 
@@ -160,7 +160,7 @@ def _layers(shapes: Sequence[tuple[str, Sequence[int]]], layers: str) -> tuple[s
 
 
 def _require_apart(module: nn.Module, chosen: Sequence[str], beside: Sequence[str]) -> None:
-    """Checks that no weight of which a part is trained has two places, or two ways of being trained.
+    """Check that no trained weight is used in two places or trained in two ways.
 
     Raises:
         FederationError: One has.
@@ -186,7 +186,7 @@ def _require_apart(module: nn.Module, chosen: Sequence[str], beside: Sequence[st
 
 @torch.no_grad()
 def _require_causal(module: nn.Module, texts: TokenSet) -> None:
-    """Checks that what a model says of a place does not depend on the tokens behind it.
+    """Check that a model's output at a position does not depend on later tokens.
 
     A masked model's does, and is read as a causal one without complaint: it would see the answers it is to predict.
 
@@ -209,7 +209,7 @@ def _require_causal(module: nn.Module, texts: TokenSet) -> None:
 
 @torch.no_grad()
 def _require_separate(network: LanguageNetwork, start: Tree, split: str, x: Tensor) -> None:
-    """Check that what a model makes of a text depends neither on the others of its batch nor on the padding.
+    """Check that a model's output for a text depends neither on the rest of its batch nor on the padding.
 
     Losses and gradients are taken in batches of several widths, and would depend on how texts are divided. Looks at the
     shortest text and a longer one, at the start and at a point near it. In training mode, with one draw of drop-out,
@@ -230,7 +230,7 @@ def _require_separate(network: LanguageNetwork, start: Tree, split: str, x: Tens
     places = torch.arange(min(short, 8), device=x.device) if network.task == "causal" else None
 
     def first(module: Factorable, w: Mapping[str, Tensor], batch: Tensor) -> Tensor:
-        with drawn_from(0, x.device):
+        with seeded_draws(0, x.device):
             return network.logits(module, w, batch, places)[0].detach()
 
     for w in (start, moved):
@@ -277,7 +277,7 @@ def _normal(like: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _require_fit(module: nn.Module, split: str, texts: TokenSet, task: Task) -> None:
-    """Checks that a model can take texts.
+    """Check that a model can process texts.
 
     Raises:
         FederationError: It cannot.

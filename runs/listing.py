@@ -1,6 +1,6 @@
-"""Runs that stand in a folder: what they are, how far they are, and how they compare over seeds.
+"""Runs in a folder: their settings, their progress, and comparisons over seeds.
 
-Nothing is computed anew and torch is not needed: settings and tables are read as they stand.
+Settings and tables are only read; nothing is recomputed, and torch is not needed.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from rmt.results import Result
-from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, verified
+from runs.format import printable
+from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index
 from runs.settings import STAYING, RunError
 from runs.tables import Mark, rows_of
-from runs.words import printable
 
 METRICS, LEDGER = "metrics.csv", "ledger.csv"
 SUMS = ("bytes_down", "bytes_up")
 """Columns of the metrics that add up over rounds."""
 SEED = "seed"
 EVERY = "-every-"
-"""In the name of a folder, before the rounds between evaluations: a run that stands beside one of its settings."""
+"""In a folder's name, before the number of rounds between evaluations: a second run of the same settings."""
 GIVEN = ("data", "partition", "network")
-"""Kinds of what the user's files and functions give, whose digests tell runs apart."""
+"""Kinds of inputs from the user's files and functions; their digests distinguish runs."""
 LEVEL = 0.95
 """Confidence level of the intervals of paired differences."""
 Row = Mapping[str, Any]
@@ -47,8 +47,8 @@ class FoundRun(Result):
         rounds: Number of rounds asked for.
         rows: Metrics of the rounds so far; a row lacks those that were not evaluated in its round.
         versions: Versions of the software that computed it.
-        edited: Whether its settings are not those that it wrote, so that its numbers may be those of others.
-        given: Digests of what the user's files and functions gave it, by kind.
+        edited: Whether its settings were changed, so that its numbers may belong to other settings.
+        given: Digests of the inputs from the user's files and functions, by kind.
     """
 
     folder: Path
@@ -64,36 +64,36 @@ class FoundRun(Result):
 
     @property
     def done(self) -> int:
-        """Rounds so far."""
+        """Number of finished rounds."""
         return int(self.rows[-1]["round"]) if self.rows else 0
 
     @property
     def last(self) -> dict[str, Any]:
-        """The last value of every metric."""
+        """Last value of every metric."""
         found: dict[str, Any] = {}
         for row in self.rows:
             found.update(row)
         return found
 
     @property
-    def sent(self) -> int:
-        """Bytes so far, in both directions."""
-        return _sent(self.rows[-1]) if self.rows else 0
+    def bytes_sent(self) -> int:
+        """Bytes sent so far, in both directions."""
+        return _bytes_in(self.rows[-1]) if self.rows else 0
 
     def at(self, number: int) -> Row:
-        """The metrics of a round that was done; empty for others."""
+        """Return the metrics of a finished round; empty for other rounds."""
         return next((row for row in self.rows if row["round"] == number), {})
 
     def curve(self, metric: str) -> list[Row]:
-        """The rows in which a metric was evaluated."""
+        """Return the rows in which a metric was evaluated."""
         return [row for row in self.rows if metric in row]
 
     def left_out(self) -> dict[str, str]:
-        """Reasons why silos take no part any more, by name, as the last checkpoint of the run has them."""
+        """Return why silos were left out, by their names, from the last checkpoint."""
         return self._of_silos("left_out")
 
     def suspects(self) -> dict[str, str]:
-        """Return uploads that may have spoilt the model, by the names of their silos, as the last checkpoint has it."""
+        """Return uploads that may have spoilt the model, by the names of their silos, from the last checkpoint."""
         return self._of_silos("suspects")
 
     def _of_silos(self, part: str) -> dict[str, str]:
@@ -102,7 +102,7 @@ class FoundRun(Result):
         return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
 
     def ledger(self) -> list[dict[str, Any]]:
-        """Returns the messages that travelled, one by one; none before the first round.
+        """Return the messages of the run, one by one; none before the first round.
 
         Raises:
             RunError: The table cannot be read, or lacks messages that the metrics count.
@@ -116,12 +116,12 @@ class FoundRun(Result):
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Runs that differ in their seeds only.
+    """Runs that differ only in their seeds.
 
     Attributes:
         label: Difference from the other groups, in words.
         runs: Runs by seed.
-        by_seed: Kinds that differ from seed to seed, as functions of the user's gave them: `data`, `network`, or both.
+        by_seed: Kinds of inputs from the user's functions that differ between seeds: `data`, `network`, or both.
     """
 
     label: str
@@ -129,18 +129,18 @@ class Group:
     by_seed: Sequence[str] = ()
 
     def values(self, metric: str, number: int) -> dict[int, float]:
-        """A metric after a round, by seed; runs that did not evaluate it there are left out."""
+        """Return a metric after a round, by seed, for the runs that evaluated it there."""
         rows = {seed: run.at(number) for seed, run in self.runs.items()}
         return {seed: float(row[metric]) for seed, row in rows.items() if metric in row}
 
-    def sent(self, number: int) -> float:
-        """Bytes until the end of a round, in both directions; the mean over the runs."""
-        return sum(_sent(run.at(number)) for run in self.runs.values()) / len(self.runs)
+    def bytes_sent(self, number: int) -> float:
+        """Return the bytes sent until the end of a round, in both directions, as a mean over the runs."""
+        return sum(_bytes_in(run.at(number)) for run in self.runs.values()) / len(self.runs)
 
 
 @dataclass(frozen=True)
 class Difference(Result):
-    """How two groups differ in a metric, seed by seed.
+    """Paired difference of two groups in a metric, over common seeds.
 
     Attributes:
         label: Label of the group.
@@ -157,8 +157,8 @@ class Difference(Result):
     half_width: float | None
 
 
-def found_runs(folder: Path) -> list[FoundRun]:
-    """All runs in a folder and below, by the names of their folders.
+def find_runs(folder: Path) -> list[FoundRun]:
+    """Read all runs in a folder and below, sorted by the names of their folders.
 
     Raises:
         RunError: There is no such folder, no run in it, or one that cannot be read.
@@ -169,10 +169,10 @@ def found_runs(folder: Path) -> list[FoundRun]:
     places = sorted(path.parent for path in folder.rglob(SETTINGS))
     if not places:
         raise RunError(f"{folder} holds no run: no {SETTINGS} in it or below")
-    return [_found(place) for place in places]
+    return [_read_run(place) for place in places]
 
 
-def _found(folder: Path) -> FoundRun:
+def _read_run(folder: Path) -> FoundRun:
     path = folder / SETTINGS
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -190,9 +190,9 @@ def _found(folder: Path) -> FoundRun:
     for before, after in pairwise([dict.fromkeys(SUMS, 0), *rows]):
         fallen = [name for name in SUMS if after[name] < before[name]]
         if fallen:
-            raise _broken(folder / METRICS, f"{fallen[0]} fall in round {after['round']}, and they only add up")
+            raise _table_error(folder / METRICS, f"{fallen[0]} fall in round {after['round']}, and they only add up")
     if rows and rows[-1]["round"] > rounds:
-        raise _broken(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
+        raise _table_error(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
     given = part if isinstance(part := stored.get("given"), dict) else {}
@@ -200,30 +200,32 @@ def _found(folder: Path) -> FoundRun:
 
 
 def _is_edited(folder: Path) -> bool:
-    """Whether the settings are not those of the run, by its checkpoints; without these, by the folder's record."""
+    """Return whether the settings were changed, by the checkpoints or, without any, by the folder's record."""
     run = _last_index(folder).get("run")
     return is_edited(folder) if run is None else str(run) not in _digests(folder)
 
 
-def as_written(runs: Sequence[FoundRun]) -> list[FoundRun]:
-    """Return the runs whose settings are those that they wrote; the numbers of others are of unknown settings.
+def drop_edited(runs: Sequence[FoundRun]) -> list[FoundRun]:
+    """Return the runs with unchanged settings; the settings behind the numbers of the others are unknown.
 
     Raises:
         RunError: There are no such runs.
     """
     kept = [run for run in runs if not run.edited]
     if not kept:
-        raise RunError(f"{said_edited(runs[0])}; bring its copy back, or name a folder with runs as they were written")
+        raise RunError(
+            f"{describe_edit(runs[0])}; bring its copy back, or name a folder with runs as they were written"
+        )
     return kept
 
 
-def said_edited(run: FoundRun) -> str:
+def describe_edit(run: FoundRun) -> str:
     """Return the line about a run whose settings were edited."""
     return f"{run.folder}: {SETTINGS} was edited since the run wrote it"
 
 
 def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The whole lines of a table: a run that is writing may be within its last one, or not have begun it.
+    """Return the complete lines of a table, because a running process may not have finished the last line.
 
     Args:
         path: Path of the table.
@@ -249,11 +251,11 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
             if lacking or wrong:
                 raise ValueError(f"line {line}: {f'no {lacking[0]}' if lacking else f'{wrong[0]} is no number'}")
     except ValueError as error:
-        raise _broken(path, str(error)) from error
+        raise _table_error(path, str(error)) from error
     return rows
 
 
-def _broken(path: Path, why: str) -> RunError:
+def _table_error(path: Path, why: str) -> RunError:
     return RunError(f"{path} is no table of a run ({why}); mend it, or name a folder without it")
 
 
@@ -266,11 +268,11 @@ def _require_order(path: Path, rounds: Sequence[int], consecutive: bool = True) 
     if consecutive:
         odd = next(((line, number) for line, number in enumerate(rounds) if number != line), None)
         if odd is not None:
-            raise _broken(path, f"line {odd[0] + 2}: round {odd[1]}, where round {odd[0]} belongs")
+            raise _table_error(path, f"line {odd[0] + 2}: round {odd[1]}, where round {odd[0]} belongs")
         return
     for line, (before, after) in enumerate(pairwise(rounds), start=3):
         if after < before:
-            raise _broken(path, f"line {line}: round {after} after round {before}")
+            raise _table_error(path, f"line {line}: round {after} after round {before}")
 
 
 def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -> None:
@@ -292,21 +294,21 @@ def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -
             number = row["round"]
             complete = number < max(last, len(rows) - 1)
             if total > row[name] or (complete and total != row[name]):
-                raise _broken(path, f"{total} bytes {way} until round {number}, where {METRICS} has {row[name]}")
+                raise _table_error(path, f"{total} bytes {way} until round {number}, where {METRICS} has {row[name]}")
 
 
 def _last_index(folder: Path) -> dict[str, Any]:
-    """Content of the last whole index of a run's checkpoints; empty where there is none."""
+    """Return the content of the last complete index of a run's checkpoints; empty if there is none."""
     paths = (folder / "checkpoints").glob("round-*.json")
     named = {int(found[1]): path for path in paths if (found := NAME.fullmatch(path.name))}
     for _, path in sorted(named.items(), reverse=True):
         with suppress(RunError, OSError):  # as a run does that goes on from the one before
-            return verified(path)
+            return read_index(path)
     return {}
 
 
 def _mark_of(table: Path) -> Mark | None:
-    """How far a table was at the last checkpoint; none where that is not known."""
+    """Return the mark of a table at the last checkpoint; None if it is unknown."""
     marks = _last_index(table.parent).get("marks")
     with suppress(ValueError):
         return Mark.of(marks.get(table.name)) if isinstance(marks, dict) else None
@@ -314,7 +316,7 @@ def _mark_of(table: Path) -> Mark | None:
 
 
 def _digests(folder: Path) -> set[str]:
-    """Names under which the checkpoints of the run in a folder may know it; see `runs.plan.Plan.digest`."""
+    """Return the digests under which checkpoints may know the run in a folder; see `runs.plan.Plan.digest`."""
     stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
     return {digest_of(identity), known_digest(folder, stored, digest_of(identity))}
@@ -324,10 +326,10 @@ def _is_number(value: Any) -> bool:
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
-def once_each(runs: Sequence[FoundRun]) -> list[FoundRun]:
-    """Runs without those that stand beside one of their settings only since they were evaluated at other rounds.
+def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
+    """Return runs without the duplicates that exist only because they were evaluated in other rounds.
 
-    The numbers are the same; of such runs the longest stays, and of these the one that was evaluated most often.
+    The numbers are the same. The longest run stays, and of equally long runs the one evaluated most often.
     """
     chosen: dict[str, FoundRun] = {}
     for run in runs:
@@ -339,8 +341,8 @@ def once_each(runs: Sequence[FoundRun]) -> list[FoundRun]:
     return [run for run in runs if run in chosen.values()]
 
 
-def grouped(runs: Sequence[FoundRun]) -> list[Group]:
-    """Runs put together that differ in their seeds only; labels say what distinguishes the groups.
+def group_runs(runs: Sequence[FoundRun]) -> list[Group]:
+    """Group runs that differ only in their seeds; labels say what distinguishes the groups.
 
     Runs on other data are other groups. What a function gives may be drawn from the seed, and does not part runs where
     each seed has its own.
@@ -361,7 +363,7 @@ def grouped(runs: Sequence[FoundRun]) -> list[Group]:
 
 
 def _source(run: FoundRun) -> tuple[Any, ...]:
-    """Name of the data that a run reads, and the side at which it reads images of a folder."""
+    """Return the name of the data of a run, and the side to which it resizes images of a folder."""
     return run.problem, run.settings.get("side")
 
 
@@ -380,7 +382,7 @@ def _by_seed(runs: Sequence[FoundRun]) -> dict[int, FoundRun]:
 def _by_given(
     runs: Sequence[FoundRun], of_data: Sequence[FoundRun]
 ) -> list[tuple[list[FoundRun], list[str], list[str]]]:
-    """Runs of the same settings, parted by what files and functions gave them.
+    """Split runs of the same settings by the inputs from the user's files and functions.
 
     Args:
         runs: The runs.
@@ -419,11 +421,11 @@ def _label(run: FoundRun, all_runs: Sequence[FoundRun], lacked: bool = False) ->
         words.append(f"on {printable(run.problem)}")
     alike = [other for other in all_runs if (other.algorithm, other.problem) == (run.algorithm, run.problem)]
     names = [name for name in differing(alike, lacked) if name in run.settings]
-    return " ".join([*words, *(f"{printable(name)}={in_words(run.settings[name])}" for name in names)])
+    return " ".join([*words, *(f"{printable(name)}={format_value(run.settings[name])}" for name in names)])
 
 
 def differing(runs: Sequence[FoundRun], lacked: bool = False) -> list[str]:
-    """Names of the settings in which the runs that have them differ, the seed left out.
+    """Return the names of the settings in which runs differ, except the seed.
 
     Args:
         runs: Runs to compare.
@@ -439,7 +441,7 @@ def _differ(name: str, runs: Sequence[FoundRun], lacked: bool) -> bool:
 
 
 def metric_of(runs: Sequence[FoundRun], asked: str | None) -> str:
-    """The metric to compare by: the one asked for, else accuracy, else the loss.
+    """Return the metric to compare: the requested one, or accuracy, or the loss.
 
     Raises:
         RunError: A run never evaluated it, or has no round yet.
@@ -458,7 +460,7 @@ def metric_of(runs: Sequence[FoundRun], asked: str | None) -> str:
 
 
 def round_of(runs: Sequence[FoundRun], metric: str, asked: int | None) -> int:
-    """The round to compare at: the one asked for, else the last at which all runs evaluated the metric.
+    """Return the round to compare: the requested one, or the last in which all runs evaluated the metric.
 
     Raises:
         RunError: Some run did not evaluate it there, or there is no such round.
@@ -477,7 +479,7 @@ def round_of(runs: Sequence[FoundRun], metric: str, asked: int | None) -> int:
 
 
 def differences(groups: Sequence[Group], metric: str, number: int, against: Group) -> list[Difference]:
-    """How a metric after a round differs from that of one group, paired over the seeds that both have."""
+    """Return the differences of a metric after a round from its values in one group, paired by common seeds."""
     return [_difference(group, metric, number, against) for group in groups if group is not against]
 
 
@@ -489,7 +491,7 @@ def _difference(group: Group, metric: str, number: int, against: Group) -> Diffe
 
 
 def paired_difference(pairs: Sequence[float]) -> tuple[float, float | None]:
-    """The mean of at least one difference, and half the width of Student's interval around it; none for only one."""
+    """Return the mean of the differences and the half-width of Student's interval; None for a single difference."""
     mean = sum(pairs) / len(pairs)
     if len(pairs) < 2:
         return mean, None
@@ -499,16 +501,16 @@ def paired_difference(pairs: Sequence[float]) -> tuple[float, float | None]:
     return mean, float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
 
 
-def _sent(row: Row) -> int:
+def _bytes_in(row: Row) -> int:
     return int(row["bytes_down"] + row["bytes_up"])
 
 
-def in_words(value: Any) -> str:
-    """A setting as the command line takes it.
+def format_value(value: Any) -> str:
+    """Format a setting as the command line takes it.
 
-    >>> in_words([0.9, 0.999])
+    >>> format_value([0.9, 0.999])
     '0.9,0.999'
     """
     if isinstance(value, list):
-        return ",".join(map(in_words, value))
+        return ",".join(map(format_value, value))
     return "none" if value is None else printable(str(value))

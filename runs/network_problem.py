@@ -1,4 +1,4 @@
-"""Federated training of a network: a module, one tensor of data, and clients that are their indices.
+"""Federated training of a network: a module, one tensor of data, and clients given by indices of samples.
 
 `network_problem` checks module and data once, at the door. Clients are made when they are asked for. Random numbers of
 augmentation and drop-out are drawn before the work.
@@ -18,8 +18,8 @@ from algorithms.federation import Federation, FederationError, require_whole
 from algorithms.tree import Tree
 from algorithms.weights import Weight
 from runs.networks.network_checks import (
+    check_split,
     is_of_classes,
-    labelled,
     require_fit,
     require_learnable,
     require_no_other_state,
@@ -27,7 +27,7 @@ from runs.networks.network_checks import (
     require_trainable,
     with_derivatives,
 )
-from runs.networks.network_function import Batch, Labelled, Loss, Network, Statistics, network_of, pieces
+from runs.networks.network_function import Batch, Labelled, Loss, Network, Statistics, count_parts, network_of
 from workloads.data.augmentation import Offsets, Preparation
 from workloads.data.partition import Indices, PartitionError, Parts
 
@@ -37,7 +37,7 @@ ROWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class NetworkClient:
-    """A network's loss on the samples of one client.
+    """The loss of a network on the samples of one client.
 
     Attributes:
         network: The network, the same for all clients.
@@ -60,23 +60,23 @@ class NetworkClient:
 
     @property
     def statistics(self) -> frozenset[str]:
-        """Names in the weights that are no parameters: they are replaced after a step, and never differentiated."""
+        """Names of the weights that are statistics: they are replaced after a step, and never differentiated."""
         return self.network.statistics
 
     @property
     def random(self) -> bool:
-        """Whether steps need random numbers beside their samples: for drop-out, crops or flips."""
+        """Whether steps also need random numbers, for drop-out, crops or flips."""
         prepare = self.network.preparation
         return self.network.random or (prepare is not None and prepare.random)
 
     def loss(self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None) -> Tensor:
-        """The mean loss of a batch in training mode; of all samples, neither cropped nor flipped, by default."""
+        """Return the mean loss of a batch in training mode; by default, of all samples without crops and flips."""
         return self.loss_and_statistics(w, batch)[0]
 
     def loss_and_statistics(
         self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """The same, and what the running statistics become."""
+        """Return the loss and the new running statistics."""
         if isinstance(batch, Batch):
             own = batch._replace(samples=self.indices[batch.samples])
         else:
@@ -84,7 +84,7 @@ class NetworkClient:
         return self.network.loss_and_statistics(w, self.data, own)
 
     def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:
-        """Returns the batches of the steps with these samples; crops, flips and noise are drawn here.
+        """Return the batches of steps with these samples, and draw their crops, flips and noise.
 
         All of them are brought to the device of the data at once, so that no step waits for a copy.
         """
@@ -99,7 +99,7 @@ class NetworkClient:
         return [Batch(*parts) for parts in zip(samples, offsets, noise, strict=True)]
 
     def passes(self, together: bool) -> Sequence[tuple[float, Tensor]]:
-        """All samples in parts of at most `rows`, with their shares of the mean; the loss of all is theirs to rounding.
+        """Return all samples in parts of at most `rows`, with their weights in the mean loss.
 
         Batch norm normalises each part by itself, and no part is of one sample there unless rows are 1.
 
@@ -107,22 +107,22 @@ class NetworkClient:
             together: Leave them in one part where batch norm would tell the difference.
         """
         joint = self.network.joint
-        count = 1 if together and joint else pieces(self.samples, self.rows, 2 if joint else 1)
+        count = 1 if together and joint else count_parts(self.samples, self.rows, 2 if joint else 1)
         places = torch.arange(self.samples, device=self.indices.device)
         return [(len(part) / self.samples, part) for part in places.tensor_split(count)]
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """Tensors that distinguish it from other clients."""
+        """Return the tensors that distinguish it from other clients."""
         return {"indices": self.indices}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> NetworkClient:
-        """The client with other samples."""
+        """Return the client with other samples."""
         return NetworkClient(self.network, self.data, tensors["indices"], self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkClients(Sequence[NetworkClient]):
-    """Clients that are made when they are asked for.
+    """Clients that are built on demand.
 
     Attributes:
         network: The network.
@@ -148,7 +148,7 @@ class NetworkClients(Sequence[NetworkClient]):
         return self._client(self.parts[number])
 
     def pooled(self) -> NetworkClient:
-        """One client with the samples of all, for central training."""
+        """Return one client with all samples, for central training."""
         return self._client(self.parts.order)
 
     def _client(self, indices: Indices) -> NetworkClient:
@@ -157,7 +157,7 @@ class NetworkClients(Sequence[NetworkClient]):
 
 @dataclass(frozen=True, eq=False)
 class NetworkProblem:
-    """A network, clients with data, and how good weights are.
+    """A federated problem of a network: clients with data, and the evaluation of weights.
 
     Attributes:
         name: Name of the problem.
@@ -184,15 +184,15 @@ class NetworkProblem:
         return None
 
     def width_of(self, batch: int) -> int | None:
-        """How wide a batch of so many training samples is in the mean; none where all samples are of one size."""
+        """Return the mean width of a batch of training samples; None if all samples have one size."""
         return None
 
     def of_width(self, width: int | None) -> NetworkProblem:
-        """The problem with training samples that are all so wide, for counting what a step costs."""
+        """Return the problem with all training samples of one width, to measure the cost of a step."""
         return self
 
     def evaluate(self, w: Mapping[str, Weight], fed: Federation | None = None) -> dict[str, float]:
-        """Loss and top-1 accuracy in evaluation mode, on every split."""
+        """Return loss and top-1 accuracy in evaluation mode, on every split."""
         network = self.clients.network
         return {
             name if split == "test" else f"{split}_{name}": value
@@ -203,7 +203,7 @@ class NetworkProblem:
     def evaluate_personal(
         self, weights_of: Callable[[int], Mapping[str, Weight]], fed: Federation | None = None
     ) -> dict[str, float]:
-        """Loss and accuracy of each client's own weights on its own held-out samples: plain means over the clients.
+        """Return loss and accuracy of personal weights on the clients' own held-out samples, averaged over clients.
 
         Args:
             weights_of: The weights of a client, by its number.
@@ -234,7 +234,7 @@ def network_problem(
     name: str = "network",
     accuracy: bool | None = None,
 ) -> NetworkProblem:
-    """Makes a federated problem of any module and data.
+    """Build a federated problem from a module and data.
 
     Args:
         module: Any network from inputs (n, ...) to one tensor of outputs (n, ...), each sample's from its own inputs
@@ -261,10 +261,10 @@ def network_problem(
     require_whole(1, rows=rows)
     if torch.is_inference_mode_enabled():
         raise FederationError("nothing is trained within torch.inference_mode(): make the problem outside of it")
-    splits = {"test": labelled("test", test)}
+    splits = {"test": check_split("test", test)}
     if validation is not None:
-        splits["validation"] = labelled("validation", validation)
-    data = labelled("training", train)
+        splits["validation"] = check_split("validation", validation)
+    data = check_split("training", train)
     parts, own = indices_of("the clients' samples", parts, data), None if own is None else indices_of("own", own, data)
     if own is not None and (len(own) != len(parts) or not all(own.sizes)):
         raise FederationError("own must have held-out samples of every client")
@@ -285,14 +285,14 @@ def network_problem(
 
 
 def indices_of(what: str, parts: Parts | Sequence[Indices], data: Labelled) -> Parts:
-    """The samples of every client, given as parts or as a sequence of whole numbers for each.
+    """Return the samples of every client, from parts or from a sequence of whole numbers for each client.
 
     Raises:
         FederationError: They are not that, or not among those of the training data.
     """
     count = len(data.x)
     try:
-        made = parts if isinstance(parts, Parts) else Parts.joined(parts)
+        made = parts if isinstance(parts, Parts) else Parts.join(parts)
     except PartitionError as error:
         raise FederationError(f"{what}: {error}") from error
     except (TypeError, ValueError) as error:
@@ -303,19 +303,19 @@ def indices_of(what: str, parts: Parts | Sequence[Indices], data: Labelled) -> P
 
 
 def require_once(parts: Parts, own: Parts | None) -> None:
-    """A sample weighs once in a mean of losses, and what is trained on is not held out.
+    """Check that each sample belongs to one client only, and that held-out samples are not trained on.
 
     Raises:
         FederationError: Names a sample, and its clients.
     """
-    twice = parts.repeated()
+    twice = parts.find_repeated()
     if twice is not None:
         sample, first, second = twice
         where = f"twice at client {first}" if first == second else f"at client {first} and at client {second}"
         raise FederationError(f"the clients' samples: sample {sample} stands {where}; leave one out")
     if own is None:
         return
-    twice = own.repeated()  # clients may be tested on the same sample
+    twice = own.find_repeated()  # clients may be tested on the same sample
     if twice is not None and twice[1] == twice[2]:
         raise FederationError(f"own: sample {twice[0]} stands twice at client {twice[1]}; leave one out")
     trained = np.flatnonzero(np.isin(own.order, parts.order))

@@ -1,9 +1,10 @@
-"""Options from dataclasses: the field gives the default, its annotation the values, the docstring the help.
+"""Options from dataclasses: the field gives the default, its annotation the values, and the docstring the help.
 
-Fields that are dataclasses themselves are flattened: those of `PLAIN` fields stand under their own names, others behind
-the outer field's name (``truncation.rule`` is ``truncation_rule``; ``truncation`` alone is its threshold). A field
-whose kind is one of several dataclasses, or of `Kinds`, gives a word that chooses among them, and their fields. A rate
-that may be a schedule stays a number beside the word ``schedule``. What is ``personal`` is, by default, as elsewhere.
+Fields that are dataclasses themselves are flattened: inner fields of `PLAIN` fields keep their names, others get the
+outer field's name as a prefix (``truncation.rule`` is ``truncation_rule``; ``truncation`` by itself is its threshold).
+A field whose kind is one of several dataclasses, or of `Kinds`, gives a word that chooses among them, and their fields.
+A rate that may be a schedule stays a number, with the word ``schedule`` as a second option. The default of a
+``personal_`` option is the value of the option without that prefix.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from runs.settings import RunError
 from workloads.arguments import suggestion
-from workloads.numbers import FINEST, LARGEST, MOST, real, usable, whole
+from workloads.numbers import FINEST, LARGEST, MOST, is_usable, read_real, read_whole
 
 PLAIN = ("local", "adapter", "optimiser")
 """Fields whose inner fields need no prefix."""
 SHORT = {"truncation_tau": "truncation"}
 OWN = "personal_"
 CHANGES = "How the rate changes; per step, step s of round t is number (t - 1) n + s of a client with n steps in it."
-_READ: Mapping[type, Callable[[str], Any]] = {int: whole, float: real}
+_READ: Mapping[type, Callable[[str], Any]] = {int: read_whole, float: read_real}
 Kinds = Mapping[Any, Mapping[str, type]]
-"""Protocols, and the dataclasses that may stand for each, by the words for them."""
+"""Protocols, and for each the dataclasses that implement it, by the words for them."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One setting.
+    """One option of a run.
 
     Attributes:
         name: Name with underscores; the command line has hyphens instead.
@@ -44,7 +45,7 @@ class Option:
         help: Description in the help.
         default: Value where none is given; `MISSING`: one has to be.
         words: The values of a word, if they are known.
-        optional: ``None`` is a value, too.
+        optional: Whether ``None`` is a value.
         element: Kind of the numbers of a tuple.
     """
 
@@ -58,12 +59,12 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """As on the command line."""
+        """The option as written on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
-    def takes(self) -> str:
-        """Its values, in words."""
+    def accepted_values(self) -> str:
+        """Description of its values."""
         if self.words:
             return f"one of {', '.join(self.words)}"
         return {
@@ -75,10 +76,10 @@ class Option:
         }[self.kind]
 
     def read(self, text: str) -> Any:
-        """The value that a text means.
+        """Convert a text to a value.
 
         Raises:
-            RunError: It means none.
+            RunError: The text is not one of its values.
         """
         value: Any = text
         try:
@@ -90,10 +91,10 @@ class Option:
                 value = tuple(_READ[self.element](part) for part in text.split(","))
         except (ValueError, KeyError):
             pass
-        return self.checked(value)
+        return self.check(value)
 
-    def checked(self, value: Any) -> Any:
-        """The value, if it is one of the setting's; whole numbers become floats where these are meant, lists tuples.
+    def check(self, value: Any) -> Any:
+        """Check a value and return it; whole numbers become floats and lists become tuples where the option has these.
 
         Raises:
             RunError: Another type or another value.
@@ -102,14 +103,14 @@ class Option:
             return None
         if self._is_own(value):
             return self.kind(value)
-        raise RunError(f"{self.name} must be {self.takes}, got {reprlib.repr(value)}")
+        raise RunError(f"{self.name} must be {self.accepted_values}, got {reprlib.repr(value)}")
 
     def _is_own(self, value: Any) -> bool:
         if self.kind is tuple:
             kinds = (int,) if self.element is int else (int, float)
-            return type(value) in (list, tuple) and all(type(part) in kinds and usable(part) for part in value)
+            return type(value) in (list, tuple) and all(type(part) in kinds and is_usable(part) for part in value)
         if self.kind is float:
-            return type(value) in (int, float) and usable(value)
+            return type(value) in (int, float) and is_usable(value)
         if self.kind is int:
             return type(value) is int and abs(value) <= MOST
         if isinstance(value, str) and self.kind is str:
@@ -134,7 +135,7 @@ Take = Callable[[Option], Any]
 
 
 @dataclass(frozen=True)
-class Form:
+class OptionSchema:
     """A dataclass whose fields are options.
 
     Attributes:
@@ -152,11 +153,11 @@ class Form:
     seeded: bool = True
 
     def options(self, given: Mapping[str, Any], every: bool = False) -> dict[str, Option]:
-        """The options that there are, by name; which there are depends on the words among the given values.
+        """Return the options by name; the words among the given values decide which there are.
 
         Args:
             given: Values by name, of any options.
-            every: Those of every choice.
+            every: Return the options of every choice.
         """
         found: dict[str, Option] = {}
 
@@ -167,8 +168,8 @@ class Form:
         _Walk(self, take, count(), every).part(self.kind, "", self.fixed)
         return found
 
-    def made(self, values: Mapping[str, Any], seed: int = 0) -> Any:
-        """The object of the given values; what is not given is the default.
+    def build(self, values: Mapping[str, Any], seed: int = 0) -> Any:
+        """Build the object from the given values and the defaults of the others.
 
         Args:
             values: Values by the names of the options.
@@ -190,9 +191,9 @@ class Form:
 
 @dataclass(frozen=True)
 class _Walk:
-    """One pass over the fields of a form: takes a value for each option, and gives what makes the object."""
+    """One pass over the fields of a schema: it takes a value for each option and returns what builds the object."""
 
-    form: Form
+    form: OptionSchema
     take: Take
     seeds: Iterator[int]
     every: bool
@@ -221,9 +222,9 @@ class _Walk:
         choices = self._choices(plain)
         inner = prefix if own in PLAIN else "_".join(filter(None, (prefix, own.removesuffix("_adapter"))))
         if choices and float in plain:
-            return self._scheduled(name, prefix, choices, text, default)
+            return self._schedule(name, prefix, choices, text, default)
         if choices:
-            chosen = self._chosen(Option(name, str, text, default, optional=optional), choices, default)
+            chosen = self._choose(Option(name, str, text, default, optional=optional), choices, default)
             return self._alternatives(choices, chosen, inner if own in PLAIN else name, {}, default)
         (kind,) = plain[:1] or (str,)
         if is_dataclass(kind):
@@ -236,24 +237,24 @@ class _Walk:
         return _constant(self._take(Option(name, kind, text, default, words, optional, element)))
 
     def _choices(self, members: Sequence[Any]) -> Mapping[str, type]:
-        """The dataclasses among which a word chooses, if one does."""
+        """Return the dataclasses among which a word chooses, if any."""
         protocol = next((kind for kind in members if kind in self.form.kinds), None)
         if protocol is not None:
             return self.form.kinds[protocol]
         several = len(members) > 1 and all(map(is_dataclass, members))
         return {re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in members} if several else {}
 
-    def _scheduled(
+    def _schedule(
         self, name: str, prefix: str, choices: Mapping[str, type], text: str, default: Any
     ) -> Callable[[], Any]:
-        """A number, or the schedule that starts from it."""
+        """Return a number, or the schedule that starts from it."""
         given = self._take(Option(name, float, text, getattr(default, "rate", default)))
         word = "_".join(filter(None, (prefix, "schedule")))
-        chosen = self._chosen(Option(word, str, CHANGES, "constant"), choices, default)
+        chosen = self._choose(Option(word, str, CHANGES, "constant"), choices, default)
         made = self._alternatives(choices, chosen, word, {"rate": given}, default)
         return _constant(given) if chosen == "constant" else made
 
-    def _chosen(self, option: Option, choices: Mapping[str, type], default: Any) -> str | None:
+    def _choose(self, option: Option, choices: Mapping[str, type], default: Any) -> str | None:
         known = next((word for word, kind in choices.items() if type(default) is kind), option.default)
         return self._take(replace(option, default=known, words=tuple(choices)))
 
@@ -275,13 +276,13 @@ class _Walk:
         return self.taken[name]
 
 
-def resolved(
+def resolve(
     options: Mapping[str, Option],
     given: Mapping[str, Any],
     of: str,
     others: Callable[[Mapping[str, Any]], Mapping[str, Option]] = lambda values: {},
 ) -> dict[str, Any]:
-    """Every option with its value.
+    """Check values and return every option with its value.
 
     Args:
         options: Options by name.
@@ -298,7 +299,7 @@ def resolved(
     missing = [option.flag for option in options.values() if option.default is MISSING and option.name not in given]
     if missing:
         raise RunError(f"{of} needs {', '.join(missing)}")
-    return {name: option.checked(given.get(name, option.default)) for name, option in options.items()}
+    return {name: option.check(given.get(name, option.default)) for name, option in options.items()}
 
 
 def _remedy(
@@ -307,29 +308,29 @@ def _remedy(
     given: Mapping[str, Any],
     others: Callable[[Mapping[str, Any]], Mapping[str, Option]],
 ) -> str:
-    """The words with which there is such an option, as the end of a sentence; else the nearest name."""
+    """Name the words with which such an option exists, or the nearest name, as the end of a sentence."""
     for option in options.values():
         words = [word for word in option.words if name in others({**given, option.name: word})]
         if words:
             return f"; it goes with {option.flag} {' or '.join(words)}"
-    return nearest_option(_flag(name), [option.flag for option in options.values()])
+    return suggest_option(_flag(name), [option.flag for option in options.values()])
 
 
-def nearest(name: str, known: Any) -> str:
-    """The known name that is closest to a wrong one, as the end of a sentence; the known ones where none is close."""
+def suggest_name(name: str, known: Any) -> str:
+    """Suggest the known name closest to a wrong one, or list the known names, as the end of a sentence."""
     known = list(known)
     close = get_close_matches(name, known, 1, 0.75)
     return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
 
 
-def nearest_option(flag: str, known: Sequence[str]) -> str:
-    """Return the known option that an unknown one means, as the end of a sentence; all of them where none is near."""
+def suggest_option(flag: str, known: Sequence[str]) -> str:
+    """Suggest the known option closest to an unknown one, or list all of them, as the end of a sentence."""
     return suggestion(flag, known) or f"; known: {', '.join(known)}"
 
 
 @cache
 def attribute_texts(kind: type) -> Mapping[str, str]:
-    """Texts under ``Attributes:`` in the docstrings of a class and its bases, by field; without the signs of LaTeX."""
+    """Return the ``Attributes:`` texts of a class and its bases, by field, without LaTeX commands."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         document = inspect.cleandoc(base.__dict__.get("__doc__") or "")
@@ -343,7 +344,7 @@ def attribute_texts(kind: type) -> Mapping[str, str]:
 
 
 def _plain_text(text: str) -> str:
-    """Text without the signs of LaTeX."""
+    """Remove LaTeX commands from a text."""
     return re.sub(r"\$([^$]*)\$", lambda formula: re.sub(r"[\\{}]", "", formula[1]), text).replace("`", "")
 
 

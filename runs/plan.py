@@ -1,4 +1,4 @@
-"""A run as asked for: names, settings and conduct; what makes it this run and no other, and what it is made of."""
+"""The plan of a run: its names, settings and conduct, its identity, and the objects built from it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,25 @@ import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
-from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
+from runs.catalogue import (
+    CONDUCT,
+    LANGUAGE,
+    RUN,
+    absolute_name,
+    algorithm_of,
+    executor_of,
+    options_of,
+    problem_settings_of,
+)
 from runs.index import SETTINGS, digest_of, known_digest, recorded_edit
-from runs.networks.peft_format import begun
-from runs.options import is_name, resolved
+from runs.networks.peft_format import with_adapter_start
+from runs.options import is_name, resolve
 from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.code_names import names_code
 from workloads.data.image_folder import is_folder
 from workloads.files import write_whole
-from workloads.written import ForeignFileError, Written
+from workloads.written import FolderRecord, ForeignFileError
 
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
@@ -36,7 +45,7 @@ Given = Mapping[str, str | Sequence[float]]
 
 @dataclass(frozen=True)
 class Plan:
-    """A run, from names and numbers alone.
+    """A run, given only by names and numbers.
 
     Attributes:
         algorithm: Name of the algorithm.
@@ -51,8 +60,8 @@ class Plan:
     conduct: Conduct = field(default_factory=Conduct)
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The settings as they are stored: what is measured beside them, or came later, only where it is asked for."""
+    def stored_settings(self) -> dict[str, Any]:
+        """Settings as stored; additional measurements and later settings are stored only if they were asked for."""
         return {
             name: value
             for name, value in self.settings.items()
@@ -61,23 +70,23 @@ class Plan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Names and settings that make it this run and no other, for JSON."""
-        return {"algorithm": self.algorithm, "problem": self.problem, **self.told}
+        """Name and settings that identify the run, for JSON."""
+        return {"algorithm": self.algorithm, "problem": self.problem, **self.stored_settings}
 
     @property
     def digest(self) -> str:
-        """The first digits of the hash of its identity."""
+        """First digits of the hash of its identity."""
         return digest_of(self.identity)
 
     @property
     def folder(self) -> str:
-        """A name for its folder."""
+        """Name of its folder."""
         problem = Path(self.problem).name if is_folder(self.problem) else self.problem
         words = re.sub(r"[^\w.-]+", "-", f"{self.algorithm}-{problem}")
         return f"{words}-{self.digest}"
 
-    def changed(self, other: Plan) -> list[str]:
-        """The names of what makes another plan another run."""
+    def changed_names(self, other: Plan) -> list[str]:
+        """Return the names of the settings in which the identities of two plans differ."""
         ours, theirs = self.identity, other.identity
         return [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
 
@@ -91,13 +100,13 @@ class Parts:
     executor: Executor
 
 
-def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None = None) -> Plan:
-    """A plan, what is not given as its default.
+def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None = None) -> Plan:
+    """Make a plan from values and the defaults of the others.
 
     Args:
         algorithm: Name of the algorithm, or ``module:Class``.
         problem: Name of the problem.
-        given: Values of options by name; what stays of a conduct may be among them.
+        given: Values of options by name, including those of a conduct that settings keep.
         conduct: How to conduct the run.
 
     Raises:
@@ -107,32 +116,32 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
         epochs = f"{steps.removesuffix('steps')}epochs"
         if not steps.endswith("steps") or given[steps] is None or given.get(epochs) is None:
             continue
-        if f"{steps.removesuffix('steps')}optimiser_state" in options_of(algorithm, absolute(problem), given):
+        if f"{steps.removesuffix('steps')}optimiser_state" in options_of(algorithm, absolute_name(problem), given):
             raise RunError(f"a round has so many {steps}, or so many {epochs}; give one of the two")
-    return _planned(algorithm, problem, given, conduct)
+    return _make_plan(algorithm, problem, given, conduct)
 
 
-def _planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
+def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
     for name in (algorithm, problem):
         if not is_name(name):
             raise RunError(f"{name!a} is no name of an algorithm or of data; mend it")
-    problem = absolute(problem)
+    problem = absolute_name(problem)
     conducts = CONDUCT.options({})
-    staying = {name: conducts[name].checked(value) for name, value in given.items() if name in STAYING}
+    staying = {name: conducts[name].check(value) for name, value in given.items() if name in STAYING}
     conduct = replace(conduct or Conduct(), **staying)
     given = {name: value for name, value in given.items() if name not in staying}
     options = options_of(algorithm, problem, given)
-    settings = resolved(
+    settings = resolve(
         options, given, f"{algorithm} on {problem}", lambda values: options_of(algorithm, problem, values)
     )
-    cohort, clients = RUN.made(settings).cohort, problem_settings_of(problem, settings).clients
+    cohort, clients = RUN.build(settings).cohort, problem_settings_of(problem, settings).clients
     if cohort is not None and cohort > clients:
         raise RunError(f"cohort must be at most the number of clients, {clients}, got {cohort}")
     return Plan(algorithm, problem, settings, conduct)
 
 
 def parts_of(plan: Plan) -> Parts:
-    """Makes the algorithm, the problem and the executor of a plan.
+    """Build the algorithm, the problem and the executor of a plan.
 
     Raises:
         RunError, FederationError, ProblemError, DataError: Values that they do not take, or data that are not here.
@@ -142,15 +151,15 @@ def parts_of(plan: Plan) -> Parts:
     with ExitStack() as joined:  # a cluster is left again where the rest fails
         joined.callback(getattr(executor, "close", lambda: None))
         settings = problem_settings_of(plan.problem, values)
-        problem = settings.made(values["seed"], conduct.device, conduct.root)
-        algorithm = begun(algorithm_of(plan.algorithm, plan.problem, values), problem)
+        problem = settings.build(values["seed"], conduct.device, conduct.root)
+        algorithm = with_adapter_start(algorithm_of(plan.algorithm, plan.problem, values), problem)
         _require_sides(algorithm, problem)
         joined.pop_all()
     return Parts(algorithm, problem, executor)
 
 
 def _require_sides(algorithm: Any, problem: Any) -> None:
-    """Refuses to name A's side where a weight has the inputs along its rows: there the names would be exchanged."""
+    """Refuse a side for A if a weight has the inputs along its rows, because the sides would be exchanged."""
     asked = getattr(getattr(algorithm, "adapter", None), "a_at", None)
     network = getattr(problem.clients, "network", None)
     if asked is None or network is None:
@@ -161,8 +170,8 @@ def _require_sides(algorithm: Any, problem: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """A run in a folder, as its settings say.
+class StoredRun:
+    """A run in a folder, as its settings describe it.
 
     Attributes:
         plan: The run.
@@ -178,9 +187,9 @@ class Standing:
 def write_plan(
     folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None, resumed: bool = False
 ) -> None:
-    """Writes a run's plan, how it is conducted, and the versions of the software that computes it.
+    """Write a run's plan, its conduct, and the versions of its software.
 
-    Settings that somebody changed since stay as they are.
+    Settings that somebody changed are not overwritten.
 
     Args:
         folder: Folder of the run.
@@ -197,28 +206,28 @@ def write_plan(
     content = {
         "algorithm": plan.algorithm,
         "problem": plan.problem,
-        "settings": plan.told,
+        "settings": plan.stored_settings,
         "rounds": plan.conduct.rounds,
-        "conduct": _staying(plan.conduct),
+        "conduct": _stored_conduct(plan.conduct),
         "versions": versions(),
         **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
     }
     data = (json.dumps(content, indent=1) + "\n").encode()
     if resumed:
-        Written(folder).note([(SETTINGS, len(data), hashlib.sha256(data).hexdigest())])
+        FolderRecord(folder).note([(SETTINGS, len(data), hashlib.sha256(data).hexdigest())])
         write_whole({folder / SETTINGS: data})
     else:
-        Written(folder).write({folder / SETTINGS: data})
+        FolderRecord(folder).write({folder / SETTINGS: data})
 
 
-def _staying(conduct: Conduct) -> dict[str, Any]:
+def _stored_conduct(conduct: Conduct) -> dict[str, Any]:
     """Return the parts of a conduct that settings keep."""
     return {name: value for name in STAYING if (value := conduct.kept(name)) is not None}
 
 
-def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
-    """Check that the settings of a run that goes on can be written, or need not be.
+def require_writable_settings(folder: Path, plan: Plan, run: StoredRun) -> None:
+    """Check that the settings of a resumed run can be written, if they must change.
 
     Args:
         folder: Folder of the run.
@@ -228,7 +237,7 @@ def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
     Raises:
         RunError: They must change, and somebody changed them since they were written.
     """
-    ours, theirs = ({"rounds": one.conduct.rounds, "conduct": _staying(one.conduct)} for one in (plan, run.plan))
+    ours, theirs = ({"rounds": one.conduct.rounds, "conduct": _stored_conduct(one.conduct)} for one in (plan, run.plan))
     needed = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in ours.items() if theirs[name] != value]
     if needed and is_edited(folder):
         raise RunError(
@@ -238,17 +247,17 @@ def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
         )
 
 
-def stored_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
-    """The plan of the run that stands in a folder.
+def read_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
+    """Read the plan of the run in a folder.
 
     Raises:
-        RunError: As `standing`.
+        RunError: As `read_run`.
     """
-    return standing(folder, trust).plan
+    return read_run(folder, trust).plan
 
 
-def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
-    """The run that stands in a folder.
+def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
+    """Read the run in a folder.
 
     Args:
         folder: Folder of the run.
@@ -276,7 +285,7 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
         conduct = stored.get("conduct", {})
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
-        plan = _planned(*names, {**settings, **conduct}, Conduct(rounds=number))
+        plan = _make_plan(*names, {**settings, **conduct}, Conduct(rounds=number))
         lacking = [name for name in plan.settings if name not in settings and name not in (*LATER, *MEASURED, *UNASKED)]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
@@ -285,15 +294,15 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     except RunError as error:
         raise RunError(f"{path}: {error}", "mend it", ELSEWHERE) from error
     given, versions = (part if isinstance(part := stored.get(name), dict) else {} for name in ("given", "versions"))
-    return Standing(plan, given, versions)
+    return StoredRun(plan, given, versions)
 
 
 class UntrustedError(RunError):
-    """Settings in a folder that name code, which nobody has confirmed."""
+    """Error about settings that name code which nobody has confirmed."""
 
 
 def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[str]:
-    """The code that a run's settings name: ``module:function`` or ``module:Class``, and weights that are pickled."""
+    """Return the code that a run's settings name: ``module:function``, ``module:Class`` and pickled weights."""
     named = {"algorithm": algorithm, "problem": problem, **settings}
     if problem in LANGUAGE and str(settings.get("model")).startswith("hf:"):
         named.pop("model")
@@ -310,18 +319,18 @@ def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str
         )
 
 
-def require_same_given(folder: Path, run: Standing, given: Given) -> None:
-    """Checks that the user's functions and files give the same as when a run began.
+def require_same_given(folder: Path, run: StoredRun, given: Given) -> None:
+    """Check that the user's functions and files give the same as when the run began.
 
     Args:
         folder: Folder of the run.
-        run: The run as it stands there; earlier versions have less in it.
+        run: The run as read from the folder; earlier versions store fewer facts.
         given: Result of `given_of` now.
 
     Raises:
         RunError: Something differs now; the message names it.
     """
-    changed = [name for name, now in given.items() if name in run.given and not _same(name, run.given[name], now)]
+    changed = [name for name, now in given.items() if name in run.given and not _agree(name, run.given[name], now)]
     causes = [name for name in changed if name != COMPUTED] or changed
     if causes:
         raise RunError(
@@ -332,8 +341,8 @@ def require_same_given(folder: Path, run: Standing, given: Given) -> None:
         )
 
 
-def _same(name: str, before: Any, now: str | Sequence[float]) -> bool:
-    """Facts are equal; numbers of a network are so to rounding, which is another on another device."""
+def _agree(name: str, before: Any, now: str | Sequence[float]) -> bool:
+    """Return whether facts are equal; numbers of a network may differ by rounding, which depends on the device."""
     if name != COMPUTED or isinstance(now, str):
         return bool(before == now)
     if not isinstance(before, list) or not all(isinstance(number, float) for number in before):
@@ -342,13 +351,13 @@ def _same(name: str, before: Any, now: str | Sequence[float]) -> bool:
 
 
 def given_of(problem: FederatedProblem) -> Given:
-    """Digests of what the user's functions and files gave a problem, by kind; and numbers that networks make."""
+    """Return digests of a problem's inputs from the user's functions and files, by kind, and a network's probe."""
     found: Given = getattr(problem, "given", {})
     return found
 
 
 def earlier_digest(folder: Path) -> str | None:
-    """The digest under which the run in a folder was begun, maybe by an earlier version; none where no run is.
+    """Return the digest under which the run in a folder was begun, perhaps by an earlier version; None without a run.
 
     That version had `STAYING` among the settings, and lacked `LATER`.
     """
@@ -361,7 +370,7 @@ def earlier_digest(folder: Path) -> str | None:
 
 
 def is_as_written(folder: Path) -> bool:
-    """Whether the settings in a folder have the form in which `write_plan` writes, and no other part."""
+    """Return whether the settings in a folder have exactly the form that `write_plan` writes."""
     try:
         text = (folder / SETTINGS).read_text(encoding="utf-8")
         stored = json.loads(text)
@@ -371,7 +380,7 @@ def is_as_written(folder: Path) -> bool:
 
 
 def is_edited(folder: Path) -> bool:
-    """Return whether somebody changed the settings in a folder since they were written.
+    """Return whether the settings in a folder were changed after they were written.
 
     Earlier versions left no record, so there the form decides.
 
@@ -384,8 +393,8 @@ def is_edited(folder: Path) -> bool:
     return not is_as_written(folder) if known is None else known
 
 
-def elsewhere(plan: Plan, run: Standing) -> list[str]:
-    """A line, if a run in a folder was computed by other versions or in another place.
+def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
+    """Return a line if other versions, another executor or another device computed the run in a folder.
 
     Args:
         plan: Plan of the run now.

@@ -1,4 +1,4 @@
-"""Problems by their settings: each a dataclass whose fields are options, and which makes the federated problem."""
+"""Settings of problems: dataclasses whose fields are options and which build the federated problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toymodels.ridges import ridge_problem, ridges_on_demand
 
 
 class ProblemSettings(Protocol):
-    """Settings from which a problem is made.
+    """Settings that build a problem.
 
     Attributes:
         clients: Number of clients.
@@ -30,12 +30,12 @@ class ProblemSettings(Protocol):
         ...
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Defaults of the options of algorithms, where the algorithms' own do not suit; from the options given."""
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Suggest defaults for the options of algorithms, from the given options."""
         ...
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Any:
-        """The problem.
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> Any:
+        """Build the problem.
 
         Args:
             seed: Seed of everything random in it.
@@ -47,7 +47,7 @@ class ProblemSettings(Protocol):
 
 @dataclass(frozen=True)
 class Toy:
-    """A problem of known truth in one matrix.
+    """A problem in one matrix, with a known solution.
 
     Attributes:
         clients: Number of clients; more than 50,000, or than 4 GB hold, are drawn on demand and evaluated by the first.
@@ -70,13 +70,13 @@ class Toy:
             raise RunError(f"heterogeneity must be at least 0, got {least}")
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Local steps, where no epochs are asked for, that make every toy problem move within some rounds."""
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Suggest local steps with which every toy problem moves within some rounds, unless epochs are given."""
         steps = {} if given.get("epochs") is not None else {"steps": 10}
         return {**steps, "learning_rate": 0.05, "truncation": 0.01}
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Problem:
-        """The problem, in double precision on the processor.
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> Problem:
+        """Build the problem, in double precision on the CPU.
 
         Raises:
             RunError: Another device, or more numbers than the machine's memory holds.
@@ -91,25 +91,25 @@ class Toy:
                 f"a problem of this size takes {needed / 1e9:,.0f} GB, {memory / 1e9:,.0f} GB are here; {_SMALLER}"
             )
         try:
-            return self._on_demand(seed) if self.on_demand else self._made(np.random.default_rng(seed))
+            return self._on_demand(seed) if self.on_demand else self._build(np.random.default_rng(seed))
         except (MemoryError, OverflowError) as error:
             raise RunError(f"a problem of this size does not fit in memory; {_SMALLER}") from error
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.rows * self.columns) ** 2
 
     @property
     def on_demand(self) -> bool:
-        """Whether clients are drawn when they are asked for, as where all of them would take much memory.
+        """Whether clients are drawn on demand, because all of them would take too much memory.
 
         The bounds are the same on every machine, since the numbers of a run depend on how its clients are drawn.
         """
         many = self.clients > MANY or 8 * self.entries > ROOM
         return many and self.clients > 1 and type(self)._on_demand is not Toy._on_demand
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         raise NotImplementedError
 
     def _on_demand(self, seed: int) -> Problem:
@@ -133,7 +133,7 @@ class Quadratics(Toy):
     heterogeneity: float = 0.5
     least_curvature: float = 0.1
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         self._require_curvature()
         return random_quadratics(
             (self.rows, self.columns),
@@ -174,10 +174,10 @@ class Legendre(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         shape, rank = (self.rows, self.columns), min(self.target_rank, self.rows, self.columns)
         return homogeneous(
             self.clients, rng, shape=shape, rank=rank, samples=self.samples * self.clients, basis="uniform"
@@ -200,10 +200,10 @@ class HeterogeneousLegendre(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         shape = (self.rows, self.columns)
         return heterogeneous(self.clients, rng, shape=shape, samples=self.samples * self.clients, basis="uniform")
 
@@ -222,10 +222,10 @@ class Regression(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.rows + self.columns) * self.rows + self.samples * self.rows
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         return regression(
             self.rows, self.columns, self.clients, rng, samples=self.samples, heterogeneity=self.heterogeneity
         )
@@ -248,10 +248,10 @@ class PopulationRegression(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * (self.rows + self.columns) * self.rows
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         return regression(self.rows, self.columns, self.clients, rng, samples=None, heterogeneity=self.heterogeneity)
 
     def _on_demand(self, seed: int) -> Problem:
@@ -276,10 +276,10 @@ class Ridges(Toy):
 
     @property
     def entries(self) -> int:
-        """Numbers that the problem holds at least."""
+        """Least number of entries that the problem holds."""
         return self.clients * self.samples * self.rows * self.columns
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         return ridge_problem(
             (self.rows, self.columns),
             self.clients,

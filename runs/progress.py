@@ -1,4 +1,4 @@
-"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
+"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; optionally TensorBoard."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from runs.folder import BOARD
+from runs.format import format_bytes
 from runs.plan import Plan
 from runs.settings import RunError
-from runs.words import bytes_in_words
-from workloads.progress import reporting
-from workloads.written import Written
+from workloads.progress import report_progress
+from workloads.written import FolderRecord
 
 Progress = Callable[[dict[str, Any]], None]
 
 
 @contextmanager
-def following(plan: Plan, folder: Path) -> Iterator[Progress]:
-    """Yields the function that takes the metrics of every round of a plan.
+def show_progress(plan: Plan, folder: Path) -> Iterator[Progress]:
+    """Yield the function that takes the metrics of every round of a plan.
 
     Raises:
         RunError: TensorBoard is asked for and not installed.
@@ -41,7 +41,7 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
             )
         )
         name, rounds = f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds
-        lines = None if sys.stderr.isatty() else stack.enter_context(reporting(name, rounds, "round"))
+        lines = None if sys.stderr.isatty() else stack.enter_context(report_progress(name, rounds, "round"))
         boards: list[Any] = []
 
         def progress(metrics: dict[str, Any]) -> None:
@@ -52,9 +52,11 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
                     lines.resume(max(number - 1, 0))
             seen.update(metrics)
             if lines is not None:
-                lines.advance(", ".join(f"{name} {text}" for name, text in shown(seen).items()), number - lines.done)
+                lines.advance(
+                    ", ".join(f"{name} {text}" for name, text in format_metrics(seen).items()), number - lines.done
+                )
             bar.update(number - bar.n)
-            bar.set_postfix(shown(seen), refresh=False)
+            bar.set_postfix(format_metrics(seen), refresh=False)
             if writer_class is not None:
                 if not boards:
                     there = set((folder / BOARD).glob("*"))
@@ -69,19 +71,19 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
 
 
 def _note_events(folder: Path, before: set[Path]) -> None:
-    """Records the files that TensorBoard's writer has made, so that a run that starts anew may remove them."""
+    """Record the files that TensorBoard's writer has made, so that a new run may remove them."""
     made = sorted(set((folder / BOARD).glob("*")) - before)
     contents = {path: path.read_bytes() for path in made if path.is_file()}
-    Written(folder).note(
+    FolderRecord(folder).note(
         (f"{BOARD}/{path.name}", len(data), hashlib.sha256(data).hexdigest()) for path, data in contents.items()
     )
 
 
-def shown(metrics: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers that a bar has room for."""
+def format_metrics(metrics: Mapping[str, Any]) -> dict[str, str]:
+    """Format the numbers that a bar has room for."""
     found = {name: f"{metrics[name]:.3g}" for name in ("loss", "accuracy") if name in metrics}
     travelled = metrics.get("bytes_down", 0) + metrics.get("bytes_up", 0)
-    return {**found, "sent": bytes_in_words(travelled)}
+    return {**found, "sent": format_bytes(travelled)}
 
 
 def _summary_writer() -> Any:

@@ -1,4 +1,4 @@
-"""Settings of a run beside those of its algorithm and its problem; without torch, so that the command line is quick."""
+"""Settings of a run apart from its algorithm and problem; without torch, so that the command line starts quickly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloads.processes.cluster import require_graphics
 
 @dataclass(frozen=True)
 class Remedy:
-    """A way out of an error, in the words of each way to start a run.
+    """A remedy of an error, worded for each way to start a run.
 
     Attributes:
         command: Words for `rankproof train`.
@@ -27,7 +27,7 @@ ANEW = Remedy("start anew with --force")
 
 
 class RunError(ValueError):
-    """A run that cannot start or go on as asked; the message names cause and remedy.
+    """Error about a run that cannot start or resume; the message names cause and remedy.
 
     Attributes:
         cause: Cause, or the whole message where no remedies are given by themselves.
@@ -35,7 +35,7 @@ class RunError(ValueError):
     """
 
     def __init__(self, cause: str, *remedies: Remedy | str) -> None:
-        """Makes the message.
+        """Make the message.
 
         Args:
             cause: Cause, or the whole message.
@@ -58,7 +58,7 @@ def _message(cause: str, remedies: list[str]) -> str:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Settings that decide the numbers of a run, whatever its algorithm and its problem.
+    """Settings that decide the numbers of a run of any algorithm and problem.
 
     Attributes:
         cohort: Clients of a round; default: all.
@@ -92,7 +92,7 @@ STAYING = (*PLACE, "evaluate_every", "keep_every")
 
 @dataclass(frozen=True)
 class Conduct:
-    """Conduct of a run: none of this makes it another run, so a resumed run may change it.
+    """Conduct of a run: it does not enter the run's identity, so a resumed run may change it.
 
     Attributes:
         rounds: Number of rounds; a resumed run may raise it.
@@ -133,7 +133,7 @@ class Conduct:
         self._require_cluster()
 
     def kept(self, name: str) -> Any:
-        """A value as a folder keeps it: Ray's actors come to the digits of one process."""
+        """Return a value as a folder keeps it: Ray's actors give the same bits as one process."""
         value = getattr(self, name)
         return "sequential" if (name, value) == ("executor", "ray") else value
 
@@ -153,7 +153,7 @@ class Conduct:
 
 
 def at_least(least: int, **values: int | None) -> None:
-    """Refuses smaller numbers.
+    """Refuse numbers below a least one.
 
     Raises:
         RunError: One is smaller; the message names it.

@@ -1,4 +1,4 @@
-"""A run's state as plain JSON and named tensors, and back; nothing that is read names code to run.
+"""Conversion of a run's state to plain JSON and named tensors, and back; reading never runs code.
 
 A state is made of tensors, numbers, texts, tuples, mappings, trees, factors in place of weights, and named tuples of
 known types.
@@ -30,7 +30,7 @@ NamedTypes = Mapping[str, type]
 
 
 def named_types(*modules: ModuleType) -> NamedTypes:
-    """The named tuples of `algorithms`, and of further modules."""
+    """Return the named tuples of `algorithms`, and of further modules."""
     own = [
         importlib.import_module(module.name)
         for module in pkgutil.walk_packages(algorithms.__path__, f"{algorithms.__name__}.")
@@ -44,7 +44,7 @@ def named_types(*modules: ModuleType) -> NamedTypes:
 
 
 class Shelf:
-    """Tensors by name, and where each stands in memory: what is computed from a tensor depends on that to the last bit.
+    """Named tensors with their memory layout, because results depend on the layout in the last bit.
 
     A tensor that stands in several places of a state is on the shelf once, and is one tensor again afterwards.
 
@@ -57,7 +57,7 @@ class Shelf:
         self._names: dict[Any, str] = {}
 
     def put(self, tensor: Tensor) -> list[Any]:
-        """Description of a stored tensor: its name, and strides and shift unless these are the usual ones."""
+        """Store a tensor and return its description: its name, with strides and shift unless these are usual."""
         shift = tensor.data_ptr() % ALIGNED // tensor.element_size() if tensor.numel() else 0
         key = (tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.dtype, tensor.shape, tensor.stride())
         if key not in self._names:
@@ -69,8 +69,8 @@ class Shelf:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """Takes tensors from a shelf that was stored.
+class StoredTensors:
+    """Stored tensors of a shelf, by their descriptions.
 
     Attributes:
         tensors: Numbers of the tensors by name.
@@ -82,25 +82,25 @@ class Taken:
     _made: dict[str, Tensor] = field(default_factory=dict)
 
     def get(self, reference: Sequence[Any]) -> Tensor:
-        """The tensor that `put` gave the reference for, where it stood in memory.
+        """Return the tensor that `put` described, in its memory layout.
 
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: There is none.
         """
         name, *layout = reference
         if name not in self._made:
-            self._made[name] = _laid_out(self.tensors[name].to(self.device), *layout)
+            self._made[name] = _lay_out(self.tensors[name].to(self.device), *layout)
         return self._made[name]
 
 
 def _numbers(tensor: Tensor) -> Tensor:
-    """The numbers of a tensor alone, on the processor."""
+    """Return the numbers of a tensor without its layout, on the CPU."""
     own = tensor.detach().to("cpu").contiguous()
     whole = own.untyped_storage().nbytes() == own.numel() * own.element_size()
     return own if whole else own.clone()
 
 
-def _laid_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int = 0) -> Tensor:
+def _lay_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int = 0) -> Tensor:
     if strides is None or not numbers.numel():
         return numbers.clone()  # into memory of torch's own, which is aligned
     reach = sum((size - 1) * stride for size, stride in zip(numbers.shape, strides, strict=True))
@@ -114,8 +114,8 @@ def _laid_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int 
     return tensor
 
 
-def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
-    """A value as JSON.
+def to_plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
+    """Convert a value to plain JSON.
 
     Args:
         value: Part of a state.
@@ -128,18 +128,18 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
     if isinstance(value, Tensor):
         return {"tensor": put(value)}
     if isinstance(value, Tree):
-        return {"tree": {name: plain(entry, put, kinds) for name, entry in value.items()}}
+        return {"tree": {name: to_plain(entry, put, kinds) for name, entry in value.items()}}
     if isinstance(value, Mapping):
-        return {"mapping": [[_key(name), plain(entry, put, kinds)] for name, entry in value.items()]}
+        return {"mapping": [[_key(name), to_plain(entry, put, kinds)] for name, entry in value.items()]}
     name = f"{type(value).__module__}.{type(value).__qualname__}"
     if FACTORS.get(name) is type(value):
-        return {"factors": name, "fields": [plain(entry, put, kinds) for entry in vars(value).values()]}
+        return {"factors": name, "fields": [to_plain(entry, put, kinds) for entry in vars(value).values()]}
     if isinstance(value, tuple) and kinds.get(name) is type(value):
-        return {"named": name, "fields": [plain(entry, put, kinds) for entry in value]}
+        return {"named": name, "fields": [to_plain(entry, put, kinds) for entry in value]}
     if is_dataclass(value) and kinds.get(name) is type(value):
-        return {"named": name, "fields": [plain(getattr(value, entry.name), put, kinds) for entry in fields(value)]}
+        return {"named": name, "fields": [to_plain(getattr(value, entry.name), put, kinds) for entry in fields(value)]}
     if type(value) in (tuple, list, torch.Size):
-        return {"list" if type(value) is list else "tuple": [plain(entry, put, kinds) for entry in value]}
+        return {"list" if type(value) is list else "tuple": [to_plain(entry, put, kinds) for entry in value]}
     if value is None or type(value) in (bool, int, float, str):
         return {"value": value}
     raise RunError(
@@ -148,28 +148,28 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
     )
 
 
-def rich(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
-    """Restores a value that `plain` took apart.
+def from_plain(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
+    """Restore a value that `to_plain` took apart.
 
     Raises:
-        KeyError, TypeError, ValueError: The value is not what `plain` gives.
+        KeyError, TypeError, ValueError: The value is not what `to_plain` gives.
     """
     if len(value) > 2 or (len(value) == 2 and "fields" not in value):
         raise ValueError("a part of a state that is two things")
     if "tensor" in value:
         return get(value["tensor"])
     if "tree" in value:
-        return Tree({name: rich(entry, get, kinds) for name, entry in value["tree"].items()})
+        return Tree({name: from_plain(entry, get, kinds) for name, entry in value["tree"].items()})
     if "mapping" in value:
-        return {_key(name): rich(entry, get, kinds) for name, entry in value["mapping"]}
+        return {_key(name): from_plain(entry, get, kinds) for name, entry in value["mapping"]}
     if "factors" in value:
-        return _factors(value["factors"], [rich(entry, get, kinds) for entry in value["fields"]])
+        return _factors(value["factors"], [from_plain(entry, get, kinds) for entry in value["fields"]])
     if "named" in value:
-        return kinds[value["named"]](*(rich(entry, get, kinds) for entry in value["fields"]))
+        return kinds[value["named"]](*(from_plain(entry, get, kinds) for entry in value["fields"]))
     if "tuple" in value:
-        return tuple(rich(entry, get, kinds) for entry in value["tuple"])
+        return tuple(from_plain(entry, get, kinds) for entry in value["tuple"])
     if "list" in value:
-        return [rich(entry, get, kinds) for entry in value["list"]]
+        return [from_plain(entry, get, kinds) for entry in value["list"]]
     if value["value"] is not None and type(value["value"]) not in (bool, int, float, str):
         raise ValueError("a value that is no number and no text")
     return value["value"]

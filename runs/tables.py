@@ -1,4 +1,4 @@
-"""Tables that only grow: rows are appended and flushed, and a checkpoint remembers how far they were, by a digest."""
+"""Tables that only grow: rows are appended and flushed, and a checkpoint stores their length and digest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIRST = b"round,"
 
 @dataclass(frozen=True)
 class Mark:
-    """The first part of a file.
+    """Length and digest of the first part of a file.
 
     Attributes:
         length: Length in bytes.
@@ -50,7 +50,7 @@ class Table:
     """A comma-separated file that a run appends to."""
 
     def __init__(self, path: Path, columns: Sequence[str] = (), before: bytes | None = None) -> None:
-        """Opens a table, cut to what is known of it.
+        """Open a table, cut to its known first part.
 
         Args:
             path: Path of the file.
@@ -73,7 +73,7 @@ class Table:
             self._columns = next(csv.reader(io.StringIO(known.decode())))
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Adds rows; values that a row lacks are left empty.
+        """Append rows; missing values are left empty.
 
         Raises:
             RunError: A row has a column that the first one lacked.
@@ -99,7 +99,7 @@ class Table:
         self._length += len(data)
 
     def mark(self) -> Mark:
-        """How far the table is, once that is on the disk.
+        """Flush the table to the disk and return its mark.
 
         Raises:
             OSError: It cannot be brought there.
@@ -109,12 +109,12 @@ class Table:
         return Mark(self._length, self._digest.hexdigest())
 
     def close(self) -> None:
-        """Ends the writing."""
+        """Close the file."""
         self._stream.close()
 
 
-def marked(path: Path, mark: Mark) -> bytes:
-    """The part of a file that a mark is of.
+def read_marked(path: Path, mark: Mark) -> bytes:
+    """Read the part of a file that a mark covers.
 
     Raises:
         RunError: The file is shorter, or differs.
@@ -127,8 +127,8 @@ def marked(path: Path, mark: Mark) -> bytes:
     return data
 
 
-def continues(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
-    """Whether all that follows the first part of a file is what a run appends there: rows of later rounds.
+def is_continuation(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
+    """Return whether only rows of later rounds follow the first part of a file.
 
     The last one may be cut short. Nothing else shows what a run that was killed wrote after its last checkpoint.
 
@@ -157,14 +157,14 @@ def continues(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
             return False
         if not whole and len(cells) == 1:
             continue
-        if int(cells[0]) < last or any(isinstance(number(cell), str) for cell in numbers):
+        if int(cells[0]) < last or any(isinstance(read_number(cell), str) for cell in numbers):
             return False
         last = int(cells[0])
     return True
 
 
 def rows_of(data: bytes) -> list[dict[str, Any]]:
-    """The rows of a table, numbers as numbers; empty cells are left out.
+    """Return the rows of a table with numbers as numbers, without empty cells.
 
     Raises:
         ValueError: It is no table.
@@ -174,15 +174,15 @@ def rows_of(data: bytes) -> list[dict[str, Any]]:
         names = list(reader.fieldnames or ())
         if len(set(names)) < len(names) or "" in names:
             raise ValueError("two columns of one name, or one without a name")
-        return [{name: number(value) for name, value in row.items() if value != ""} for row in reader]
+        return [{name: read_number(value) for name, value in row.items() if value != ""} for row in reader]
     except csv.Error as error:
         raise ValueError(str(error)) from error
 
 
-def number(text: str) -> Any:
-    """Return the number that a text is, as Python writes it; else the text.
+def read_number(text: str) -> Any:
+    """Return the number that a text represents, as Python writes it; else the text.
 
-    >>> number("-2"), number("1e-07"), number("nan"), number("1_000"), number("1e999")
+    >>> read_number("-2"), read_number("1e-07"), read_number("nan"), read_number("1_000"), read_number("1e999")
     (-2, 1e-07, nan, '1_000', '1e999')
     """
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Versions of what computes a run."""
+"""Versions of the software that computes a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PACKAGES = ("rankproof", "torch", "numpy", "safetensors")
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide a run's numbers, those that are installed."""
+    """Return the versions of Python and of the installed packages that decide a run's numbers."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

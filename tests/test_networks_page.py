@@ -12,7 +12,7 @@ from figures.curves.learning_curves_runs import CURVE_SIZES, METHODS, Case, expe
 from figures.figure import Settings
 from figures.make import table_of
 from figures.stored_numbers import stored_numbers
-from runs.command import _asked
+from runs.command import _plan_from
 from runs.networks.samples import splits_of
 from workloads.image_networks.alexnet import alexnet_shapes
 from workloads.image_networks.resnet import resnet_shapes
@@ -84,7 +84,7 @@ def test_its_commands_for_every_algorithm_are_the_runs_of_the_figure():
         words = shlex.split(line.replace("$FEDERATION", federation))[1:]
         options = rankproof._parser().parse_args(words)
         if words[0] == "train":
-            asked.append(_asked(options)[0])
+            asked.append(_plan_from(options)[0])
     stored = stored_numbers(LEARNING_CURVES, Settings("laptop"))
     table = table_of(stored["csv"])
     rates = table[table.stage == "curve"].groupby("method").rate.first()

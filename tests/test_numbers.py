@@ -6,10 +6,10 @@ from itertools import product
 import pytest
 
 import rankproof
-from runs.catalogue import ALGORITHMS, CONDUCT, IMAGES, LANGUAGE, RUN, TOYS, forms
+from runs.catalogue import ALGORITHMS, CONDUCT, IMAGES, LANGUAGE, RUN, TOYS, schemas_of
 from runs.settings import RunError
-from workloads.arguments import at_least, number
-from workloads.numbers import real, whole
+from workloads.arguments import at_least, read_number
+from workloads.numbers import read_real, read_whole
 
 ODD = [
     "٣",
@@ -77,8 +77,8 @@ def test_every_numeric_option_of_a_command_refuses_what_is_no_plain_number():
         if name in WORDS and path == ("spectrum",):
             continue
         found.add((*path, name))
-        assert action.type is number or action.type.__module__ == "workloads.arguments", f"{path} {name}"
-        for text in ODD + (ODD_FLOATS if action.type is number else [*ODD_FLOATS, "1.0", "1e3"]):
+        assert action.type is read_number or action.type.__module__ == "workloads.arguments", f"{path} {name}"
+        for text in ODD + (ODD_FLOATS if action.type is read_number else [*ODD_FLOATS, "1.0", "1e3"]):
             with pytest.raises(argparse.ArgumentTypeError, match="in plain digits"):
                 action.type(text)
     assert {("check", "--seed"), ("figure", "--seed"), ("spectrum", "--width"), ("runs", "--round")} <= found
@@ -86,7 +86,7 @@ def test_every_numeric_option_of_a_command_refuses_what_is_no_plain_number():
 
 def options_of_runs():
     for name, problem in product(ALGORITHMS, (*TOYS, next(iter(IMAGES)), next(iter(LANGUAGE)))):
-        for form in forms(name, problem, {}):
+        for form in schemas_of(name, problem, {}):
             yield from form.options({}, every=True).values()
     for form in (RUN, CONDUCT):
         yield from form.options({}, every=True).values()
@@ -115,19 +115,24 @@ def test_odd_numbers_are_one_line(capsys, tmp_path, flag):
 
 
 def test_plain_numbers_are_what_they_say():
-    assert (whole("12"), whole("-7"), whole("0"), whole("9223372036854775807")) == (12, -7, 0, 2**63 - 1)
-    assert (real("2.5e-3"), real("-.5"), real("4."), real("0"), real("0e9"), real("1E5")) == (
-        2.5e-3,
-        -0.5,
-        4,
+    assert (read_whole("12"), read_whole("-7"), read_whole("0"), read_whole("9223372036854775807")) == (
+        12,
+        -7,
         0,
-        0,
-        1e5,
+        2**63 - 1,
     )
-    assert (real("1e-300"), real("1e300"), at_least(2)("2"), number("1")) == (1e-300, 1e300, 2, 1.0)
+    assert (
+        read_real("2.5e-3"),
+        read_real("-.5"),
+        read_real("4."),
+        read_real("0"),
+        read_real("0e9"),
+        read_real("1E5"),
+    ) == (2.5e-3, -0.5, 4, 0, 0, 1e5)
+    assert (read_real("1e-300"), read_real("1e300"), at_least(2)("2"), read_number("1")) == (1e-300, 1e300, 2, 1.0)
     for text in ("9223372036854775808", "-9223372036854775808"):
         with pytest.raises(ValueError, match="plain digits"):
-            whole(text)
+            read_whole(text)
     for text in ("9.9e-301", "1.1e300"):
         with pytest.raises(ValueError, match="plain digits"):
-            real(text)
+            read_real(text)

@@ -15,7 +15,7 @@ ATTENTION = ("W_q", "W_k", "W_v", "W_o")
 
 @dataclass(frozen=True)
 class Architecture(ABC):
-    """A language model of equal layers."""
+    """A language model with identical layers."""
 
     @property
     @abstractmethod
@@ -25,7 +25,7 @@ class Architecture(ABC):
     @property
     @abstractmethod
     def shapes(self) -> Mapping[str, tuple[int, int]]:
-        """Inputs and outputs of each weight matrix of one layer, by the papers' names."""
+        """Return inputs and outputs of each weight matrix of one layer, by the papers' names."""
 
     @property
     @abstractmethod
@@ -33,19 +33,19 @@ class Architecture(ABC):
         """Parameters of the whole model."""
 
     def inputs(self, matrices: Sequence[str]) -> int:
-        """Inputs of the named matrices of one layer, added up."""
+        """Return the inputs of the named matrices of one layer, added up."""
         return sum(self.shapes[name][0] for name in matrices)
 
     def outputs(self, matrices: Sequence[str]) -> int:
-        """Outputs, likewise."""
+        """Return the outputs of the named matrices of one layer, added up."""
         return sum(self.shapes[name][1] for name in matrices)
 
     def adapters(self, matrices: Sequence[str], rank: int, layers: int | None = None) -> int:
-        """Parameters of both low-rank factors of the named matrices: r(d_in + d_out) each; default: in all layers."""
+        """Return the sum of r(d_in + d_out) over the factors of the named matrices; default: in all layers."""
         return (self.depth if layers is None else layers) * rank * (self.inputs(matrices) + self.outputs(matrices))
 
     def share_of_outputs(self, matrices: Sequence[str]) -> Fraction:
-        """Share of the factors on the side of the outputs in both, which FFA-LoRA sends of what LoRA does."""
+        """Return the share of the output factors in both, which is what FFA-LoRA sends relative to LoRA."""
         outputs = self.outputs(matrices)
         return Fraction(outputs, outputs + self.inputs(matrices))
 
@@ -131,7 +131,7 @@ class Encoder(Architecture):
 
     @property
     def parameters(self) -> int:
-        """All parameters, those of the pooler among them and of no head."""
+        """Number of parameters, with the pooler and without a head."""
         norm = 2 * self.hidden
         layer = sum(rows * columns + columns for rows, columns in self.shapes.values()) + 2 * norm
         embeddings = (self.vocabulary + self.positions + self.types) * self.hidden + norm

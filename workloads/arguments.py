@@ -1,4 +1,4 @@
-"""Arguments of the command line: one line for every mistake, options and names in any order, help with an example."""
+"""Command-line arguments: one-line errors, options and names in any order, help with an example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, NoReturn
 
-from workloads.numbers import FINEST, LARGEST, real, whole
+from workloads.numbers import FINEST, LARGEST, read_real, read_whole
 
 BAD_USAGE = 2
 Command = Callable[[argparse.Namespace], int]
@@ -68,7 +68,7 @@ ALIKE = 0.7
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose every complaint is one line, and that reads `verify --root DIR mnist` as `verify mnist ...`.
+    """A parser with one-line errors that reads `verify --root DIR mnist` as `verify mnist ...`.
 
     Attributes:
         fill: Declares arguments that depend on the words of the command line, once these are to be read.
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
     fill: Callable[[Sequence[str]], None] | None = None
 
     def error(self, message: str) -> NoReturn:
-        """Says what is wrong and ends with status 2."""
+        """Print the error and exit with status 2."""
         self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; `{self.prog} --help` explains\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -86,11 +86,11 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def flags(self) -> list[str]:
-        """The options that are declared, those of one letter left out."""
+        """Declared options, without those of one letter."""
         return [flag for flag in self._option_string_actions if flag.startswith("--")]
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Reads the arguments that are known."""
+        """Read the known arguments."""
         words = sys.argv[1:] if args is None else list(args)
         if self.fill is not None:
             fill, self.fill = self.fill, None
@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def in_options(self, text: str, keywords: Iterable[str]) -> str:
-        """Writes a message that names Python keywords with the options of the command that has them.
+        """Replace the Python keywords in a message by the options of the command.
 
         Args:
             text: The message; `name='value'` and `name=` are a keyword, and in messages without either `name` is.
@@ -127,7 +127,7 @@ class Parser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        """Reads the arguments; names that follow an option join the ones before it."""
+        """Read the arguments; names that follow an option join the ones before it."""
         options, rest = self.parse_known_args(args, namespace)
         several = getattr(options, "several", None)
         if rest and (several is None or any(word.startswith("-") for word in rest)):
@@ -135,14 +135,14 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(rest)}{suggestion(short, self.flags)}")
         if rest and several is not None:
             try:
-                setattr(options, several, [*getattr(options, several), *map(named, rest)])
+                setattr(options, several, [*getattr(options, several), *map(read_name, rest)])
             except argparse.ArgumentTypeError as error:
                 self.error(f"a name {error}")
         return options
 
 
 def add_command(commands: Any, name: str, run: Command, help: str, example: str, several: str | None = None) -> Parser:
-    """Declares one command.
+    """Declare one command.
 
     Args:
         commands: what `add_subparsers` returned.
@@ -176,7 +176,7 @@ def unknown_flags(words: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def nearest_flag(flag: str, known: Iterable[str]) -> str | None:
-    """Return the known option that an unknown one most likely means, by `SYNONYMS` and by likeness; none: none is near.
+    """Return the known option nearest to an unknown one, by `SYNONYMS` and by similarity; None if none is near.
 
     >>> nearest_flag("--lora-alpha", ["--scale", "--layers"]), nearest_flag("--rnak", ["--rank"])
     ('--scale', '--rank')
@@ -203,10 +203,10 @@ def _with_value(flag: str, shape: str, found: re.Match[str]) -> str:
     return f"{flag} {value}" if value else flag
 
 
-def named(text: str) -> str:
-    """Reads a name, an id or a path: anything but nothing.
+def read_name(text: str) -> str:
+    """Read a name, an id or a path, which must not be empty.
 
-    >>> named("results")
+    >>> read_name("results")
     'results'
     """
     if not text.strip() or "\0" in text:
@@ -215,7 +215,7 @@ def named(text: str) -> str:
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Reads whole numbers of at least ``least``.
+    """Return a reader of whole numbers of at least ``least``.
 
     >>> at_least(1)("12")
     12
@@ -224,7 +224,7 @@ def at_least(least: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         wrong = f"must be a whole number of at least {least}, got {text[:40]!r}"
         try:
-            value = whole(text)
+            value = read_whole(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"{wrong}; write it in plain digits") from error
         if value < least:
@@ -234,14 +234,14 @@ def at_least(least: int) -> Callable[[str], int]:
     return read
 
 
-def number(text: str) -> float:
+def read_number(text: str) -> float:
     """Read a number.
 
-    >>> number("0.05")
+    >>> read_number("0.05")
     0.05
     """
     try:
-        return real(text)
+        return read_real(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"must be a number in plain digits, 0 or of size {FINEST:g} to {LARGEST:g}, got {text[:40]!r}"

@@ -1,4 +1,4 @@
-"""Form of a name of code, ``module:name``: one pattern for what is imported and for what asks for trust."""
+"""Pattern of a name of code, ``module:name``, both for imports and for the question of trust."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The command line of data sets: `rankproof data`."""
+"""The command `rankproof data`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workloads.arguments import BAD_USAGE, add_command, named
+from workloads.arguments import BAD_USAGE, add_command, read_name
 
 
 def declare(commands: Any) -> None:
-    """Declares `rankproof data`."""
+    """Declare `rankproof data`."""
     data = add_command(
         commands,
         "data",
@@ -22,9 +22,9 @@ def declare(commands: Any) -> None:
         several="names",
     )
     data.add_argument("action", choices=("list", "fetch", "verify"))
-    data.add_argument("names", nargs="*", type=named, metavar="NAME", help="data set; default: all")
+    data.add_argument("names", nargs="*", type=read_name, metavar="NAME", help="data set; default: all")
     data.add_argument(
-        "--root", type=named, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"
+        "--root", type=read_name, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"
     )
 
 

@@ -1,4 +1,4 @@
-"""Tensors that are arrays of numbers in memory, and what to do about other ones."""
+"""Check for dense tensors, with remedies for other kinds."""
 
 import torch
 from torch import Tensor

@@ -18,7 +18,7 @@ TRAINING = FitSettings(epochs=2, batch=64, learning_rate=2e-3, seed=0)
 
 
 def network() -> nn.Module:
-    """A network with two convolutions and 6,610 parameters, trained.
+    """Return a trained network with two convolutions and 6,610 parameters.
 
     Raises:
         DataError: MNIST is not on this machine; the message says how to fetch it.
@@ -29,7 +29,7 @@ def network() -> nn.Module:
 
 
 def images() -> tuple[Tensor, Tensor]:
-    """Inputs and targets: standardised images (n, 28, 28) and their classes.
+    """Return inputs and targets: standardised images (n, 28, 28) and their classes.
 
     Raises:
         DataError: As `network`.

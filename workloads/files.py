@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, through links, and into pipes and devices as they are."""
+"""Atomic writes of files, also through links; pipes and devices are written directly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_whole(
     check: Callable[[Path], None] | None = None,
     scratch: str | None = None,
 ) -> None:
-    """Writes files beside their places, syncs, then renames: a reader never sees half of one.
+    """Write files atomically: write scratch files, sync, then rename, so that readers never see half a file.
 
     A link stays a link: the file it points to is replaced, and keeps its permissions. Pipes and devices are written
     into, after the files have been written and before they are renamed.
@@ -99,7 +99,7 @@ def _place(finished: Path, place: Path) -> None:
 
 
 def require_writable(folder: Path) -> None:
-    """Makes a folder if need be, and fails before the work rather than after it.
+    """Make a folder if needed, and fail before the work rather than after it.
 
     Raises:
         OSError: The folder cannot be made or written to.
@@ -111,7 +111,7 @@ def require_writable(folder: Path) -> None:
 
 
 def require_target(path: Path) -> None:
-    """Fails before the work if a file cannot be written here later; makes nothing, a folder neither.
+    """Fail before the work if a file cannot be written later, without making files or folders.
 
     Raises:
         OSError: The path is a folder, or its folder is not there or cannot be written to.
@@ -126,7 +126,7 @@ def require_target(path: Path) -> None:
 
 
 def is_standard_output(name: str) -> bool:
-    """Whether a name means standard output: `-`, or any path to the very file, pipe or terminal that it is."""
+    """Return whether a name means standard output: `-`, or any path to the same file, pipe or terminal."""
     if name == STANDARD_OUTPUT:
         return True
     try:
@@ -136,7 +136,7 @@ def is_standard_output(name: str) -> bool:
 
 
 def _replaced(path: Path) -> Path | None:
-    """The regular file, there or not, that takes the content; None for what is written into as it is.
+    """Return the regular file, existing or not, to replace; None if the path is written directly.
 
     Raises:
         OSError: A folder or a file that is not to be written stands there, links go in a circle, or the folder of the
@@ -159,7 +159,7 @@ def _replaced(path: Path) -> Path | None:
 
 
 def is_descriptor(path: Path) -> bool:
-    """Whether a path leads to an open file of a process, such as /dev/fd/3: replacing it would part the two."""
+    """Return whether a path leads to an open file of a process, such as /dev/fd/3, which must not be replaced."""
     while path.is_symlink():
         if os.path.realpath(path.parent).startswith("/proc/"):
             return True
@@ -169,7 +169,7 @@ def is_descriptor(path: Path) -> bool:
 
 @contextmanager
 def naming_errors(path: Path) -> Iterator[None]:
-    """Makes an error name the path that was asked for, never a temporary one."""
+    """Make errors name the requested path, never a temporary one."""
     try:
         yield
     except OSError as error:

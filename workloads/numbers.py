@@ -1,4 +1,4 @@
-"""Numbers as the command line takes them: plain digits, and of a size with which one can compute.
+"""Numbers on the command line: plain digits, of a usable size.
 
 Python reads more: `int` takes the digits of any script, and both `int` and `float` take spaces and underscores.
 """
@@ -16,13 +16,13 @@ _WHOLE = re.compile(r"-?[0-9]{1,30}")
 _REAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def whole(text: str) -> int:
-    """Return the whole number that a text writes, in digits and perhaps a minus sign.
+def read_whole(text: str) -> int:
+    """Read a whole number, in digits and perhaps with a minus sign.
 
     Raises:
         ValueError: It writes none, or one that no array holds, or -0.
 
-    >>> whole("12")
+    >>> read_whole("12")
     12
     """
     value = int(text) if _WHOLE.fullmatch(text) else MOST + 1
@@ -31,26 +31,26 @@ def whole(text: str) -> int:
     return value
 
 
-def real(text: str) -> float:
-    """Return the number that a text writes, in digits and perhaps a minus sign, a point and an exponent.
+def read_real(text: str) -> float:
+    """Read a number, in digits and perhaps with a minus sign, a point and an exponent.
 
     Raises:
-        ValueError: It writes none, one out of the range of `usable`, or -0.
+        ValueError: It writes none, one out of the range of `is_usable`, or -0.
 
-    >>> real("2.5e-3")
+    >>> read_real("2.5e-3")
     0.0025
     """
     value = float(text) if _REAL.fullmatch(text) else float("nan")
     rounded = value == 0.0 and (text.startswith("-") or re.search("[1-9]", re.split("[eE]", text)[0]) is not None)
-    if not usable(value) or rounded:
+    if not is_usable(value) or rounded:
         raise ValueError(f"not 0 and not a number of size {FINEST:g} to {LARGEST:g} in plain digits: {text[:40]!r}")
     return value
 
 
-def usable(value: float) -> bool:
-    """Return whether a number is 0, or finite and neither so small nor so large that computing with it is lost.
+def is_usable(value: float) -> bool:
+    """Return whether a number is 0, or finite and neither too small nor too large to compute with.
 
-    >>> usable(0.1), usable(1e-320), usable(float("inf"))
+    >>> is_usable(0.1), is_usable(1e-320), is_usable(float("inf"))
     (True, False, False)
     """
     try:

@@ -1,4 +1,4 @@
-"""Progress of a command: a bar on a terminal, plain lines on standard error elsewhere, never silent for long."""
+"""Progress of a command: a bar on a terminal, and regular lines on standard error elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORTH_SAYING = 10.0
 
 
 class Progress:
-    """How far a command is, on a terminal or in lines.
+    """The progress of a command, on a terminal or in lines.
 
     Args:
         name: The command, in front of each line.
@@ -48,16 +48,16 @@ class Progress:
         self._bar = self._open() if self._stream.isatty() else None
 
     def resume(self, done: int) -> None:
-        """Starts behind steps that were done before, which say nothing about the pace."""
+        """Start after steps that were done before, which do not count for the pace."""
         self.done = self._from = done
 
     def advance(self, text: str = "", steps: int = 1) -> None:
-        """Counts steps as done."""
+        """Count steps as done."""
         self.done += steps
         self._show(text)
 
     def step(self, text: str) -> None:
-        """Says what goes on; what stands in front of a colon names a step, and the step before it is done."""
+        """Say what the command is doing; a text before a colon names a step, and ends the step before it."""
         label = text.partition(":")[0]
         if label != self._label:
             self.done += bool(self._label)
@@ -65,24 +65,24 @@ class Progress:
         self._show(text)
 
     def write(self, line: str, stream: TextIO | None = None) -> None:
-        """Writes a line of its own, above the bar."""
+        """Write a separate line above the bar."""
         if self._bar is None:
             print(line, file=stream or sys.stdout)
         else:
             self._bar.write(line, file=stream or sys.stdout)
 
     def expect(self, seconds: float, work: str) -> None:
-        """Write how long work will take, if that is worth saying.
+        """Write the expected time of work, if that is worth saying.
 
         Args:
             seconds: Estimate.
             work: The work, as the line names it: `397 claims`.
         """
         if seconds >= WORTH_SAYING:
-            self.write(f"{self._name}: about {in_time(seconds)} for {work}", self._stream)
+            self.write(f"{self._name}: about {format_time(seconds)} for {work}", self._stream)
 
     def beat(self) -> None:
-        """Writes a line if the last one is `EVERY` seconds old; on a terminal, moves the clock."""
+        """Write a line if the last one is `EVERY` seconds old; on a terminal, move the clock."""
         with self._lock:
             if self._bar is not None:
                 self._bar.set_description_str(self.line())
@@ -91,17 +91,17 @@ class Progress:
                 print(self.line(), file=self._stream, flush=True)
 
     def line(self) -> str:
-        """Return where it stands: what is done, of how much, what goes on, the time it took and the time left."""
+        """Return the progress: steps done of how many, the current step, the time taken and the time left."""
         done = f"{self.done} {self._unit}{'' if self.done == 1 else 's'}"
         if self.total is not None:
             done = f"{self._unit} {self.done} of {self.total}"
         parts = [part for part in (done, self._text) if part]
-        left = self.left()
-        remains = "" if left is None else f", about {in_time(left)} left"
-        return f"{self._name}: {', '.join(parts)}; {in_time(self._clock() - self._started)}{remains}"
+        left = self.seconds_left()
+        remains = "" if left is None else f", about {format_time(left)} left"
+        return f"{self._name}: {', '.join(parts)}; {format_time(self._clock() - self._started)}{remains}"
 
-    def left(self) -> float | None:
-        """Return the seconds left, by the pace at the last news, or of the step that counts itself; None if unknown.
+    def seconds_left(self) -> float | None:
+        """Return the seconds left, by the pace at the last report or of the current step's own count; None if unknown.
 
         It falls between news, and nothing is said once the news is overdue.
         """
@@ -116,7 +116,7 @@ class Progress:
         return needed if needed >= 0.0 else None
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
 
@@ -133,8 +133,8 @@ class Progress:
 
 
 @contextmanager
-def reporting(name: str, total: int | None = None, unit: str = "step") -> Iterator[Progress]:
-    """Yields the progress of a command, which is shown at least every `EVERY` seconds, whether it advances or not."""
+def report_progress(name: str, total: int | None = None, unit: str = "step") -> Iterator[Progress]:
+    """Yield the progress of a command, which is shown at least every `EVERY` seconds even without an advance."""
     progress, ended = Progress(name, total, unit), threading.Event()
 
     def keep_time() -> None:
@@ -151,10 +151,10 @@ def reporting(name: str, total: int | None = None, unit: str = "step") -> Iterat
         progress.close()
 
 
-def in_time(seconds: float) -> str:
-    """Return a time in words.
+def format_time(seconds: float) -> str:
+    """Format a time.
 
-    >>> in_time(7.4), in_time(75), in_time(4000)
+    >>> format_time(7.4), format_time(75), format_time(4000)
     ('7 s', '1:15 min', '1:06 h')
     """
     whole = round(seconds)

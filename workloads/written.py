@@ -1,4 +1,4 @@
-"""Records of what rankproof wrote in a folder: only such files, and only unchanged, are replaced or removed.
+"""Records of the files that rankproof wrote: only these, and only if unchanged, are replaced or removed.
 
 The record is a file of the folder with a line for each file that was written: its name, length and SHA-256 digest. A
 line is on the disk before its file has its name, so a process that is killed leaves no file of its own unrecorded.
@@ -27,18 +27,18 @@ Line = tuple[str, int | None, str]
 
 
 class ForeignFileError(FileExistsError):
-    """A file that rankproof did not write, or that has been changed since, where it would write one."""
+    """Error about a file to overwrite that rankproof did not write, or that was changed later."""
 
     def __init__(self, path: Path) -> None:
-        """Names the file."""
+        """Name the file."""
         super().__init__(errno.EEXIST, "rankproof did not write it, or it has been changed since", str(path))
 
 
-class Written:
-    """The record of a folder and of the folders in it."""
+class FolderRecord:
+    """The record of a folder and its subfolders."""
 
     def __init__(self, folder: Path) -> None:
-        """Names the folder; nothing is read or written yet."""
+        """Name the folder; nothing is read or written yet."""
         self.folder = folder
         self._path = folder / RECORD
 
@@ -57,7 +57,7 @@ class Written:
         return self._read()[0]
 
     def owns(self, path: Path) -> bool:
-        """Whether a file has the bytes that rankproof wrote there.
+        """Return whether a file has the bytes that rankproof wrote there.
 
         Raises:
             OSError: The record or the file cannot be read.
@@ -69,8 +69,8 @@ class Written:
             length = path.stat().st_size
             return length in {size for size, _ in sizes} and (length, _digest(path)) in sizes
 
-    def began(self, path: Path) -> bool:
-        """Whether rankproof began a file that grows, or made a folder to write in."""
+    def has_begun(self, path: Path) -> bool:
+        """Return whether rankproof began a growing file, or made a folder to write in."""
         return any(name == self._name(path) and length is None for name, length, _ in self.lines())
 
     def require(self, paths: Iterable[Path]) -> None:
@@ -149,9 +149,9 @@ class Written:
         return removed
 
     def remove_scratch(self, folder: Path) -> None:
-        """Remove what a process that was killed left in a folder before its files had their names."""
+        """Remove the scratch files that a killed process left in a folder."""
         for place in folder.glob(f"{SCRATCH}*") if self._is_within(folder) else ():
-            if self.began(place) and place.is_dir() and not place.is_symlink():
+            if self.has_begun(place) and place.is_dir() and not place.is_symlink():
                 for file in place.iterdir():
                     if file.name.isdecimal() and file.is_file():
                         file.unlink()
@@ -159,7 +159,7 @@ class Written:
                     place.rmdir()
 
     def shorten(self) -> None:
-        """Write a large record anew, without what is no longer there; no other process may be writing."""
+        """Rewrite a large record without files that no longer exist; no other process may be writing."""
         if not self.exists or self._path.stat().st_size < _LARGE:
             return
         last = {(name, length is None): (name, length, digest) for name, length, digest in self.lines()}
@@ -183,7 +183,7 @@ class Written:
                 place.rmdir()
 
     def _read(self) -> tuple[list[Line], int | None]:
-        """The lines, and the length of the whole ones where the last one was cut short."""
+        """Return the lines, and the length of the complete ones if the last one is truncated."""
         if not self.exists:
             return [], None
         if self._path.is_symlink() or not self._path.is_file():
@@ -211,7 +211,7 @@ class Written:
             raise ForeignFileError(path)
 
     def _is_within(self, place: Path) -> bool:
-        """Whether a folder is this one or lies in it, links followed."""
+        """Return whether a folder is this one or lies in it, links followed."""
         return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.folder))
 
     def _name(self, path: Path) -> str:
@@ -225,7 +225,7 @@ def write_own(files: Mapping[Path, bytes], folder: Path) -> None:
         ForeignFileError: One is there that rankproof did not write, or that has been changed since.
         OSError: One cannot be written.
     """
-    Written(folder).write(files)
+    FolderRecord(folder).write(files)
 
 
 def require_own(paths: Iterable[Path], folder: Path) -> None:
@@ -235,7 +235,7 @@ def require_own(paths: Iterable[Path], folder: Path) -> None:
         ForeignFileError: One is there that rankproof did not write, or that has been changed since.
         OSError: One cannot be written.
     """
-    Written(folder).require(paths)
+    FolderRecord(folder).require(paths)
 
 
 def write_new(files: Mapping[Path, bytes]) -> None:
@@ -259,7 +259,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether a path is a file, or could be one: pipes and devices keep nothing."""
+    """Return whether a path is a file, or could be one, unlike pipes and devices."""
     return not path.exists() or (path.is_file() and not is_descriptor(path))
 
 

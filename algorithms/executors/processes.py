@@ -20,7 +20,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import Member, Team
 from algorithms.executors.worker import Answer, Task, pack_message, serve
 from algorithms.federation import FederationError, InterruptedWorkError
-from workloads.processes.worker_pool import Crew
+from workloads.processes.worker_pool import WorkerPool
 
 
 class _Worker(Member):
@@ -43,7 +43,7 @@ class Processes(Team):
     def __init__(self, workers: int, threads: int = 1) -> None:
         super().__init__(workers, threads)
         self._workers: list[_Worker] = []
-        self._crew: Crew | None = None
+        self._crew: WorkerPool | None = None
 
     def close(self) -> None:
         """End the workers; the next exchange starts new ones."""
@@ -53,14 +53,16 @@ class Processes(Team):
             worker.lost = True
         self._workers, self._crew = [], None
 
-    def _start(self) -> Crew:
+    def _start(self) -> WorkerPool:
         if self._crew is None:
-            self._crew = Crew(self.workers, serve, self.threads, torch.get_default_dtype(), failed=FederationError)
+            self._crew = WorkerPool(
+                self.workers, serve, self.threads, torch.get_default_dtype(), failed=FederationError
+            )
             self._workers = list(map(_Worker, self._crew.processes, self._crew.connections))
         return self._crew
 
     def _supervise(self) -> AbstractContextManager[None]:
-        return self._start().minded(InterruptedWorkError, self.close)
+        return self._start().closing_on_error(InterruptedWorkError, self.close)
 
     def _members(self) -> Sequence[_Worker]:
         return self._workers

@@ -23,7 +23,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
 from algorithms.executors.worker import Answer, Task, WorkerState, configure_process, pack_message, run_task
 from algorithms.federation import FederationError, InterruptedWorkError
-from workloads.processes.cluster import LOCAL, cluster, installed, require_graphics, require_room
+from workloads.processes.cluster import LOCAL, cluster, import_ray, require_graphics, require_room
 
 PATIENCE = 300.0
 """Seconds to wait for the first actor."""
@@ -51,7 +51,7 @@ class Actors(Team):
         if graphics:
             require_graphics(graphics, FederationError)
         self.address, self.graphics = address, graphics
-        self._ray = installed(FederationError)
+        self._ray = import_ray(FederationError)
         self._actors: list[_Actor] = []
         self._end: Any = None
         self._failed = 0

@@ -12,8 +12,8 @@ import pandas as pd
 from figures.experiments.sweep import sweep_of
 from figures.figure import DataChoice, Scale, Settings
 from runs.catalogue import problem_settings_of
-from runs.experiments import Experiment, Outcome, Trial, carried_out
-from runs.plan import planned
+from runs.experiments import Experiment, Outcome, Trial, carry_out
+from runs.plan import make_plan
 from workloads.data.datasets import find
 
 DATA = ("mnist", "fashion-mnist")
@@ -274,7 +274,7 @@ def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Setting
         By whether models are personal: then the mean over the clients' own test sets, each with its own best answer.
     """
     given = {**sizes.federation, **case.settings, "seed": seed}
-    problem = problem_settings_of(case.data, planned("fedavg", case.data, given).settings).made(
+    problem = problem_settings_of(case.data, make_plan("fedavg", case.data, given).settings).build(
         seed, root=settings.place
     )
     labels, own = problem.splits["test"].y, problem.own
@@ -288,7 +288,7 @@ def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Setting
 
 def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") -> list[Outcome]:
     """Outcomes of the runs; those that are missing are run first."""
-    return carried_out(
+    return carry_out(
         experiment,
         Path(settings.runs),
         settings.place,

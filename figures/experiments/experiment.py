@@ -16,7 +16,7 @@ import pandas as pd
 
 from figures.experiments.sweep import sweep_of
 from figures.figure import FigureError, Settings
-from runs.experiments import Experiment, Outcome, Trial, carried_out
+from runs.experiments import Experiment, Outcome, Trial, carry_out
 from runs.listing import Row
 
 CHOICE, RUN = "choice", "run"
@@ -113,7 +113,7 @@ def results(design: Design, settings: Settings) -> pd.DataFrame:
         nan).
 
     Raises:
-        RunError, FederationError, DataError, OSError: As `runs.experiments.carried_out`.
+        RunError, FederationError, DataError, OSError: As `runs.experiments.carry_out`.
     """
     rows, rates = chosen_rates(design, settings)
     trials = [line.trial(design.rounds, design.own_seeds(settings), rates.get(line.rate_of)) for line in design.lines]
@@ -150,7 +150,7 @@ def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> 
     assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
     experiment = Experiment(_told_apart(trials))
     say = lambda text: settings.report(before + text)  # noqa: E731
-    found = carried_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
+    found = carry_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
     outcomes = iter(found)
     return [[next(outcomes) for _ in trial.seeds] for trial in trials]
 

@@ -11,11 +11,11 @@ from types import FunctionType
 from figures.figure import Figure, Settings
 from runs.cost import Cost, cost_of
 from runs.experiments import Sweep, Trial
-from runs.words import aligned, bytes_in_words
+from runs.format import align_rows, format_bytes
 
 SUSTAINED = 1e13
 """Operations in a second that a GPU is taken to sustain, an assumption: small batches and images keep it from more."""
-PLANNERS = ("announced", "carried_out")
+PLANNERS = ("announced", "carry_out")
 """Functions that modules of figures of training runs call."""
 
 
@@ -86,16 +86,16 @@ def table_of(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
                 "rounds": str(line.rounds),
                 "operations of each": f"{line.cost.operations:.1e}",
                 "GPU hours of each": _hours(line.cost.operations),
-                "sent by each": bytes_in_words(line.cost.bytes),
+                "sent by each": format_bytes(line.cost.bytes),
                 "goes to": ", ".join(f"{name} ({count})" for name, count in goes.items()),
             }
         )
     total = sum(line.runs * line.cost.operations for line in lines)
     sent = sum(line.runs * line.cost.bytes for line in lines)
     return [
-        *aligned(rows),
+        *align_rows(rows),
         f"{sum(line.runs for line in lines)} runs, {total:.1e} floating-point operations, {_hours(total)} GPU hours at "
-        f"{SUSTAINED / 1e12:g} TFLOP/s sustained (assumed), {bytes_in_words(sent)} sent; {len(slots)} at a time: "
+        f"{SUSTAINED / 1e12:g} TFLOP/s sustained (assumed), {format_bytes(sent)} sent; {len(slots)} at a time: "
         f"{_hours(max(busy))} hours; evaluations are not counted, and runs that stand are not left out",
     ]
 

@@ -18,7 +18,7 @@ from runs.folder import CHECKPOINTS, checkpoints_of, require_state
 from runs.network_problem import NetworkProblem
 from runs.networks.language_network import LanguageProblem
 from runs.networks.network_function import Batch
-from runs.plan import Parts, Plan, earlier_digest, given_of, parts_of, require_same_given, standing
+from runs.plan import Parts, Plan, earlier_digest, given_of, parts_of, read_run, require_same_given
 from runs.settings import RunError
 
 SERVER = -1
@@ -55,7 +55,7 @@ class TrainedRun:
         Raises:
             RunError, FederationError, DataError: The folder, the network or the data do not serve, or are others now.
         """
-        run = standing(folder, trust)
+        run = read_run(folder, trust)
         plan = replace(run.plan, conduct=replace(run.plan.conduct, device=device, workers=1))
         parts = parts_of(plan)
         if not isinstance(parts.problem, NetworkProblem) or isinstance(parts.problem, LanguageProblem):
@@ -74,7 +74,7 @@ class TrainedRun:
         """
         algorithm, settings = self.parts.algorithm, self.plan.settings
         begun = rounds(algorithm, self.problem, rounds=1, cohort=settings["cohort"], seed=settings["seed"])
-        kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).every()
+        kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).load_each()
         for state in chain([next(begun).state], (one.state for one in kept)):
             require_state(self.parts, state.algorithm, self.folder / CHECKPOINTS)
             yield state.round, dense_tree(algorithm.weights(state.algorithm), self.problem.start)
@@ -104,7 +104,7 @@ def curvatures(
     module = module.double() if double else module
     norms = "batch" if network.joint_in_tests else "running"
     for client in clients:
-        x, y = network.taken(data, Batch(samples_of(problem, client)))
+        x, y = network.prepare_samples(data, Batch(samples_of(problem, client)))
         count = -(-len(x) // ROWS)
         batches = list(zip(x.tensor_split(count), y.tensor_split(count), strict=True))
         yield client, Curvature(module, network.loss, batches, batch_norm=norms, **options)

@@ -15,7 +15,7 @@ from torch import Tensor
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.shared_rows import Frame, SharedFile
 from hessian.operators.worker import Desk, Order, Taken
-from workloads.processes.worker_pool import Crew
+from workloads.processes.worker_pool import WorkerPool
 
 
 class _Sent(NamedTuple):
@@ -44,7 +44,7 @@ class Processes:
     """
 
     def __init__(self, count: int) -> None:
-        self._crew = Crew(count, serve, failed=CurvatureError)
+        self._crew = WorkerPool(count, serve, failed=CurvatureError)
         self._file: SharedFile | None = None
         self._told = 0  # of the first workers, who see the file
 
@@ -85,7 +85,7 @@ class Processes:
             assert self._file is not None
             frame.vectors(self._file.memory).copy_(vectors)
         try:
-            with self._crew.minded(CurvatureError, self.close):
+            with self._crew.closing_on_error(CurvatureError, self.close):
                 answers = self._answers(
                     [_Sent(order, path, new.path if new else None, frame, place) for place, order in enumerate(orders)]
                 )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from paper_checks.engine.decimals import last_place
 from paper_checks.replay import ReplayError
-from workloads.written import Written
+from workloads.written import FolderRecord
 
 if TYPE_CHECKING:
     from paper_checks.claim import Evidence
@@ -146,7 +146,7 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
     record = read(folder)
     kept = record | {result.claim.id: evidence_of(result) for result in results if not result.decision.excused}
     kept = {id: kept[id] for id in ids if id in kept}
-    path, written = folder / NAME, Written(folder)
+    path, written = folder / NAME, FolderRecord(folder)
     if record and not written.owns(path):
         data = path.read_bytes()
         if data == _text(record) and set(record) <= set(ids):  # it came with the package

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
-from workloads.processes.child_processes import end_after, end_with_pipe, uninterrupted, worker_environment
+from workloads.processes.child_processes import delay_interrupts, end_after, end_with_pipe, worker_environment
 
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
@@ -84,7 +84,7 @@ def mapped(
         yield from map(function, work)
         return
     with workers(jobs) as pool:
-        with uninterrupted():
+        with delay_interrupts():
             answers = pool.map(function, work)
         yield from answers
 
@@ -116,7 +116,7 @@ def fresh_interpreter(
     folders = list(dict.fromkeys([*search_path, *_folders_of(packages)]))
     command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {folders!r}; {program}"]
     with tempfile.TemporaryFile() as said:
-        with uninterrupted(), worker_environment():
+        with delay_interrupts(), worker_environment():
             child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
             )

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workloads.arguments import named
+from workloads.arguments import read_name
 
 if TYPE_CHECKING:
     from paper_checks.claim import Claim
@@ -18,7 +18,7 @@ _VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable he
 
 def add_choice(parser: argparse.ArgumentParser, help: str) -> None:
     """Adds ids of claims and the options that choose among them."""
-    parser.add_argument("ids", nargs="*", type=named, metavar="ID", help=help)
+    parser.add_argument("ids", nargs="*", type=read_name, metavar="ID", help=help)
     add_filters(parser)
 
 
@@ -31,14 +31,14 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
     """Adds the option that chooses a paper of the ledger."""
-    parser.add_argument("--paper", type=named, metavar="P", help="only this paper or version; default: all")
+    parser.add_argument("--paper", type=read_name, metavar="P", help="only this paper or version; default: all")
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:
     """Adds the option that adds papers to the ledger."""
     parser.add_argument(
         "--papers",
-        type=named,
+        type=read_name,
         action="append",
         default=[],
         metavar="NAME",

@@ -1,4 +1,4 @@
-"""Whether a loss was computed from weights; one that was not would teach nothing."""
+"""Check whether a loss was computed from the weights; otherwise training would not learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of a data set divided among clients, and a network: a federated problem from plain settings."""
+"""A federated problem of images and a network, from plain settings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from algorithms.descent import gradient
 from algorithms.federation import FederationError
 from runs.network_problem import NetworkClient, NetworkProblem, network_problem
-from runs.networks.network_checks import labelled
-from runs.networks.network_function import Labelled, drawn_from
+from runs.networks.network_checks import check_split
+from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.samples import splits_of
 from runs.settings import COMPUTED, RunError, at_least
 from workloads.data.augmentation import Preparation
@@ -32,8 +32,8 @@ from workloads.data.partition import (
     Partition,
     PartitionError,
     Parts,
-    held_out,
-    held_out_each,
+    hold_out,
+    hold_out_each,
 )
 from workloads.image_networks.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
 from workloads.image_networks.small import levels
@@ -63,7 +63,7 @@ class ImageFederation:
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, from the first; default: all.
         held_out: Training samples kept for validation.
-        own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
+        own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
         crop: Black pixels around an image from which crops are taken, fewer than its side.
         flip: Mirror every second image.
         rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
@@ -104,14 +104,14 @@ class ImageFederation:
         return self.data not in REGISTRY and is_folder(self.data)
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Local epochs, where no steps are asked for, and the layers of the network that its paper factorises."""
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Suggest local epochs, unless steps are given, and the layers that the network's paper factorises."""
         layers = LAYERS.get(given.get("model", cls.model))
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
         return {**epochs, "batch": 32, "learning_rate": 0.1, "rank": 8, "layers": layers}
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
-        """The problem.
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
+        """Build the problem.
 
         Args:
             seed: Seed of the initial weights, of the samples and of their division.
@@ -124,19 +124,19 @@ class ImageFederation:
             FederationError: Network and data do not fit.
         """
         try:
-            return self._made(seed, torch_device(device), root)
+            return self._build(seed, torch_device(device), root)
         except (FederationError, DataError, RunError):
             raise
         except (ValueError, RuntimeError) as error:
             raise RunError(" ".join(str(error).split())) from error
 
-    def _made(self, seed: int, device: torch.device, root: str | None) -> NetworkProblem:
+    def _build(self, seed: int, device: torch.device, root: str | None) -> NetworkProblem:
         (x, y), test, classes, pixels = self._splits(root, seed)
-        train, validation = held_out(len(x), self.held_out, seed)
+        train, validation = hold_out(len(x), self.held_out, seed)
         if self.samples is not None:
             if not 1 <= self.samples <= len(train):
                 raise RunError(f"samples must be from 1 to {len(train)}, got {self.samples}")
-            train = train[held_out(len(train), len(train) - self.samples, seed)[0]]
+            train = train[hold_out(len(train), len(train) - self.samples, seed)[0]]
 
         module = self._network(x, classes, seed, device)
         given: dict[str, Any] = {}
@@ -151,11 +151,11 @@ class ImageFederation:
             raise RunError(f"test_samples must be from 1 to {len(test[0])}, got {self.test_samples}")
         own = None
         if isinstance(self.partition, Files):
-            parts, given["partition"] = as_in_files(self.partition, len(x), train, self.clients)
+            parts, given["partition"] = parts_from_files(self.partition, len(x), train, self.clients)
         else:
-            parts = self.partition.parts(_labels(y, self.partition)[train], self.clients, seed)
+            parts = self.partition.parts(_classes_of(y, self.partition)[train], self.clients, seed)
         if self.own_share:
-            parts, own = held_out_each(parts, self.own_share, seed)
+            parts, own = hold_out_each(parts, self.own_share, seed)
         made = network_problem(
             module.to(device),
             chosen(train),
@@ -169,24 +169,24 @@ class ImageFederation:
             name=f"{self.model} on {self.data}",
         )
         if ":" in self.model:
-            given = {"network": digest_of(module), **given, COMPUTED: computed(made)}
+            given = {"network": digest_of(module), **given, COMPUTED: compute_probe(made)}
         return replace(made, given=given)
 
     def _splits(self, root: str | None, seed: int) -> tuple[Split, Split, int, Pixels | None]:
-        """Training and test samples, the number of classes, and mean and deviation of the pixels of images."""
+        """Return training and test samples, the number of classes, and mean and deviation of the pixels."""
         if self.folder:
             sets = read_folder(self.data, self.side)
             train, test = ((torch.from_numpy(part.images), torch.from_numpy(part.labels)) for part in sets)
             return train, test, sets[0].classes, (_each(sets[0].pixel_mean), _each(sets[0].pixel_deviation))
         if ":" not in self.data:
             stamp, known = _stamp(self.data, root), REGISTRY[self.data]
-            first, second = (_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
+            first, second = (_load_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
             return first[:2], second[:2], first[2], (_each(known.pixel_mean), _each(known.pixel_deviation))
         from hessian.loss.factories import data_of  # brings much along that other runs do not need
 
-        with drawn_from(seed, torch.device("cpu")):
+        with seeded_draws(seed, torch.device("cpu")):
             given = splits_of(data_of(self.data), self.data)
-        (x, y), (x_test, y_test) = labelled("training", given[0]), labelled("test", given[1])
+        (x, y), (x_test, y_test) = check_split("training", given[0]), check_split("test", given[1])
         for split, labels in (("training", y), ("test", y_test)):
             if labels.ndim == 1 and bool((below := labels < 0).any()):
                 sample = int(below.nonzero()[0, 0])
@@ -211,7 +211,7 @@ class ImageFederation:
         if ":" in self.model:
             from hessian.loss.factories import model_of
 
-            with drawn_from(seed, device):
+            with seeded_draws(seed, device):
                 return model_of(self.model)
         if x.ndim not in (3, 4):
             raise RunError(
@@ -233,10 +233,10 @@ class ImageFederation:
 
 
 @lru_cache(maxsize=4)
-def _images(
+def _load_images(
     name: str, root: str | None, split: str, side: int | None, stamp: tuple[object, ...]
 ) -> tuple[Tensor, Tensor, int]:
-    """Images, labels and the number of classes, kept for the next runs of an experiment while the files are the same.
+    """Load images, labels and the number of classes; the cache serves later runs while the files are unchanged.
 
     They are shared between problems, so nobody may change them in place.
     """
@@ -248,7 +248,7 @@ def _images(
 
 
 def _stamp(name: str, root: str | None) -> tuple[object, ...]:
-    """A value that changes with the files of a data set: where they are, their sizes and their times."""
+    """Return a value that changes with the files of a data set: their places, sizes and times."""
     folder = find(name, root)
     files = sorted(folder.iterdir()) if folder is not None else []
     states = [(path.name, path.stat()) for path in files]
@@ -256,7 +256,7 @@ def _stamp(name: str, root: str | None) -> tuple[object, ...]:
 
 
 def digest_of(*parts: nn.Module | Tensor) -> str:
-    """The first digits of a hash of tensors, or of the weights and layers of networks."""
+    """Return the first digits of a hash of tensors, or of the weights and layers of networks."""
     found = hashlib.sha256()
     for part in parts:
         words = "" if isinstance(part, Tensor) else re.sub(r" at 0x[0-9a-f]+", "", repr(part))
@@ -268,8 +268,8 @@ def digest_of(*parts: nn.Module | Tensor) -> str:
     return found.hexdigest()[:12]
 
 
-def as_in_files(partition: Files, count: int, kept: Indices, clients: int) -> tuple[Parts, str]:
-    """Return the clients' samples by their positions among those that are kept, and a digest of what the files hold.
+def parts_from_files(partition: Files, count: int, kept: Indices, clients: int) -> tuple[Parts, str]:
+    """Return the clients' samples by their positions among the kept samples, and a digest of the files.
 
     Args:
         partition: The files, whose indices count all samples.
@@ -284,13 +284,13 @@ def as_in_files(partition: Files, count: int, kept: Indices, clients: int) -> tu
     return partition.among(written, kept), digest_of(*map(torch.from_numpy, (written.order, written.bounds)))
 
 
-def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
-    """Results of the network for the start and the first samples: losses of training and tests, the gradient's norm.
+def compute_probe(problem: NetworkProblem, samples: int = 16) -> list[float]:
+    """Compute losses in training and evaluation and the gradient's norm, at the start on the first samples.
 
     They tell one network from another where layers and weights are the same.
     """
     network = problem.clients.network
-    w = network.given(problem.start)
+    w = network.evaluation_weights(problem.start)
     data = Labelled(*(part[:samples] for part in problem.clients.data))
     client = NetworkClient(network, data, torch.arange(len(data.x), device=data.x.device), problem.rows)
     loss = client.loss(w).detach()
@@ -299,7 +299,7 @@ def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
 
 
 def torch_device(name: str) -> torch.device:
-    """The device of a name.
+    """Return the torch device of a name.
 
     Raises:
         RunError: It is not there.
@@ -310,8 +310,8 @@ def torch_device(name: str) -> torch.device:
         raise RunError(f"the device {name} is not there: {str(error).splitlines()[0]}") from error
 
 
-def _labels(y: Tensor, partition: Partition) -> NDArray[np.int64]:
-    """Return the classes by which samples are divided; targets without classes are all of one kind.
+def _classes_of(y: Tensor, partition: Partition) -> NDArray[np.int64]:
+    """Return the classes by which samples are divided; targets without classes count as one class.
 
     Raises:
         PartitionError: The partition divides by class, and the targets have none.
@@ -330,7 +330,7 @@ def _labels(y: Tensor, partition: Partition) -> NDArray[np.int64]:
 
 
 def _are_shares(y: Tensor) -> bool:
-    """Whether each target is a row of probabilities of two classes or more."""
+    """Return whether each target is a row of probabilities of two classes or more."""
     if y.ndim != 2 or y.shape[1] < 2 or y.is_complex():
         return False
     near = max(1e-3, 8 * torch.finfo(y.dtype).eps) if y.is_floating_point() else 0.0

@@ -1,4 +1,4 @@
-"""Texts divided among clients, and a language model of transformers: a federated problem from plain settings."""
+"""A federated problem of texts and a transformers language model, from plain settings."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from torch import nn
 
 from algorithms.federation import FederationError
 from runs.language_problem import Weighed, language_problem
-from runs.networks.image_federation import as_in_files, torch_device
-from runs.networks.language_model import ALIASES, PREFIX, Place, Task, located, model_of, tokenizer_of
+from runs.networks.image_federation import parts_from_files, torch_device
+from runs.networks.language_model import ALIASES, PREFIX, Place, Task, locate, model_of, tokenizer_of
 from runs.networks.language_network import LanguageProblem
 from runs.settings import RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
-from workloads.data.partition import Even, Files, Indices, Partition, held_out, held_out_each
+from workloads.data.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
 from workloads.data.texts import TEXTS, load_texts
 from workloads.data.tokens import TokenSet, tokens
 
 
 class TextPartition(Partition, Protocol):
-    """A way of dividing texts, by their sources, too."""
+    """A partition of texts; unlike other partitions it may use their sources."""
 
 
 @dataclass(frozen=True)
@@ -36,27 +36,27 @@ class LanguageFederation:
     Attributes:
         data: Name of a data set of texts.
         model: hf:minilm, hf:smollm2, hf:FOLDER, hf:FILE.gguf, or hf:OWNER/NAME of the user's cache.
-        layers: Patterns of the layers that are trained; none: all weights are.
-        task: The data's: classification, or causal: the answers of instructions are continued.
-        head: Patterns of further layers that are trained beside them; default: a classifier's head.
+        layers: Patterns of the trained layers; default: all weights are trained.
+        task: Task of the data: classification, or causal (continue instructions with answers).
+        head: Patterns of further trained layers; default: a classifier's head.
         clients: Number of clients.
         partition: How the texts are divided among them.
-        length: Most tokens of a text.
-        truncate: Cut longer texts; else they are refused.
+        length: Maximum number of tokens of a text.
+        truncate: Cut longer texts instead of refusing them.
         dtype: Type of the frozen weights.
-        dropout: Rate of drop-out in place of those that the model comes with.
-        weighed: Whether clients count in averages by the number of their samples, or of the tokens in their losses.
-        at_once: Samples of a batch whose gradients are computed at a time, and added up; default: all.
-        checkpointing: Compute layers' values again for the gradient in place of keeping them: less memory, more time.
+        dropout: Drop-out rate; default: the model's own rates.
+        weighed: Weight of clients in averages: their number of samples, or of tokens in their losses.
+        at_once: Samples per micro-batch, whose gradients are added up; default: the whole batch.
+        checkpointing: Recompute layers' values for the gradient instead of keeping them: less memory, more time.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, drawn at random, the same for every seed; default: all.
         held_out: Training samples kept for validation.
-        training_loss: Samples that clients train on which are evaluated, too, drawn at random; default: none.
-        own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
-        rows: Samples at a time in evaluations and in full gradients.
+        training_loss: Number of training samples to evaluate, drawn at random; default: none.
+        own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
+        rows: Samples per batch in evaluations and in full gradients.
         start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
             and rank its rank, or one of them where they differ between layers, which keep theirs.
-        pickled: Read weights that were pickled, which may run code, where there are no others.
+        pickled: Allow pickled weights, which may run code, if there are no others.
     """
 
     data: str = "rated-sentences"
@@ -99,8 +99,8 @@ class LanguageFederation:
             raise RunError(f"{self.data} are texts; name a language model, such as --model {PREFIX}minilm")
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """AdamW, local epochs where no steps are asked for, and factors as PEFT has them, on the usual layers."""
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Suggest AdamW, local epochs unless steps are given, and factors as in PEFT, on the usual layers."""
         alias = ALIASES.get(str(given.get("model", cls.model)).removeprefix(PREFIX))
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
         return {
@@ -114,8 +114,8 @@ class LanguageFederation:
             "layers": alias.layers if alias else None,
         }
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
-        """The problem.
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
+        """Build the problem.
 
         Args:
             seed: Seed of a new head, of the samples and of their division.
@@ -128,14 +128,14 @@ class LanguageFederation:
             FederationError: Model and data do not fit.
         """
         try:
-            return self._made(seed, torch_device(device), root)
+            return self._build(seed, torch_device(device), root)
         except (FederationError, DataError, RunError):
             raise
         except (ValueError, RuntimeError) as error:
             raise RunError(" ".join(str(error).split())[:300]) from error
 
-    def _made(self, seed: int, device: torch.device, root: str | None) -> LanguageProblem:
-        place = located(self.model)
+    def _build(self, seed: int, device: torch.device, root: str | None) -> LanguageProblem:
+        place = locate(self.model)
         files = _stamp(place)
         train, test = (
             _tokens(self.data, root, split, place, files, self.length, self.truncate, _texts_stamp(self.data, root))
@@ -158,17 +158,17 @@ class LanguageFederation:
             str(device),
             files,
         )
-        left, kept = held_out(len(train.kept), self.held_out, seed)
+        left, kept = hold_out(len(train.kept), self.held_out, seed)
         evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
         train = part_of(train, left[self._drawn("samples", len(left), seed)])
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
         given, own = {"cut": cut}, None
         if isinstance(self.partition, Files):
-            parts, given["partition"] = as_in_files(self.partition, train.total, train.kept, self.clients)
+            parts, given["partition"] = parts_from_files(self.partition, train.total, train.kept, self.clients)
         else:
-            parts = train.divided(self.partition, self.clients, seed)
+            parts = train.divide(self.partition, self.clients, seed)
         if self.own_share:
-            parts, own = held_out_each(parts, self.own_share, seed)
+            parts, own = hold_out_each(parts, self.own_share, seed)
         if self.training_loss:
             trained = np.sort(parts.order)
             evaluated["training"] = part_of(train, trained[self._drawn("training_loss", len(trained), seed)])
@@ -191,15 +191,15 @@ class LanguageFederation:
         return replace(made, given={**made.given, **given})
 
     def _drawn(self, name: str, count: int, seed: int) -> Indices:
-        """So many samples as the setting of a name says, increasing."""
+        """Draw as many samples as a setting says, in increasing order."""
         asked = getattr(self, name)
         if asked is not None and asked > count:
             raise RunError(f"{name} must be from 1 to {count}, got {asked}")
-        return held_out(count, count - (asked or count), seed)[0]
+        return hold_out(count, count - (asked or count), seed)[0]
 
 
 def part_of(texts: TokenSet, indices: Indices) -> TokenSet:
-    """Some samples, no wider than the longest of them."""
+    """Return some samples, cut to the width of the longest."""
     which = torch.from_numpy(indices)
     width = int(texts.lengths[which].max())
     labels = texts.labels[which]
@@ -225,7 +225,7 @@ def _model(
     device: str,
     files: tuple[object, ...],
 ) -> nn.Module:
-    """The model, kept for the next runs of an experiment while its files are the same; nobody changes it."""
+    """Load the model; the cache serves later runs while the files are unchanged, and nobody changes the model."""
     return model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, pickled=pickled).to(device)
 
 
@@ -240,7 +240,7 @@ def _tokens(
     truncate: bool,
     texts: tuple[object, ...],
 ) -> TokenSet:
-    """The tokens of a split, likewise."""
+    """Tokenise a split, with a cache as for the model."""
     return tokens(load_texts(data, root, split), _tokenizer(place, files), length, truncate)
 
 
@@ -250,7 +250,7 @@ def _tokenizer(place: Place, files: tuple[object, ...]) -> Any:
 
 
 def _stamp(place: Place) -> tuple[object, ...]:
-    """A value that changes with the files of a model."""
+    """Return a value that changes with the files of a model."""
     files = [place.folder / place.gguf] if place.gguf else sorted(place.folder.iterdir())
     return tuple((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file())
 

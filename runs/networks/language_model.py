@@ -1,4 +1,4 @@
-"""Pretrained language models that lie on this machine: folders, installed packages, and the user's cache.
+"""Pretrained language models on this machine: folders, installed packages, and the user's cache.
 
 Nothing is fetched. Weights are read from safetensors or GGUF; pickled ones only where they are asked for by name. The
 library transformers is loaded when a model is.
@@ -21,7 +21,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from runs.networks.network_function import drawn_from
+from runs.networks.network_function import seeded_draws
 from runs.settings import RunError
 
 Task = Literal["classification", "causal"]
@@ -37,7 +37,7 @@ _WEIGHTS, _PICKLED, _CONFIG = "model.safetensors", "pytorch_model.bin", "config.
 
 @dataclass(frozen=True)
 class Package:
-    """A package of the registry that carries a model.
+    """A registry package that carries a model.
 
     Attributes:
         name: Name of the package.
@@ -60,7 +60,7 @@ ALIASES: Mapping[str, Package] = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a model lies.
+    """The place of a model's files.
 
     Attributes:
         folder: Folder with its files.
@@ -71,8 +71,8 @@ class Place:
     gguf: str | None = None
 
     @property
-    def named(self) -> dict[str, Any]:
-        """As transformers' loaders are told."""
+    def loader_arguments(self) -> dict[str, Any]:
+        """Arguments for the loaders of transformers."""
         beside = {} if self.gguf is None else {"gguf_file": self.gguf}
         return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **beside}
 
@@ -80,8 +80,8 @@ class Place:
         return str(self.folder / self.gguf if self.gguf else self.folder)
 
 
-def located(name: str) -> Place:
-    """Where the model of a name lies: ``hf:minilm``, ``hf:FOLDER``, ``hf:FILE.gguf`` or ``hf:OWNER/NAME`` of the cache.
+def locate(name: str) -> Place:
+    """Find the files of a named model: ``hf:minilm``, ``hf:FOLDER``, ``hf:FILE.gguf`` or ``hf:OWNER/NAME``.
 
     Raises:
         RunError: Nowhere; the message says how to get it.
@@ -131,7 +131,7 @@ def _in_cache(name: str) -> Path:
 
 
 def tokenizer_of(place: Place) -> Any:
-    """The tokenizer that lies beside a model.
+    """Load the tokenizer of a model.
 
     Raises:
         RunError: There is none.
@@ -139,7 +139,7 @@ def tokenizer_of(place: Place) -> Any:
     _require_config(place)
     with _quiet() as transformers:
         try:
-            found = transformers.AutoTokenizer.from_pretrained(**place.named)
+            found = transformers.AutoTokenizer.from_pretrained(**place.loader_arguments)
         except Exception as error:  # whatever damaged files lead to
             raise RunError(
                 f"{place} has no tokenizer that can be read ({_short(error)}); copy its files there"
@@ -162,7 +162,7 @@ def model_of(
     seed: int = 0,
     pickled: bool = False,
 ) -> nn.Module:
-    """The model for a task, on the processor; a classifier's head that the files lack is drawn from the seed.
+    """Load the model for a task on the CPU; a classifier's head that the files lack is drawn from the seed.
 
     Args:
         place: Place of the model's files.
@@ -181,12 +181,12 @@ def model_of(
     kinds = {"classification": "AutoModelForSequenceClassification", "causal": "AutoModelForCausalLM"}
     # Dequantising a GGUF takes the numbers of labels from the configuration, which it makes of the file.
     labels = {"num_labels": classes} if task == "classification" else {}
-    with _quiet() as transformers, drawn_from(seed, torch.device("cpu")):
+    with _quiet() as transformers, seeded_draws(seed, torch.device("cpu")):
         config = _config(transformers, place, labels)
         try:
             for name in _dropouts(config) if dropout is not None else ():
                 setattr(config, name, dropout)
-            named = {**place.named, "config": config, "dtype": DTYPES[dtype], "output_loading_info": True}
+            named = {**place.loader_arguments, "config": config, "dtype": DTYPES[dtype], "output_loading_info": True}
             if pickled and not _has_safetensors(place):
                 named["use_safetensors"] = False
             module, info = getattr(transformers, kinds[task]).from_pretrained(**named)
@@ -206,14 +206,14 @@ def model_of(
 
 def _config(transformers: Any, place: Place, labels: Mapping[str, int]) -> Any:
     try:
-        return transformers.AutoConfig.from_pretrained(**place.named, **labels)
+        return transformers.AutoConfig.from_pretrained(**place.loader_arguments, **labels)
     except Exception as error:  # whatever damaged files lead to
         where = place if place.gguf else place.folder / _CONFIG
         raise RunError(f"{where} describes no model that can be built ({_short(error)}); fetch it again") from error
 
 
 def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
-    """Names of the parameters of the layers that patterns name.
+    """Return the names of the parameters of the layers that match patterns.
 
     Without patterns those of a classifier's `HEADS`, and what else was drawn since the model's files lack it.
 
@@ -238,12 +238,12 @@ def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
 
 
 def drawn_in(module: nn.Module, head: Iterable[str]) -> frozenset[str]:
-    """Which weights of a head the model's files lacked; all of them where it is not known, of a model in memory."""
+    """Return the head weights that the model's files lacked; all of them if that is unknown."""
     return frozenset(head) & frozenset(getattr(module, _DRAWN, head))
 
 
 def positions(module: nn.Module) -> int | None:
-    """The most tokens that a model has positions for, where it says so."""
+    """Return the largest number of tokens a model has positions for, if it declares one."""
     most = getattr(module.config, "max_position_embeddings", None)
     if not isinstance(most, int) or most < 1:
         return None
@@ -253,7 +253,7 @@ def positions(module: nn.Module) -> int | None:
 
 
 def _require_config(place: Place) -> None:
-    """Checks that a folder's configuration is there, and names a kind of model."""
+    """Check that a folder's configuration exists and names a kind of model."""
     if place.gguf is not None:
         return
     path = place.folder / _CONFIG
@@ -307,7 +307,7 @@ def _has_safetensors(place: Place) -> bool:
 
 
 def _require_whole(place: Place, module: nn.Module, info: Mapping[str, Any], task: Task) -> None:
-    """Checks that the files lack nothing but a head, with what pools for it: missing weights are drawn at random."""
+    """Check that the files lack at most a head with its pooling, because missing weights are drawn at random."""
     lacking = sorted({*info["missing_keys"], *(key[0] for key in info["mismatched_keys"])})
     head = set(head_of(module, None)) if task == "classification" else set()
     others = [name for name in lacking if name not in head and not (head and "pooler." in name)]
@@ -320,20 +320,20 @@ def _require_whole(place: Place, module: nn.Module, info: Mapping[str, Any], tas
 
 
 def _dropouts(config: Any) -> list[str]:
-    """Names of the rates of drop-out in a configuration."""
+    """Return the names of the drop-out rates in a configuration."""
     names = (name for name in config.to_dict() if "drop" in name and "layer" not in name)  # layerdrop skips layers
     return [name for name in names if type(getattr(config, name, None)) in (float, int)]
 
 
-def drops(module: nn.Module) -> bool:
-    """Whether a model drops features at random in training mode."""
+def has_dropout(module: nn.Module) -> bool:
+    """Return whether a model drops features at random in training mode."""
     rates = [getattr(module.config, name) for name in _dropouts(module.config)]
     return any(rates) or any(isinstance(part, nn.Dropout) and part.p > 0 for part in module.modules())
 
 
 @contextmanager
 def _quiet() -> Iterator[Any]:
-    """The library, offline, without its bars and warnings.
+    """Import transformers, offline, without progress bars and warnings.
 
     Raises:
         RunError: It is not installed.

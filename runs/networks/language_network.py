@@ -1,4 +1,4 @@
-"""A language model as a function of its weights: losses of texts for classification, or by token of answers.
+"""A language model as a function of its weights, with losses for classification or for the tokens of answers.
 
 Inputs are one tensor of tokens, with -1 where there is padding, so that a batch is as wide as its longest text. Every
 copy of the model shares its weights: they are in memory once.
@@ -23,8 +23,8 @@ from algorithms.federation import FederationError
 from algorithms.layers import Factorable, factorable, substitute
 from algorithms.weights import Weight
 from runs.network_problem import NetworkClient, NetworkClients, NetworkProblem
-from runs.networks.language_model import Task, drops
-from runs.networks.network_function import Batch, Labelled, drawn_from, pieces
+from runs.networks.language_model import Task, has_dropout
+from runs.networks.network_function import Batch, Labelled, count_parts, seeded_draws
 from runs.networks.peft_format import Update
 from runs.networks.turned_layer import turn_layers
 from workloads.data.partition import Indices
@@ -37,13 +37,13 @@ LOGITS = 2**26
 
 
 class Recomputed:
-    """Layers whose values are computed again for the gradient, in place of being kept, at the weights of the call."""
+    """Layers that recompute their values for the gradient, at the weights of the call."""
 
     def __init__(self) -> None:
         self.current: tuple[Factorable, Mapping[str, Weight]] | None = None
 
     def __call__(self, function: Any, *inputs: Any, **_: Any) -> Any:
-        """The layer's value."""
+        """Return the layer's output."""
         current = self.current
         assert current is not None
 
@@ -56,7 +56,7 @@ class Recomputed:
 
 @dataclass(frozen=True, eq=False)
 class LanguageNetwork:
-    """A model as a function of its weights; see `runs.networks.network_function.Network`, whose place it takes.
+    """A model as a function of its weights; it replaces `runs.networks.network_function.Network`.
 
     Attributes:
         training: The model in training mode.
@@ -85,11 +85,11 @@ class LanguageNetwork:
     def loss_and_statistics(
         self, w: Mapping[str, Weight], data: Labelled, batch: Batch
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """The mean loss of samples, or of the tokens of their answers; with drop-out where the batch has noise."""
+        """Return the mean loss of samples or of answer tokens, with drop-out if the batch has noise."""
         module = self.testing
         drawn: AbstractContextManager[None] = nullcontext()
         if batch.noise is not None:
-            module, drawn = self.training, drawn_from(batch.noise, data.x.device)
+            module, drawn = self.training, seeded_draws(batch.noise, data.x.device)
         elif self.recomputed is not None and not self.random:
             module = self.training  # layers are computed again in training mode alone
         with drawn:
@@ -98,7 +98,7 @@ class LanguageNetwork:
 
     @torch.no_grad()
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
-        """Mean loss over a split without drop-out, ``rows`` samples of like length at a time.
+        """Return the mean loss over a split without drop-out, in batches of ``rows`` samples of similar length.
 
         Beside it the accuracy of a classification, or the perplexity of the answers.
         """
@@ -115,7 +115,7 @@ class LanguageNetwork:
     def _summed(
         self, module: Factorable, w: Mapping[str, Weight], x: Tensor, y: Tensor
     ) -> tuple[Tensor, Tensor | int, Tensor | int]:
-        """The loss added up, of how many terms that is, and right answers of a classification."""
+        """Return the sum of losses, the number of its terms, and the number of correct classifications."""
         width = int((x != PADDING).any(0).sum())
         x = x[:, :width]
         if self.task == "classification":
@@ -129,7 +129,7 @@ class LanguageNetwork:
         return total, (targets != NO_LOSS).sum(), 0
 
     def logits(self, module: Factorable, w: Mapping[str, Weight], x: Tensor, places: Tensor | None = None) -> Tensor:
-        """The model's output for tokens (n, T): logits (n, classes), or (n, places, vocabulary)."""
+        """Return the model's output for tokens (n, T): logits (n, classes), or (n, places, vocabulary)."""
         real = x != PADDING
         named: dict[str, Any] = {"input_ids": x.where(real, self.padding), "attention_mask": real.to(torch.int64)}
         if places is not None:
@@ -151,7 +151,7 @@ class LanguageNetwork:
 def network_of(
     module: nn.Module, task: Task, trained: Sequence[str], checkpointing: bool = False, unused: int = 0
 ) -> LanguageNetwork:
-    """A model as a function of the weights that are trained.
+    """Return a model as a function of its trained weights.
 
     Args:
         module: A model of transformers; it is neither changed nor copied, but for its structure.
@@ -187,7 +187,7 @@ def network_of(
         testing=factorable(twins[1], "*"),
         task=task,
         padding=padding,
-        random=drops(module),
+        random=has_dropout(module),
         recomputed=recomputed,
         chooses="logits_to_keep" in inspect.signature(module.forward).parameters,
         outputs=vocabulary_of(module) if task == "causal" else 1,
@@ -195,13 +195,13 @@ def network_of(
 
 
 def vocabulary_of(module: nn.Module) -> int:
-    """How many tokens a model knows."""
+    """Return the size of a model's vocabulary."""
     return int(module.get_input_embeddings().num_embeddings)  # type: ignore[operator]
 
 
 @dataclass(frozen=True, eq=False)
 class LanguageClient(NetworkClient):
-    """A client whose samples are texts; the mean over all of them is over tokens where the loss is by token.
+    """A client whose samples are texts; a loss by token is averaged over the tokens of all samples.
 
     Attributes:
         at_once: Samples of a batch whose gradients are computed at a time, and added up; none: all.
@@ -211,12 +211,12 @@ class LanguageClient(NetworkClient):
     at_once: int | None = None
 
     def passes(self, together: bool) -> Sequence[tuple[float, Any]]:
-        """All samples in parts of at most `rows`, with their shares of the mean."""
+        """Return all samples in parts of at most `rows`, with their weights in the mean."""
         places = torch.arange(self.samples, device=self.indices.device)
-        return self._shared(places.tensor_split(pieces(self.samples, self.rows)))
+        return self._shared(places.tensor_split(count_parts(self.samples, self.rows)))
 
     def parts(self, batch: Batch) -> Sequence[tuple[float, Batch]]:
-        """A batch in parts of at most `at_once` samples, with their shares of its mean."""
+        """Return a batch in parts of at most `at_once` samples, with their weights in its mean."""
         if self.at_once is None or len(batch.samples) <= self.at_once:
             return [(1.0, batch)]
         parts = batch.samples.split(self.at_once)
@@ -226,7 +226,7 @@ class LanguageClient(NetworkClient):
         ]
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """Not what distinguishes it: texts of several lengths are not stacked.
+        """Refuse: texts of several lengths cannot be stacked.
 
         Raises:
             FederationError: Always.
@@ -240,7 +240,7 @@ class LanguageClient(NetworkClient):
 
 @dataclass(frozen=True, eq=False)
 class LanguageClients(NetworkClients):
-    """Clients that are made when they are asked for.
+    """Clients that are built on demand.
 
     Attributes:
         at_once: Samples of a batch at a time.
@@ -256,7 +256,7 @@ class LanguageClients(NetworkClients):
 
 @dataclass(frozen=True, eq=False)
 class LanguageProblem(NetworkProblem):
-    """A language model, clients with texts, and how good weights are.
+    """A federated problem of a language model: clients with texts, and the evaluation of weights.
 
     Attributes:
         shares: Weights of the clients in averages; none: the numbers of their samples.
@@ -271,13 +271,13 @@ class LanguageProblem(NetworkProblem):
     begun: Mapping[str, Update] = field(default_factory=dict)
 
     def width_of(self, batch: int) -> int:
-        """Tokens of the longest text of a random batch, in the mean."""
+        """Return the mean number of tokens of the longest text in a random batch."""
         lengths = (self.clients.data.x != PADDING).sum(1)
         none_longer = (lengths.bincount().cumsum(0) / len(lengths)) ** batch
         return round(float((1 - none_longer).sum()))
 
     def of_width(self, width: int | None) -> LanguageProblem:
-        """The problem with training texts that are all so long, for counting what a step costs.
+        """Return the problem with all training texts of one length, to measure the cost of a step.
 
         Every place of theirs counts as an answer to a causal model, which makes its last layer look dearer than it is.
         """

@@ -1,4 +1,4 @@
-"""Checks of a network, its data and its loss before the first round: what does not serve is said in one line.
+"""Checks of a network, its data and its loss before the first round; each failure is a one-line error.
 
 The network is tried on a few samples of every split.
 """
@@ -29,15 +29,15 @@ from runs.networks.network_function import (
     Loss,
     Network,
     are_classes,
-    drawn_from,
-    pieces,
-    several_at_once,
+    count_parts,
+    explain_single_sample,
+    seeded_draws,
 )
 from workloads.dense_tensors import not_dense
 
 
-def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
-    """Checks one label for each input, and that all numbers are finite.
+def check_split(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
+    """Check that each input has one label and that all numbers are finite.
 
     Raises:
         FederationError: Names the sample.
@@ -59,7 +59,7 @@ def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
 
 
 def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:
-    """One tensor, perhaps of a list with a tensor for each sample.
+    """Return one tensor, stacking a list with a tensor for each sample.
 
     Raises:
         FederationError: Neither; the message says what it is, and what to do.
@@ -91,14 +91,14 @@ def _tensors(part: Any) -> list[Tensor]:
 
 
 def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -> None:
-    """Applies the network to a few samples of each split.
+    """Apply the network to a few samples of each split.
 
     Raises:
         FederationError: Inputs, outputs, labels and loss do not fit together.
     """
     classes: set[int] = set()
     for split, data in splits.items():
-        outputs = _fitting(network, start, split, data)
+        outputs = _apply_to_two(network, start, split, data)
         if len(data.x) < 2:
             continue
         known = data.y.detach().cpu()
@@ -110,19 +110,19 @@ def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -
         _require_mean(network, outputs, known)
 
 
-def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tensor:
-    """The outputs of two samples."""
+def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> Tensor:
+    """Apply the network to two samples and return its outputs."""
     few = torch.arange(min(2, len(data.x)), device=data.x.device)
-    inputs, targets = network.taken(data, Batch(few))
+    inputs, targets = network.prepare_samples(data, Batch(few))
     try:
-        with torch.set_grad_enabled(network.differentiates), several_at_once(TESTING):
-            outputs = call(network.testing, network.given(start), inputs)
+        with torch.set_grad_enabled(network.differentiates), explain_single_sample(TESTING):
+            outputs = call(network.testing, network.evaluation_weights(start), inputs)
     except FederationError as error:
         raise FederationError(f"the {split} data: {error}") from error
     except (RuntimeError, ValueError, TypeError) as error:
         raise FederationError(
             f"the network cannot take the {split} data, of shape {tuple(inputs.shape)} on {inputs.device}: "
-            f"{' '.join(str(error).split())[:200]}{_mixed(start, {'inputs': inputs})}"
+            f"{' '.join(str(error).split())[:200]}{_describe_types(start, {'inputs': inputs})}"
         ) from error
     if not isinstance(outputs, Tensor):
         raise FederationError(
@@ -147,15 +147,15 @@ def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tenso
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise FederationError(
             f"the loss cannot take outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)}: "
-            f"{' '.join(str(error).split())[:200]}{_mixed(start, {'targets': targets})}"
+            f"{' '.join(str(error).split())[:200]}{_describe_types(start, {'targets': targets})}"
         ) from error
     if not isinstance(value, Tensor) or value.ndim:
         raise FederationError("the loss must return one number, the mean over the samples")
     return outputs.detach()
 
 
-def _mixed(start: Tree, given: Mapping[str, Tensor]) -> str:
-    """Words for data of another floating-point type than the weights, as the end of a message; else nothing."""
+def _describe_types(start: Tree, given: Mapping[str, Tensor]) -> str:
+    """Describe data of another floating-point type than the weights, as the end of a message."""
     own = {value.dtype for value in start.values() if value.is_floating_point()}
     for what, values in given.items():
         if values.is_floating_point() and values.dtype not in own:
@@ -180,7 +180,7 @@ def with_derivatives(network: Network, start: Tree, data: Labelled) -> Network:
 
 
 def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) -> None:
-    """Applies the network to a few samples as training does, at most ``rows`` of them (two for batch norm).
+    """Check that the network learns on a few samples, at most ``rows`` of them (two for batch norm).
 
     Raises:
         FederationError: It makes no loss in training mode, or one that depends on none of its weights, or whose
@@ -202,7 +202,7 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
     except FederationError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
-        mixed = _mixed(start, {"inputs": data.x, "targets": data.y})
+        mixed = _describe_types(start, {"inputs": data.x, "targets": data.y})
         raise FederationError(
             f"the network or its loss fails in training mode, and not in evaluation mode: "
             f"{' '.join(str(error).split())[:200]}{mixed}"
@@ -223,7 +223,7 @@ def _is_finite(slope: Tensor) -> bool:
 
 
 def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -> None:
-    """Check that what the network makes of a sample does not depend on the others of its batch, but by batch norm.
+    """Check that the output for a sample depends on the rest of its batch only through batch norm.
 
     Evaluations and full gradients are taken in parts, and would depend on how samples are divided. Batch norms, which
     have their own settings, are held at fixed statistics here. Looks at the start and at a point near it, because a
@@ -237,7 +237,7 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
     count = min(len(data.x), 16, max(rows, 2))
     few = torch.linspace(0, len(data.x) - 1, count, device=data.x.device).long()
     half, generator = count // 2, torch.Generator().manual_seed(0)
-    inputs = network.taken(data, Batch(few)).x
+    inputs = network.prepare_samples(data, Batch(few)).x
     others = torch.cat([inputs[:half], *[inputs[:half]] * 2])[: len(inputs)]
     for mode, prepared in (("evaluation", network.testing), ("training", network.quiet)):
         module = _with_fixed_norms(prepared.module)
@@ -245,7 +245,7 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
             if moved:
                 _move(module, generator)
             try:
-                with torch.set_grad_enabled(network.differentiates), drawn_from(0, inputs.device):
+                with torch.set_grad_enabled(network.differentiates), seeded_draws(0, inputs.device):
                     whole = module(inputs.clone()).detach()
                     replaced = module(others.clone()).detach()[:half]
                     parts = [module(part.clone()).detach() for part in (inputs[:half], inputs[half:])]
@@ -261,7 +261,7 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
 
 
 def _with_fixed_norms(module: nn.Module) -> nn.Module:
-    """A copy whose batch norms use given statistics in place of those of the batch."""
+    """Return a copy whose batch norms use given statistics instead of batch statistics."""
     made = copy.deepcopy(module)
     for layer in made.modules():
         if isinstance(layer, _BatchNorm):
@@ -292,7 +292,7 @@ def is_alike(one: Tensor, other: Tensor, near: float) -> bool:
 
 
 def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
-    """Parts of a batch weigh as their samples do: in averages over clients, in passes in parts, in evaluations.
+    """Check that the loss of a batch is the mean over its samples, because its parts are weighted by their samples.
 
     Looks at small batches, whose parts differ much, of drawn outputs, since those of a start may be all the same.
 
@@ -339,7 +339,7 @@ def _value(network: Network, outputs: Tensor, targets: Tensor) -> float:
 
 
 def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:
-    """A buffer that training changes, other than running statistics, would leak from client to client.
+    """Check that training changes no buffers except running statistics: they would leak between clients.
 
     So would a number that the module counts by itself, such as its calls, and the global random state, where the module
     draws from it without its drop-out. Looks at a few samples, at most ``rows`` at a time (two for batch norm).
@@ -353,13 +353,13 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
     module, testing = copy.deepcopy(network.quiet.module), copy.deepcopy(network.testing.module)
     before = {name: value.detach().clone() for name, value in (*module.named_parameters(), *module.named_buffers())}
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
-    parts = few.tensor_split(pieces(len(few), max(rows, 2), 2))
-    with torch.set_grad_enabled(network.differentiates), drawn_from(0, data.x.device):
+    parts = few.tensor_split(count_parts(len(few), max(rows, 2), 2))
+    with torch.set_grad_enabled(network.differentiates), seeded_draws(0, data.x.device):
         undrawn = _random_states(data.x.device)
         twice, counts = [], []
         for _ in range(2):
-            twice.append([module(network.taken(data, Batch(part)).x).detach() for part in parts])
-            testing(network.taken(data, Batch(parts[0])).x)
+            twice.append([module(network.prepare_samples(data, Batch(part)).x).detach() for part in parts])
+            testing(network.prepare_samples(data, Batch(parts[0])).x)
             counts.append((_plain_attributes(module), _plain_attributes(testing)))
         if _random_states(data.x.device) != undrawn:
             raise FederationError(
@@ -403,7 +403,7 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
 
 
 def _plain_attributes(module: nn.Module) -> dict[str, str]:
-    """Numbers and words that a module and its layers hold, by name."""
+    """Return the numbers and texts among the attributes of a module and its layers, by name."""
     kinds = bool, int, float, str
     return {
         f"{prefix}.{name}".lstrip("."): repr(value)
@@ -414,21 +414,21 @@ def _plain_attributes(module: nn.Module) -> dict[str, str]:
 
 
 def is_of_classes(loss: Loss) -> bool:
-    """Whether a loss is one of torch's for outputs by class."""
+    """Return whether a loss is one of torch's losses for outputs by class."""
     plain: Any = loss.func if isinstance(loss, partial) else loss
     functions = nn.functional.cross_entropy, nn.functional.nll_loss, nn.functional.multi_margin_loss
     return plain in functions or isinstance(plain, nn.CrossEntropyLoss | nn.NLLLoss | nn.MultiMarginLoss)
 
 
 def _random_states(device: torch.device) -> tuple[object, ...]:
-    """States of the generators of torch, Python and numpy, to be compared."""
+    """Return the states of the generators of torch, Python and numpy, for comparison."""
     own = torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
     kind, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002 - what other people draw from
     return own.cpu().numpy().tobytes(), random.getstate(), kind, np.asarray(keys).tobytes(), tuple(rest)
 
 
 def require_trainable(module: nn.Module, loss: Loss) -> None:
-    """Checks that what is to be trained can be.
+    """Check that a module and its loss can be trained.
 
     Raises:
         FederationError: Names the parameter that cannot.

@@ -1,4 +1,4 @@
-"""A torch module as a function of its weights: the loss of a batch in training mode, and tests in evaluation mode.
+"""A torch module as a function of its weights: batch losses in training mode, and tests in evaluation mode.
 
 The module that is given is never changed: what is called is a copy of it, with the weights that are given.
 """
@@ -30,7 +30,7 @@ Statistics = Literal["averaged", "batch"]
 
 
 class Labelled(NamedTuple):
-    """Samples of one split.
+    """The samples of one split.
 
     Attributes:
         x: Inputs, (N, ...).
@@ -42,7 +42,7 @@ class Labelled(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Samples of one local step, with its random numbers.
+    """The samples of one local step, with its random numbers.
 
     Attributes:
         samples: Indices among the client's samples, int64 (n,), on the device of the data.
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A module as a function of its weights, which are tensors, or values that its layers compute through.
+    """A module as a function of its weights, which are tensors or factors that its layers compute through.
 
     Attributes:
         training: The module in training mode.
@@ -86,14 +86,14 @@ class Network:
 
     @property
     def joint(self) -> bool:
-        """Whether what the module makes of a sample in training mode depends on the others of its batch."""
+        """Whether the output for a sample in training mode depends on the rest of its batch."""
         return bool(self.statistics) or any(
             isinstance(layer, _BatchNorm) and layer.training for layer in self.training.module.modules()
         )
 
     @property
     def joint_in_tests(self) -> bool:
-        """Whether what it makes of a sample in evaluation mode does: batch norm without running statistics."""
+        """Whether it also does in evaluation mode, as for batch norm without running statistics."""
         return any(
             isinstance(layer, _BatchNorm) and layer.running_mean is None for layer in self.testing.module.modules()
         )
@@ -101,17 +101,17 @@ class Network:
     def loss_and_statistics(
         self, w: Mapping[str, Weight], data: Labelled, batch: Batch
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of samples in training mode, and what the running statistics become; differentiable in w.
+        """Return the loss of samples in training mode, differentiable in w, and the new running statistics.
 
         Raises:
             FederationError: Other names than the network's, or one sample where batch norm needs several.
         """
-        inputs, targets = self.taken(data, batch)
+        inputs, targets = self.prepare_samples(data, batch)
         module = self.quiet
         drawn: AbstractContextManager[None] = nullcontext()
         if batch.noise is not None:
-            module, drawn = self.training, drawn_from(batch.noise, inputs.device)
-        with drawn, several_at_once(_TRAINING):
+            module, drawn = self.training, seeded_draws(batch.noise, inputs.device)
+        with drawn, explain_single_sample(_TRAINING):
             outputs, statistics = observe(module, w, inputs)
         return self.loss_of(outputs, targets), statistics
 
@@ -129,8 +129,8 @@ class Network:
                 f"which may be labels out of range: {' '.join(str(error).split())[:200]}"
             ) from error
 
-    def given(self, w: Mapping[str, Weight]) -> Mapping[str, Weight]:
-        """Return weights with which the module can be called outside of training, whatever derivatives it takes."""
+    def evaluation_weights(self, w: Mapping[str, Weight]) -> Mapping[str, Weight]:
+        """Return weights for calls outside of training, also for modules that take derivatives themselves."""
         if not self.differentiates:
             return w
         return {
@@ -138,24 +138,24 @@ class Network:
             for name, value in w.items()
         }
 
-    def taken(self, data: Labelled, batch: Batch) -> Labelled:
-        """Samples of a split, prepared."""
+    def prepare_samples(self, data: Labelled, batch: Batch) -> Labelled:
+        """Return samples of a split, prepared."""
         inputs, targets = data.x[batch.samples], data.y[batch.samples]
         return Labelled(inputs if self.preparation is None else self.preparation(inputs, batch.offsets), targets)
 
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
-        """Loss over a split in evaluation mode, ``rows`` samples at a time; top-1 accuracy for outputs by class.
+        """Return the loss over a split in evaluation mode, ``rows`` samples at a time, and top-1 accuracy for classes.
 
         Raises:
             FederationError: One sample where batch norm needs several.
         """
         total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), self.accuracy and are_classes(data.y)
-        w = self.given(w)
+        w = self.evaluation_weights(w)
         for part in self._parts(len(data.x), rows):
             # Networks and losses may write into what they are given; what is prepared is new.
             y = data.y[part].clone()
             x = data.x[part].clone() if self.preparation is None else self.preparation(data.x[part])
-            with torch.set_grad_enabled(self.differentiates), several_at_once(TESTING):
+            with torch.set_grad_enabled(self.differentiates), explain_single_sample(TESTING):
                 outputs = call(self.testing, w, x)
                 loss = self.loss_of(outputs, y).detach()
             total[0] += wide(loss) * len(x)
@@ -166,9 +166,9 @@ class Network:
         return {"loss": loss, "accuracy": accuracy} if scored else {"loss": loss}
 
     def _parts(self, count: int, rows: int) -> list[slice]:
-        """Samples in parts; of about the same size where each part is normalised by itself, so that none is of one."""
+        """Divide samples into parts, of similar size if each is normalised by itself, so that none has one sample."""
         if self.joint_in_tests:
-            parts = pieces(count, rows, 2)
+            parts = count_parts(count, rows, 2)
             return [slice(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
         return [slice(first, first + rows) for first in range(0, count, rows)]
 
@@ -176,7 +176,7 @@ class Network:
 def network_of(
     module: nn.Module, loss: Loss, preparation: Preparation | None, statistics: str, accuracy: bool = True
 ) -> tuple[Network, Tree]:
-    """The module as a function, and its weights: trained parameters and the running statistics that travel.
+    """Return the module as a function, and its weights: trained parameters and averaged running statistics.
 
     Args:
         module: Any network; it is copied. Layers in evaluation mode stay so, where the module itself is in training
@@ -246,7 +246,7 @@ def _leaf(tensor: Tensor) -> Tensor:
 
 
 def _prepared(module: nn.Module) -> Factorable:
-    """Which layers are given as factors is the algorithm's choice: all that have a matrix may be."""
+    """Return a copy in which every layer with a matrix can take factors; the algorithm chooses which do."""
     matrices = any(parameter.ndim >= 2 for parameter in module.parameters())
     return factorable(module, "*" if matrices else None)
 
@@ -256,8 +256,8 @@ TESTING = "more rows or samples, statistics 'averaged'"
 
 
 @contextmanager
-def several_at_once(remedies: str) -> Iterator[None]:
-    """Says what to do where batch norm is given one sample."""
+def explain_single_sample(remedies: str) -> Iterator[None]:
+    """Turn the error of batch norm for a single sample into one with remedies."""
     try:
         yield
     except ValueError as error:
@@ -268,23 +268,23 @@ def several_at_once(remedies: str) -> Iterator[None]:
         ) from error
 
 
-def pieces(count: int, rows: int, least: int = 1) -> int:
-    """Into how many parts samples are divided, each of at most `rows` of them, but of `least` where that is less.
+def count_parts(count: int, rows: int, least: int = 1) -> int:
+    """Return the number of parts of at most `rows` samples; fewer if some would have less than `least`.
 
-    >>> pieces(5, 2), pieces(5, 2, least=2), pieces(5, 1, least=2)
+    >>> count_parts(5, 2), count_parts(5, 2, least=2), count_parts(5, 1, least=2)
     (3, 2, 5)
     """
     return max(1, min(-(-count // rows), count // min(least, rows)))
 
 
 def are_classes(y: Tensor) -> bool:
-    """Whether targets are classes."""
+    """Return whether targets are classes."""
     return y.ndim == 1 and not y.is_floating_point()
 
 
 @contextmanager
-def drawn_from(noise: int, device: torch.device) -> Iterator[None]:
-    """Lets torch draw from a seed, and leaves its global random state as it was."""
+def seeded_draws(noise: int, device: torch.device) -> Iterator[None]:
+    """Let torch draw from a seed while open, and restore its global random state."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(noise)
         yield

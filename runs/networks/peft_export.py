@@ -1,4 +1,4 @@
-"""The adapter of a run, or its start, written for PEFT."""
+"""Export of a run's adapter for PEFT."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from runs.folder import CHECKPOINTS, checkpoints_of, require_state
-from runs.networks.language_model import PREFIX, located
+from runs.networks.language_model import PREFIX, locate
 from runs.networks.language_network import LanguageNetwork, LanguageProblem
 from runs.networks.peft_format import updates, write_adapter
-from runs.plan import earlier_digest, given_of, parts_of, require_same_given, standing
+from runs.plan import earlier_digest, given_of, parts_of, read_run, require_same_given
 from runs.settings import RunError
 from runs.silos.problem import SILOS
 
 
 def export(folder: Path, out: Path, root: str | None = None, trust: bool = False) -> int:
-    """Writes what the last checkpoint of a run of a language model adds to the model.
+    """Write the adapter of the last checkpoint of a language model's run.
 
     Args:
         folder: Folder of the run.
@@ -30,7 +30,7 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
         RunError: There is no such run, its algorithm has no adapter, or its model is another by now.
         DataError: Its texts are not there.
     """
-    run = standing(folder, trust)
+    run = read_run(folder, trust)
     if run.plan.problem == SILOS:
         raise RunError(
             f"{folder} is a run of silos, whose network is not here, and adapters of PEFT are of language models; to "
@@ -49,7 +49,7 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     weights = parts.algorithm.weights(state.algorithm)
     network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]
     name = run.plan.settings["model"].removeprefix(PREFIX)
-    place = located(name)
+    place = locate(name)
     base = name if "/snapshots/" in str(place) else str(place.folder if place.gguf is None else place)
     others = {of: weights[of] for of in problem.start if of not in found}
     write_adapter(out, network.testing.module, found, others, network.task, base)

@@ -1,4 +1,4 @@
-r"""Adapters in PEFT's format: those of runs go out, and those of PEFT may be the start.
+r"""Adapters in PEFT's format: written from runs, and read as the start of runs.
 
 PEFT keeps $W + s\,BA$ with A at the inputs. What is written is the whole update of a model, so that one adapter stands
 for a chain of pairs, or for what was merged into the weights: their ranks add up.
@@ -69,7 +69,7 @@ LEFT_OVER, ROUNDED = 0.01, 1e-6
 
 
 class Update(NamedTuple):
-    """The update of a weight ``(m, n)``: a number times left ``(m, r)`` times right ``(r, n)``."""
+    """The update of a weight ``(m, n)``: scale times left ``(m, r)`` times right ``(r, n)``."""
 
     scale: float
     left: Tensor
@@ -77,7 +77,7 @@ class Update(NamedTuple):
 
 
 def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str, Update]:
-    """The update of every factorised weight since the start, by its name.
+    """Return the update of every factorised weight since the start, by its name.
 
     Args:
         algorithm: An algorithm with an adapter.
@@ -105,7 +105,7 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
 
 
 def _merged(name: str, base: Tensor, W: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """Factors of what was added to a weight, a sum of products of known rank."""
+    """Return factors of the change of a weight, whose rank is known."""
     change = base.double() - W.double()
     U, sigma, Vh = torch.linalg.svd(change, full_matrices=False)
     rank = min(rank, len(sigma))
@@ -122,7 +122,7 @@ def _merged(name: str, base: Tensor, W: Tensor, rank: int) -> tuple[Tensor, Tens
 def write_adapter(
     folder: Path, module: nn.Module, found: Mapping[str, Update], others: Mapping[str, Tensor], task: str, base: str
 ) -> None:
-    """Writes an adapter that `PeftModel.from_pretrained` loads.
+    """Write an adapter that `PeftModel.from_pretrained` loads.
 
     Args:
         folder: Made if need be; an adapter that stands there is replaced.
@@ -156,7 +156,7 @@ def write_adapter(
     for layer in stored:
         for name, parameter in module.get_submodule(layer).named_parameters():
             full = f"{layer}.{name}"
-            tensors[_PREFIX + full] = _turned(module, full, others.get(full, parameter))
+            tensors[_PREFIX + full] = _turn(module, full, others.get(full, parameter))
     rank, alpha = next(iter(layers.values()))
     config = {
         "peft_type": "LORA",
@@ -182,14 +182,14 @@ def write_adapter(
     write_own({folder / WEIGHTS: packed, folder / CONFIG: (json.dumps(config, indent=1) + "\n").encode()}, folder)
 
 
-def _turned(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
-    """A weight as the pretrained layer has it, from the model's, or the other way round."""
+def _turn(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+    """Transpose a weight between the model's and the pretrained layer's layout, if they differ."""
     kept = isinstance(module.get_submodule(name.rpartition(".")[0]), TurnedLayer) and tensor.ndim == 2
     return tensor.mT if kept else tensor
 
 
 def _stored_whole(module: nn.Module, asked: set[str], adapted: set[str], task: str) -> tuple[list[str], list[str]]:
-    """Value of `modules_to_save`, and all modules that PEFT then wants whole: it compares the ends of names.
+    """Return `modules_to_save` and all modules that PEFT then stores whole, because it compares the ends of names.
 
     Raises:
         RunError: PEFT cannot hold these modules whole.
@@ -213,7 +213,7 @@ def _stored_whole(module: nn.Module, asked: set[str], adapted: set[str], task: s
 
 
 def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], dict[str, Tensor]]:
-    """An adapter of PEFT: updates by the names of the model's weights, and the weights that it stores whole.
+    """Read an adapter of PEFT: updates by the model's weight names, and the weights that it stores whole.
 
     Raises:
         RunError: There is none, it is of another kind or of another model, or its weights are pickled.
@@ -237,7 +237,7 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
         match = re.fullmatch(r"(.+)\.lora_(embedding_)?A(\.weight)?", name)
         if match is None:
             if ".lora_" not in name:
-                others[name] = _turned(module, name, tensors[key]) if name in shapes else tensors[key]
+                others[name] = _turn(module, name, tensors[key]) if name in shapes else tensors[key]
             elif re.sub(r"B(\.weight)?$", r"A\1", key) not in tensors or not re.search(r"B(\.weight)?$", key):
                 raise RunError(f"{folder} has {key}, which is no part of a plain LoRA; save an adapter without it")
             continue
@@ -251,8 +251,8 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
         left, right = (A.mT, B.mT) if embedded else (B, A)
         if left.shape[1] != right.shape[0] or (len(left), right.shape[1]) != tuple(shapes[f"{layer}.weight"]):
             raise RunError(f"{folder}: {layer} is an update of {len(left)} x {right.shape[1]}; the model is another")
-        alpha, rank = _matching(config.get("alpha_pattern"), layer, config.get("lora_alpha", 8)), left.shape[1]
-        if rank != _matching(config.get("rank_pattern"), layer, config.get("r", 8)):
+        alpha, rank = _match_pattern(config.get("alpha_pattern"), layer, config.get("lora_alpha", 8)), left.shape[1]
+        if rank != _match_pattern(config.get("rank_pattern"), layer, config.get("r", 8)):
             raise RunError(
                 f"{folder}: {layer} has rank {rank}, which r and rank_pattern of {CONFIG} contradict; bring the "
                 "configuration of these tensors back"
@@ -294,7 +294,7 @@ def _is_among(names: str | Sequence[str], layer: str) -> bool:
 
 
 def _is_transformed(config: Mapping[str, Any], layer: str) -> bool:
-    """Whether the number of a layer is among those that are asked for; PEFT takes the first number in its name."""
+    """Return whether `layers_to_transform` includes a layer; PEFT takes the first number in its name."""
     asked = config.get("layers_to_transform")
     if asked is None or asked == []:
         return True
@@ -304,7 +304,7 @@ def _is_transformed(config: Mapping[str, Any], layer: str) -> bool:
 
 
 def _require_plain(folder: Path, config: Any) -> None:
-    """Checks that nothing is asked of an adapter but what is understood here.
+    """Check that an adapter uses only the settings supported here.
 
     Raises:
         RunError: Something is.
@@ -346,7 +346,7 @@ def _require_texts_or_numbers(folder: Path, config: Mapping[str, Any], name: str
 
 
 def _values(patterns: Any) -> Sequence[Any]:
-    """The values of a pattern; none that is a number, where it is no table."""
+    """Return the values of a pattern table; empty if it is not a table."""
     return list(patterns.values()) if isinstance(patterns, dict) else [] if patterns is None else [None]
 
 
@@ -354,15 +354,15 @@ def _listed(value: Any) -> Sequence[str]:
     return [value] if isinstance(value, str) else value or ()
 
 
-def _matching(patterns: Any, layer: str, otherwise: float) -> float:
-    """The value of the first pattern that names a layer, as PEFT matches them."""
+def _match_pattern(patterns: Any, layer: str, otherwise: float) -> float:
+    """Return the value of the first pattern that matches a layer, as PEFT does."""
     of_layer = (value for pattern, value in (patterns or {}).items() if re.match(rf"(.*\.)?({pattern})$", layer))
     return float(next(of_layer, otherwise))
 
 
 @dataclass(frozen=True)
 class BegunAdapter(Adapter):
-    """An adapter whose first factors are given; workers, who need no first factors, get the plain one.
+    """An adapter with given first factors; workers do not need these and get the plain adapter.
 
     Attributes:
         begun: Updates by the names of weights.
@@ -378,7 +378,7 @@ class BegunAdapter(Adapter):
         return self.begun[name].left.shape[1] if name in self.begun else self.rank
 
     def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
-        """The given factors, scaled so that the update is theirs; and the rest.
+        """Return the given factors, scaled to give their update, and the rest.
 
         Raises:
             FederationError: They are of other layers or of another rank.
@@ -403,8 +403,8 @@ class BegunAdapter(Adapter):
         return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}), fresh.rest)
 
 
-def begun(algorithm: Any, problem: Any) -> Any:
-    """The algorithm, with the factors from which a problem says that it starts.
+def with_adapter_start(algorithm: Any, problem: Any) -> Any:
+    """Return the algorithm, starting from the adapter that a problem gives.
 
     Raises:
         RunError: The algorithm has no adapter.

@@ -1,4 +1,4 @@
-"""Samples that a user's function returns: arrays, a torch `Dataset` and a `DataLoader` become inputs and labels."""
+"""Samples from a user's function: arrays, torch `Dataset`s and `DataLoader`s become inputs and labels."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _split(data: Any, what: str) -> Any:
 
 
 def _tensor(array: np.ndarray[Any, Any], what: str) -> Tensor:
-    """The tensor of an array in any order of bytes; torch compares no unsigned numbers of more than 8 bits."""
+    """Convert an array of any byte order to a tensor; torch cannot compare unsigned numbers of more than 8 bits."""
     kind = np.dtype(np.int64) if array.dtype.kind == "u" and array.itemsize in (2, 4) else array.dtype.newbyteorder("=")
     try:
         return torch.from_numpy(np.ascontiguousarray(array, dtype=kind))
@@ -58,7 +58,7 @@ def _tensor(array: np.ndarray[Any, Any], what: str) -> Tensor:
 
 
 def _batches(data: Any) -> Iterable[Any]:
-    """Batches of a data set in its own order; a loader's sampler would draw another order for each run."""
+    """Return batches of a data set in its own order; a loader's sampler would draw another order for each run."""
     loads = isinstance(data, DataLoader)
     inner = data.dataset if loads else data
     known = not isinstance(inner, IterableDataset) and hasattr(inner, "__len__")
@@ -79,7 +79,7 @@ def _batches(data: Any) -> Iterable[Any]:
 
 
 def _read(batches: Iterable[Any], what: str) -> Iterator[tuple[int, Any]]:
-    """Number batches, and name the sample at which a user's data set fails.
+    """Return number batches, and name the sample at which a user's data set fails.
 
     Raises:
         RunError: It does.

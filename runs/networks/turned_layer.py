@@ -1,4 +1,4 @@
-"""GPT-2's linear layers, which keep their weight as (in, out), with a weight that is (out, in) as all others are."""
+"""GPT-2's linear layers, which store their weight as (in, out), with the usual (out, in) weight."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch.nn.functional import linear
 
 
 class TurnedLayer(nn.Module):
-    """A linear layer whose weight ``(out, in)`` is a transposed view of what the pretrained layer keeps.
+    """A linear layer whose weight ``(out, in)`` is a transposed view of the pretrained weight.
 
     Attributes:
         weight: ``(out, in)``; its numbers are in memory once.
@@ -21,17 +21,17 @@ class TurnedLayer(nn.Module):
         self.bias = bias
 
     def forward(self, x: Tensor) -> torch.Tensor:
-        """The layer's value."""
+        """Return the layer's output."""
         return linear(x, self.weight, self.bias)
 
 
 def is_turned(part: nn.Module) -> bool:
-    """Whether a linear layer keeps its weight as (in, out)."""
+    """Return whether a linear layer stores its weight as (in, out)."""
     return type(part).__name__ == "Conv1D"
 
 
 def turn_layers(module: nn.Module) -> None:
-    """Puts a `TurnedLayer` in place of every layer of a model that keeps its weight as (in, out)."""
+    """Replace every layer of a model that stores its weight as (in, out) by a `TurnedLayer`."""
     for parent in list(module.modules()):
         for name, part in list(parent.named_children()):
             if is_turned(part):

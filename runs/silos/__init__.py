@@ -1,1 +1,1 @@
-"""Federations whose clients are other people's machines: what travels to them, what they answer, and through Flower."""
+"""Federations whose clients run on other people's machines: messages, answers, and Flower as the carrier."""

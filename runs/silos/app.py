@@ -1,4 +1,4 @@
-"""A small Flower app for silos, written into a folder: options of the algorithm, and functions that are the user's."""
+"""Writer of a small Flower app for silos: the algorithm's options, and functions for the user to fill in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from runs.catalogue import ALGORITHMS, SUGGESTED, named, options_of
+from runs.catalogue import ALGORITHMS, SUGGESTED, look_up, options_of
 from runs.settings import RunError
 from runs.silos.problem import SILOS
 from workloads.files import write_whole
@@ -23,7 +23,7 @@ SHOWN: Mapping[str, Any] = {**SUGGESTED, "steps": 10, "learning_rate": 0.05, "cl
 
 
 def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
-    """Writes the app.
+    """Write the app.
 
     Args:
         folder: Folder of the app, new or empty.
@@ -37,7 +37,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         RunError: The folder holds something, or names that do not serve.
         OSError: It cannot be written.
     """
-    named(ALGORITHMS, "algorithm", algorithm)
+    look_up(ALGORITHMS, "algorithm", algorithm)
     if hasattr(ALGORITHMS[algorithm].kind, "pool"):
         raise RunError(f"{algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
     if len(set(silos)) != len(silos) or not all(re.fullmatch(r"\w[\w.-]*", name) for name in silos):
@@ -64,7 +64,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
 
 
 def _options(algorithm: str) -> list[str]:
-    """Lines of the app's config for the algorithm's options: each may then be changed at every run."""
+    """Return the lines of the app's config for the algorithm's options, which every run may change."""
     lines = []
     for name, option in options_of(algorithm, SILOS, SHOWN).items():
         if name in (SILOS, "clients"):

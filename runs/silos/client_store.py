@@ -1,7 +1,7 @@
-"""The folder of a silo: what its client keeps, what it was told, and which letters it has answered.
+"""The folder of a silo: its client's state, the broadcast values, and the requests it has answered.
 
-A client's kept state never leaves its silo: the server holds a token of it, by which it asks for a version. Versions of
-the last rounds stay, so that a server that was killed may go on from an earlier round.
+A client's state never leaves its silo: the server holds a token of it, by which it asks for a version. Versions of the
+last rounds stay, so that a server that was killed may resume from an earlier round.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from hashlib import sha256
 from pathlib import Path
 
 from algorithms.federation import FederationError
-from runs.silos.wire import LetterError, Packed
+from runs.silos.wire import MessageError, Packed
 from workloads.files import write_whole
 
 HISTORY = 8
-"""Rounds of its own whose versions a silo keeps."""
+"""Number of its own rounds whose versions a silo keeps."""
 SECRET = 32
 """Bytes of a silo's secret."""
 TOKEN = re.compile(r"[kp][0-9]{1,12}-[0-9a-f]{64}")
-"""Token of a value kept for the round (k) or for good (p), with the round that made it."""
+"""Token of a value kept for the round (k) or permanently (p), with the round that made it."""
 RUN = re.compile(r"[0-9a-f]{12,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class Keeping:
-    """Values, and numbers of answered requests, that a silo keeps of one run."""
+class ClientStore:
+    """The values and the numbers of answered requests that a silo keeps for one run."""
 
     def __init__(self, folder: Path, run: str) -> None:
-        """Makes the folder.
+        """Make the folder.
 
         Args:
             folder: Folder of the silo.
             run: Name of the server's run.
 
         Raises:
-            LetterError: The run has no possible name.
+            MessageError: The run has no possible name.
             FederationError: The folder's secret is damaged.
             OSError: The folder cannot be written.
         """
         if not RUN.fullmatch(run):
-            raise LetterError("names no run")
+            raise MessageError("names no run")
         self._secret = _secret(folder)
         (folder / run).mkdir(mode=0o700, exist_ok=True)  # other users of this machine have no part in it
         self._own, self._told, self._answered = (folder / run / name for name in ("own", "told", "answered"))
@@ -52,63 +52,63 @@ class Keeping:
             place.mkdir(exist_ok=True)
 
     def put(self, kind: str, round: int, packed: Packed) -> str:
-        """Keeps a value; its token tells nobody else what it is."""
-        data = packed.whole
+        """Keep a value and return its token, which reveals nothing about the value to others."""
+        data = packed.as_bytes
         token = f"{kind}{round}-{hmac.new(self._secret, data, sha256).hexdigest()}"
         write_whole({self._own / token: data})  # again, where it is here: the run may have been started over
         return token
 
     def take(self, token: str) -> Packed:
-        """Returns the value that a token stands for.
+        """Return the value of a token.
 
         Raises:
-            LetterError: It is not here any more, or damaged.
+            MessageError: It is not here any more, or damaged.
         """
         if not isinstance(token, str) or not TOKEN.fullmatch(token):
-            raise LetterError("asks for what no silo keeps")
+            raise MessageError("asks for what no silo keeps")
         data = _read(self._own / token)
         if data is None:
-            raise LetterError(
+            raise MessageError(
                 f"asks for what the client kept in round {token[1:].partition('-')[0]}, which is gone; bring a copy of "
                 "the silo's folder back, or begin another run in another `folder` of the app's config"
             )
         if not hmac.compare_digest(hmac.new(self._secret, data, sha256).hexdigest(), token[-64:]):
-            raise LetterError(f"asks for {token[:12]}, which is damaged in the silo's folder")
-        return Packed.of_whole(data)
+            raise MessageError(f"asks for {token[:12]}, which is damaged in the silo's folder")
+        return Packed.from_bytes(data)
 
-    def told(self, digest: str) -> Packed | None:
-        """A value that the server told; none where it has to tell it again."""
+    def load_broadcast(self, digest: str) -> Packed | None:
+        """Return a value that the server broadcast; None if it has to send it again."""
         data = _read(self._told / digest) if _DIGEST.fullmatch(digest) else None
-        return Packed.of_whole(data) if data is not None and sha256(data).hexdigest() == digest else None
+        return Packed.from_bytes(data) if data is not None and sha256(data).hexdigest() == digest else None
 
-    def tell(self, values: Mapping[str, Packed], needed: Collection[str]) -> None:
-        """Keeps what the server told, and forgets what is not needed any more.
+    def keep_broadcast(self, values: Mapping[str, Packed], needed: Collection[str]) -> None:
+        """Keep the values that the server broadcast, and forget those no longer needed.
 
         Raises:
-            LetterError: A value is not what its digest says.
+            MessageError: A value is not what its digest says.
         """
         for digest, packed in values.items():
             if packed.digest != digest:
-                raise LetterError("has a value that is not what its digest says")
-            write_whole({self._told / digest: packed.whole})
+                raise MessageError("has a value that is not what its digest says")
+            write_whole({self._told / digest: packed.as_bytes})
         for path in self._told.iterdir():
             if _DIGEST.fullmatch(path.name) and path.name not in needed:
                 path.unlink(missing_ok=True)
 
     def answer_once(self, nonce: str, round: int) -> None:
-        """Remembers a request, and forgets those of rounds that no server goes back to.
+        """Remember a request, and forget requests of rounds to which no server returns.
 
         Rounds count by when they were asked for, because a run that is started over begins with round 1 again.
 
         Raises:
-            LetterError: It was answered before.
+            MessageError: It was answered before.
         """
         if not isinstance(nonce, str) or not re.fullmatch(r"[0-9a-f]{32}", nonce):
-            raise LetterError("lacks a number of its own")
+            raise MessageError("lacks a number of its own")
         try:
             file = os.open(self._answered / nonce, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError as error:
-            raise LetterError("was answered before") from error
+            raise MessageError("was answered before") from error
         with open(file, "w", encoding="ascii") as made:
             made.write(str(round))
         asked: dict[bytes | None, list[Path]] = {}
@@ -120,7 +120,7 @@ class Keeping:
                 path.unlink(missing_ok=True)
 
     def tidy(self, round: int, needed: Collection[str]) -> None:
-        """Forgets what clients kept in earlier rounds, and old versions of what they keep for good.
+        """Forget state of earlier rounds, and old versions of permanent state.
 
         A request that was late may be of an earlier round than what is here. Versions are old by when they were made,
         because a run that is started over begins with round 1 again.
@@ -138,7 +138,7 @@ class Keeping:
 
 
 def keyed_digest(folder: Path, data: bytes) -> str:
-    """A digest that nobody can compare with one of data of their own, because the key stays in the silo's folder.
+    """Return a keyed digest; others cannot test guesses against it, because the key stays in the silo's folder.
 
     Raises:
         FederationError: The folder's secret is damaged.
@@ -166,7 +166,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _secret(folder: Path) -> bytes:
-    """A key of the silo's own: tokens made with it cannot be guessed from what is kept."""
+    """Return the silo's own key, without which nobody can guess tokens from values."""
     path = folder / "secret"
     folder.mkdir(parents=True, exist_ok=True)
     found = _read(path)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from runs.settings import RunError
-from workloads.arguments import add_command, named
+from workloads.arguments import add_command, read_name
 
 
 def declare(commands: Any) -> None:
-    """Declares `rankproof flower`."""
+    """Declare `rankproof flower`."""
     flower = add_command(
         commands,
         "flower",
@@ -24,22 +24,25 @@ def declare(commands: Any) -> None:
         choices=("new", "gate"),
         help="new: write an app into a new folder; gate: let silos reach Flower's server, and nobody command it",
     )
-    flower.add_argument("folder", type=named, metavar="FOLDER", help="the new app, or the gate's certificates")
+    flower.add_argument("folder", type=read_name, metavar="FOLDER", help="the new app, or the gate's certificates")
     flower.add_argument(
-        "--algorithm", type=named, metavar="ALGORITHM", default="fedlrt-full", help="default: %(default)s"
+        "--algorithm", type=read_name, metavar="ALGORITHM", default="fedlrt-full", help="default: %(default)s"
     )
     flower.add_argument(
         "--silos",
-        type=named,
+        type=read_name,
         metavar="NAMES",
         default="north,south",
         help="between commas; a silo's place is the number of its client; default: %(default)s",
     )
     flower.add_argument(
-        "--listen", type=named, metavar="HOST:PORT", help="of the gate, for silos; default: 0.0.0.0:8443"
+        "--listen", type=read_name, metavar="HOST:PORT", help="of the gate, for silos; default: 0.0.0.0:8443"
     )
     flower.add_argument(
-        "--superlink", type=named, metavar="HOST:PORT", help="of Flower's server, for the gate; default: 127.0.0.1:8000"
+        "--superlink",
+        type=read_name,
+        metavar="HOST:PORT",
+        help="of Flower's server, for the gate; default: 127.0.0.1:8000",
     )
 
 

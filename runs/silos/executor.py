@@ -1,7 +1,7 @@
-"""The executor whose clients are silos: each trip is a letter to every silo of the cohort, and an answer from each.
+"""The executor whose clients are silos: each exchange sends a message to every silo of the cohort and takes its answer.
 
-Answers are looked at before anything is made of them, and added up in the order of the cohort by the sums of one
-process: the same bits. What silos keep stays with them; the server holds tokens of it.
+Answers are checked before they are used, and added up in the order of the cohort as in one process, which gives the
+same bits. The state of silos stays with them; the server holds its tokens.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from algorithms.federation import Acknowledgement, Exchange, FederationError, In
 from algorithms.partial_sums import Form, flatten, fold
 from algorithms.tree import wide
 from runs.silos.client_store import TOKEN
-from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
-from runs.silos.membership import Roll, said_in
-from runs.silos.norms import FAR, Compared, compared, norm_of, sent_norm
+from runs.silos.expected import ExpectedUpload, Rehearsal, ZeroLossClient, describe_misfit
+from runs.silos.membership import Membership, failure_text
+from runs.silos.norms import FAR, NormComparison, compare_norms, norm_of, sent_norm
 from runs.silos.problem import local_loss
-from runs.silos.registered import answered_kinds, drawing, sent_kinds, work_name
-from runs.silos.transport import About, Line, Patience
-from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
+from runs.silos.registered import answered_kinds, describe_draw, sent_kinds, work_name
+from runs.silos.transport import AnswerPolicy, ClientFacts, Transport
+from runs.silos.wire import Limits, Message, MessageError, Packed, pack, printable, read, to_json, unpack
 
 SLACK, SLACK_EACH = 1 << 16, 1 << 9
-"""Bytes that an upload may have beyond its numbers, and again for each tensor, which has a name, a type and a shape."""
+"""Bytes that an upload may have beyond its numbers, and for each tensor, which has a name, a type and a shape."""
 KEPT_NAMES, NAME = 64, 200
-"""At most so many things a client keeps, and signs of the name of one."""
+"""Largest number of values that a client keeps, and of characters in the name of one."""
 LINE = 2000
-"""Signs of a line that is said."""
+"""Largest number of characters of a line in the log."""
 ATTEMPTS = 6
-"""So often a silo that is there is asked in a trip and gives no answer, before it counts as missing."""
+"""Number of attempts in an exchange after which a connected silo without an answer counts as missing."""
 
 
-class _Asked(NamedTuple):
-    """A request that waits for its answer: of which client, and what its answer repeats."""
+class _Request(NamedTuple):
+    """A request that waits for its answer: its client, and the fields that the answer repeats."""
 
     number: int
     node: int
@@ -47,13 +47,13 @@ class _Asked(NamedTuple):
 
 
 class Silos:
-    """The executor.
+    """The executor that asks silos.
 
     Attributes:
         names: Names of the silos; a silo's place among them is its client's number.
-        say: Told, in a line, what happens.
-        again: Command that goes on with a run, in words.
-        bytes_sent: Bytes sent in letters, of texts and tensors.
+        say: Called with a line on each event.
+        again: Command that resumes a run, in words.
+        bytes_sent: Bytes sent in messages, of texts and tensors.
         bytes_received: Bytes received in answers, likewise.
 
     Raises:
@@ -63,22 +63,22 @@ class Silos:
     def __init__(
         self,
         names: Sequence[str],
-        line: Line,
+        line: Transport,
         run: str,
-        patience: Patience | None = None,
+        patience: AnswerPolicy | None = None,
         limits: Limits | None = None,
         say: Callable[[str], None] = lambda text: None,
         pause: float = 0.5,
     ) -> None:
-        """Asks nobody yet.
+        """Store the arguments; nobody is asked yet.
 
         Args:
             names: Names of the silos.
             line: Line to the silos.
             run: Name under which silos keep what belongs to this run, hexadecimal digits.
-            patience: Patience with the silos.
+            patience: Policy for missing and wrong answers; default: `AnswerPolicy()`.
             limits: Limits of answers.
-            say: Told what happens.
+            say: Called with a line on each event.
             pause: Seconds between looks for answers.
         """
         if not names or len(set(names)) != len(names) or not all(map(str.strip, names)):
@@ -89,8 +89,8 @@ class Silos:
         self.again = "the `flwr run` command that began it"
         self.bytes_sent = self.bytes_received = 0
         self._line, self._run, self._pause = line, run, pause
-        self._patience, self._limits = patience or Patience(), limits or Limits()
-        self._roll = Roll(self.names, line, self._limits, lambda text: self.say(printable(text, LINE)))
+        self._patience, self._limits = patience or AnswerPolicy(), limits or Limits()
+        self._roll = Membership(self.names, line, self._limits, lambda text: self.say(printable(text, LINE)))
         self._known: dict[tuple[int, int], set[str]] = {}
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
         self._left_out: dict[int, str] = {}
@@ -99,7 +99,7 @@ class Silos:
         self._rehearsal: Rehearsal | None = None
 
     def replies(self, trip: Exchange) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order.
+        """Yield one reply for each client of the cohort, in its order.
 
         Raises:
             FederationError: A silo is missing, or sent what is refused.
@@ -108,12 +108,12 @@ class Silos:
         missing = [number for number in trip.cohort if number not in found]
         if missing:
             raise InterruptedWorkError(
-                f"no answer from {self._named(missing)}, and this trip needs every silo of its cohort"
+                f"no answer from {self._format_names(missing)}, and this trip needs every silo of its cohort"
             )
         return (found[number] for number in trip.cohort)
 
     def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """The sum of share times upload; where silos are missing, their shares go to the others in proportion.
+        """Return the sum of share times upload; the shares of missing silos go to the others in proportion.
 
         Raises:
             FederationError: Too few silos answered, or one sent what is refused.
@@ -129,7 +129,7 @@ class Silos:
         return fold(answered, (found.pop(number) for number in answered.cohort), [share for _, share in there])
 
     def broadcast(self, trip: Exchange) -> None:
-        """Nothing to do: it goes with the next trip."""
+        """Do nothing: the values go with the next exchange."""
 
     @property
     def left_out(self) -> Mapping[str, str]:
@@ -138,19 +138,19 @@ class Silos:
 
     @property
     def suspects(self) -> Mapping[str, str]:
-        """Silos that sent an upload that may have spoilt the model, by name, with what they sent."""
+        """Silos whose uploads may have spoilt the model, by name, with a description of the upload."""
         return dict(self._suspects)
 
     def suspect(self, silos: Mapping[str, str]) -> None:
-        """Remember the suspects that a run had when it was stored."""
+        """Remember the suspects of a stored run."""
         self._suspects |= {name: said for name, said in silos.items() if name in self.names}
 
     def leave_out(self, silos: Mapping[str, str]) -> None:
-        """Leaves out the silos that a run had left out where it stood."""
+        """Leave out the silos that a stored run had left out."""
         self._left_out |= {self.names.index(name): why for name, why in silos.items() if name in self.names}
 
-    def meet(self, weights: Collection[str] | None = None) -> Sequence[About]:
-        """Waits until every silo has said that it is there, and compares what they say.
+    def meet(self, weights: Collection[str] | None = None) -> Sequence[ClientFacts]:
+        """Wait until every silo has identified itself, and compare their facts.
 
         Args:
             weights: Names of the start's weights; default: silos are compared with one another only.
@@ -167,28 +167,32 @@ class Silos:
                 raise FederationError(printable(said, LINE))
             self._roll.greet(self._patience.seconds)
             for ticket, answer in self._line.receive(self._roll.greetings):
-                self._roll.hear(ticket, answer)
+                self._roll.take_answer(ticket, answer)
             if self._roll.unfit:
                 raise FederationError(printable("; ".join(self._roll.unfit.values()), LINE))
             time.sleep(self._pause)
-        odd = self._roll.odd(weights)
+        odd = self._roll.describe_odd(weights)
         if odd:
             raise FederationError(printable(odd, LINE))
-        for text in self._roll.large():
+        for text in self._roll.describe_large():
             self.say(text)
         return [self._roll.about[number] for number in range(len(self.names))]
 
     def _exchange(self, trip: Exchange) -> dict[int, Reply]:
-        """The answers to a trip, each as it should be."""
+        """Return the checked answers to an exchange."""
         if self._missed[0] != trip.round:
             self._missed = (trip.round, set())
         absent = self._left_out.keys() | self._missed[1]
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
-        expected = self._expected(trip)
-        sent = self._pack(trip.name, {"sent": dict(trip.sent), "draw": drawing(trip.draw)}) if not trip.each else None
+        expected = self._expect(trip)
+        sent = (
+            self._pack(trip.name, {"sent": dict(trip.sent), "draw": describe_draw(trip.draw)})
+            if not trip.each
+            else None
+        )
         found: dict[int, Reply] = {}
-        asked: dict[str, _Asked] = {}
+        asked: dict[str, _Request] = {}
         ask_at = dict.fromkeys(waiting, 0.0)
         failures: dict[int, int] = {}
         greet_at, until = 0.0, time.monotonic() + self._patience.seconds
@@ -207,15 +211,15 @@ class Silos:
                     ask_at[number] = now + (self._patience.again if went else 4.0 * self._pause)
             for ticket, answer in self._line.receive([*asked, *self._roll.greetings]):
                 if ticket not in asked:
-                    self._roll.hear(ticket, answer)
+                    self._roll.take_answer(ticket, answer)
                     continue
                 request = asked.pop(ticket)
                 number = request.number
                 if number not in waiting:
                     continue
                 try:
-                    reply = self._taken(trip, request, answer, expected.get(number))
-                except LetterError as error:
+                    reply = self._read_reply(trip, request, answer, expected.get(number))
+                except MessageError as error:
                     self._refuse(trip, number, str(error))
                     waiting.discard(number)
                     continue
@@ -239,17 +243,19 @@ class Silos:
             self._note(trip, number, "missing", f"no answer in {self._patience.seconds:g} s")
         self._missed[1].update(number for number in trip.cohort if number not in found)
         if len(found) < needed:
-            missing = self._named([number for number in trip.cohort if number not in found])
+            missing = self._format_names([number for number in trip.cohort if number not in found])
             raise InterruptedWorkError(
                 f"{len(found)} of {len(trip.cohort)} silos answered, {needed} are needed; without an answer: {missing}"
             )
         return found
 
     def _ask(
-        self, trip: Exchange, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Asked]
+        self, trip: Exchange, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Request]
     ) -> bool:
-        """Sends the request to a silo; whether it went."""
-        sent = sent or self._pack(trip.name, {"sent": dict(trip.arguments_for(number)), "draw": drawing(trip.draw)})
+        """Send the request to a silo, and return whether it went."""
+        sent = sent or self._pack(
+            trip.name, {"sent": dict(trip.arguments_for(number)), "draw": describe_draw(trip.draw)}
+        )
         digests = {
             part: {name: self._digest(part, name, value) for name, value in values.items()}
             for part, values in (("shared", trip.shared), ("equipped", trip.equipped))
@@ -277,41 +283,43 @@ class Silos:
             "told": {digest: packed.structure for digest, packed in new.items()},
         }
         blobs = {"sent": sent.blob, **{f"told-{digest}": packed.blob for digest, packed in new.items()}}
-        letter = Letter(text_of(content), blobs)
-        ticket = self._line.send(node, letter, seconds)
+        message = Message(to_json(content), blobs)
+        ticket = self._line.send(node, message, seconds)
         if ticket is None:
             self._note(trip, number, "cannot be reached")
             return False
-        self.bytes_sent += letter.size
+        self.bytes_sent += message.size
         self._known[number, node] = current
-        asked[ticket] = _Asked(number, node, echo)
+        asked[ticket] = _Request(number, node, echo)
         return True
 
-    def _taken(self, trip: Exchange, request: _Asked, letter: Letter | str, expected: Expected | None) -> Reply | None:
-        """The reply in an answer; none where the silo has to be asked again.
+    def _read_reply(
+        self, trip: Exchange, request: _Request, message: Message | str, expected: ExpectedUpload | None
+    ) -> Reply | None:
+        """Read the reply in an answer; None if the silo has to be asked again.
 
         Raises:
-            LetterError: It is no answer to this, or not as it should be.
+            MessageError: It is no answer to this, or not as it should be.
         """
-        if isinstance(letter, str):
-            self._note(trip, request.number, "did not answer", letter)
+        if isinstance(message, str):
+            self._note(trip, request.number, "did not answer", message)
             return None
-        self.bytes_received += letter.size
+        self.bytes_received += message.size
         most = self._limits.bytes
         if expected is not None:
             most = min(most, expected.size + SLACK + SLACK_EACH * len(expected.upload.leaves))
-        content = read(letter, replace(self._limits, bytes=most))
+        content = read(message, replace(self._limits, bytes=most))
         if not _same_words(content.get("echo"), request.echo):
-            raise LetterError("answers another request")
+            raise MessageError("answers another request")
         if content.get("kind") == "failed":
-            raise LetterError(said_in(content))
+            raise MessageError(failure_text(content))
         if content.get("kind") == "missing":
             self._known.pop((request.number, request.node), None)
             self._note(trip, request.number, "told again")
             return None
-        if content.get("kind") != "done" or set(letter.blobs) != {"upload"}:
-            raise LetterError("is of no known kind")
-        upload = unpack(Packed(content.get("upload"), letter.blobs["upload"]), answered_kinds())
+        if content.get("kind") != "done" or set(message.blobs) != {"upload"}:
+            raise MessageError("is of no known kind")
+        upload = unpack(Packed(content.get("upload"), message.blobs["upload"]), answered_kinds())
         self._require_fit(trip, upload, expected, request.number)
         keep, personal = (_tokens(content.get(name), name[0], trip) for name in ("keep", "personal"))
         if expected is not None:
@@ -319,25 +327,25 @@ class Silos:
             _require_names(personal, expected.personal, "for good")
         return Reply(upload, keep, personal)
 
-    def _require_fit(self, trip: Exchange, upload: Any, expected: Expected | None, number: int) -> None:
+    def _require_fit(self, trip: Exchange, upload: Any, expected: ExpectedUpload | None, number: int) -> None:
         try:
             leaves, form = flatten(upload, number)
         except FederationError as error:
-            raise LetterError("an upload of something else than tensors") from error
+            raise MessageError("an upload of something else than tensors") from error
         if expected is not None:
-            _require(misfit(form, expected.upload, exactly=trip.then is None))
+            _require(describe_misfit(form, expected.upload, exactly=trip.then is None))
         _require_numbers(leaves)
         if trip.then is not None:
             try:
                 leaves, form = flatten(trip.then(upload), number)
             except Exception as error:
-                raise LetterError("an upload that is of no use to the server") from error
+                raise MessageError("an upload that is of no use to the server") from error
             if expected is not None:
-                _require(misfit(form, expected.made, exactly=True))
+                _require(describe_misfit(form, expected.made, exactly=True))
             _require_numbers(leaves)
 
     def _require_alike(self, trip: Exchange, found: dict[int, Reply]) -> None:
-        """Compares silos with one another, where nothing else says what an upload should be."""
+        """Compare uploads with one another, if nothing else determines their form."""
         forms = {number: _made_form(trip, reply, number) for number, reply in found.items()}
         kinds: list[Any] = []
         for form in forms.values():
@@ -358,13 +366,13 @@ class Silos:
                 )
 
     def _require_near(self, trip: Exchange, found: dict[int, Reply]) -> None:
-        """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them.
+        """Compare the norms of uploads, because an outlier would overflow at other silos, which would be blamed.
 
         A loss spoils no model, so a silo of a large one is not remembered as a cause of others' errors.
         """
         norms = {number: norm_of(reply.upload) for number, reply in found.items()}
         sent = {number: sent_norm(trip.arguments_for(number), reply.upload) for number, reply in found.items()}
-        among = compared(norms, sent)
+        among = compare_norms(norms, sent)
         self._require_decided(trip, among)
         for number, one in among.items():
             said = f"an upload of norm {one.norm:.3g}, where the other silos' and what was sent have {one.usual:.3g}"
@@ -378,8 +386,8 @@ class Silos:
             if remembered:
                 self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
 
-    def _require_decided(self, trip: Exchange, among: Mapping[int, Compared]) -> None:
-        """Ends the round where half of the silos sent far more than the other half: none of them is that of most."""
+    def _require_decided(self, trip: Exchange, among: Mapping[int, NormComparison]) -> None:
+        """End the round if half of the silos sent far more than the other half, because there is no majority."""
         apart = max((one.undecided for one in among.values()), default=0.0)
         if not apart:
             return
@@ -391,18 +399,18 @@ class Silos:
         before = [f"; but before, silo {name} {text}" for name, text in self._suspects.items()]
         raise InterruptedWorkError(f"{said}; look at the data and the learning rate{''.join(before)}")
 
-    def _named(self, numbers: Sequence[int]) -> str:
-        """Names of silos, with the reason where one is known."""
+    def _format_names(self, numbers: Sequence[int]) -> str:
+        """Format the names of silos, with known reasons."""
         why = {**self._roll.unfit, **self._left_out}
         return ", ".join(
             self.names[number] + (f" ({printable(why[number])})" if number in why else "") for number in numbers
         )
 
-    def _expected(self, trip: Exchange) -> Mapping[int, Expected]:
+    def _expect(self, trip: Exchange) -> Mapping[int, ExpectedUpload]:
         if self._rehearsal is None:
-            about = self._roll.about.get(trip.cohort[0], About(1.0, False, frozenset()))
-            self._rehearsal = Rehearsal(Lossless(about.values, about.statistics))
-        return self._rehearsal.expected(trip)
+            about = self._roll.about.get(trip.cohort[0], ClientFacts(1.0, False, frozenset()))
+            self._rehearsal = Rehearsal(ZeroLossClient(about.values, about.statistics))
+        return self._rehearsal.expect(trip)
 
     def _refuse(self, trip: Exchange, number: int, why: str) -> None:
         self._note(trip, number, "refused", why)
@@ -426,11 +434,11 @@ class Silos:
     def _pack(self, name: str, value: Any) -> Packed:
         try:
             return pack(value, sent_kinds())
-        except LetterError as error:
+        except MessageError as error:
             raise FederationError(f"what {name} takes {error}") from error
 
     def _digest(self, part: str, name: str, value: Any) -> str:
-        """The digest of a value that every client is told; it is packed when it is new."""
+        """Return the digest of a broadcast value; a new one is packed first."""
         known = self._packed.get((part, name))
         if known is None or known[0] is not value:
             packed = self._pack(name, value)
@@ -439,7 +447,7 @@ class Silos:
 
 
 def _tokens(value: Any, kind: str, trip: Exchange) -> dict[str, str]:
-    """Tokens that stand for what a client keeps."""
+    """Return the tokens of a client's values."""
     right = (
         isinstance(value, dict)
         and len(value) <= KEPT_NAMES
@@ -450,45 +458,45 @@ def _tokens(value: Any, kind: str, trip: Exchange) -> dict[str, str]:
         )
     )
     if not right:
-        raise LetterError("keeps what has no token of this round")
+        raise MessageError("keeps what has no token of this round")
     return dict(value)
 
 
 def _require_names(kept: Mapping[str, str], right: frozenset[str], until: str) -> None:
-    """Check the names of what a client says that it keeps; the server never sees more of it.
+    """Check the names of a client's kept values; the server never sees more of them.
 
     Raises:
-        LetterError: They are not those that the work gives.
+        MessageError: They are not those that the work gives.
     """
     if kept.keys() != right:
         wanted = ", ".join(sorted(right)) or "nothing"
-        raise LetterError(f"answers with other names of what its client keeps {until} than the work gives: {wanted}")
+        raise MessageError(f"answers with other names of what its client keeps {until} than the work gives: {wanted}")
 
 
 def _same_words(one: Any, other: Mapping[str, Any]) -> bool:
-    """Whether tables are equal, in their types too: 1.0 and true are no 1."""
+    """Return whether tables are equal, including types: 1.0 and true differ from 1."""
     return isinstance(one, dict) and one == other and all(type(one[name]) is type(other[name]) for name in other)
 
 
 def _require(wrong: str | None) -> None:
     if wrong is not None:
-        raise LetterError(wrong)
+        raise MessageError(wrong)
 
 
 def _require_numbers(leaves: Sequence[Tensor]) -> None:
-    """Checks that numbers are finite, and so are the sum of their squares and sums over silos."""
+    """Check that numbers, the sum of their squares, and sums over silos are finite."""
     for leaf in leaves:
         if leaf.is_floating_point() and leaf.element_size() < 2:
-            raise LetterError(f"an upload of {leaf.dtype}, in which torch does not compute")
+            raise MessageError(f"an upload of {leaf.dtype}, in which torch does not compute")
         if not bool(torch.isfinite(leaf).all()):
-            raise LetterError("an upload with numbers that are not finite")
+            raise MessageError("an upload with numbers that are not finite")
         if leaf.numel() and leaf.is_floating_point():
             largest = float(leaf.abs().max())
             if largest > sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / leaf.numel()):
-                raise LetterError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
+                raise MessageError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
 
 
 def _made_form(trip: Exchange, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:
-    """Return the form of what the server makes of an upload, and the names of what stays with the client."""
+    """Return the form that the server derives from an upload, and the names of the values that the client keeps."""
     made = reply.upload if trip.then is None else trip.then(reply.upload)
     return flatten(made, number)[1], frozenset(reply.keep), frozenset(reply.personal)

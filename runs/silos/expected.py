@@ -1,7 +1,7 @@
-"""Expected form of an upload: the server does the work itself, for a client of no loss and with one step.
+"""Expected forms of uploads: the server does the work itself, for a client of zero loss and with one step.
 
-Structure, shapes and types of an upload follow from what is sent, and not from data. Where such a client cannot do the
-work, since it needs more than a loss, silos are compared with one another.
+Structure, shapes and types of an upload follow from the request, not from data. If such a client cannot do the work,
+because it needs more than a loss, silos are compared with one another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from algorithms.partial_sums import Form, flatten
 
 
 @dataclass(frozen=True)
-class Lossless:
+class ZeroLossClient:
     """A client without data, whose loss is 0 at all weights."""
 
     takes_values: bool = False
@@ -29,24 +29,24 @@ class Lossless:
     samples: float = 1.0
 
     def loss(self, w: Mapping[str, Any], batch: Any = None) -> Tensor:
-        """0, of all weights."""
+        """Return 0 as a function of all weights."""
         leaves = [leaf for leaf in pytree.tree_leaves(dict(w)) if isinstance(leaf, Tensor) and leaf.is_floating_point()]
         return torch.stack([(leaf * 0.0).sum().double() for leaf in leaves]).sum()
 
     def loss_and_statistics(self, w: Mapping[str, Any], batch: Any = None) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """The same, and statistics as they are."""
+        """Return the loss and unchanged statistics."""
         return self.loss(w), {name: w[name] for name in self.statistics if name in w}
 
 
-class Expected(NamedTuple):
+class ExpectedUpload(NamedTuple):
     """Expected form of an upload.
 
     Attributes:
         upload: Form of the upload as it travels.
-        made: Form of what the server makes of it.
+        made: Form that the server derives from it.
         size: Bytes of its tensors.
-        keep: Names of what stays with the client until the round ends.
-        personal: Names of what stays with the client for good.
+        keep: Names of the values that the client keeps until the round ends.
+        personal: Names of the values that the client keeps permanently.
     """
 
     upload: Form
@@ -57,23 +57,23 @@ class Expected(NamedTuple):
 
 
 class Rehearsal:
-    """Expected forms of the uploads of a round; it remembers what work keeps for the round."""
+    """Computes the expected forms of a round's uploads, and remembers the state that work keeps for the round."""
 
-    def __init__(self, client: Lossless) -> None:
-        """Does nothing yet.
+    def __init__(self, client: ZeroLossClient) -> None:
+        """Store the client.
 
         Args:
-            client: Client in place of the silos' clients.
+            client: Client that replaces the silos' clients.
         """
         self._client, self._round = client, -1
         self._kept: dict[int, dict[str, Any]] = {}
 
-    def expected(self, trip: Exchange) -> Mapping[int, Expected]:
-        """The expected upload of each client of a cohort; of none, where the work needs data."""
+    def expect(self, trip: Exchange) -> Mapping[int, ExpectedUpload]:
+        """Return the expected upload of each client of a cohort; empty if the work needs data."""
         if trip.round != self._round:
             self._round, self._kept = trip.round, {}
-        found: dict[int, Expected] = {}
-        done: dict[Any, tuple[Expected, dict[str, Any]]] = {}
+        found: dict[int, ExpectedUpload] = {}
+        done: dict[Any, tuple[ExpectedUpload, dict[str, Any]]] = {}
         with suppress(Exception):  # work may ask a client for anything
             for number in trip.cohort:
                 own = {name: values[number] for name, values in trip.each.items()}
@@ -84,19 +84,19 @@ class Rehearsal:
                 found[number], self._kept[number] = done[key]
         return found if len(found) == len(trip.cohort) else {}
 
-    def _one(self, trip: Exchange, number: int, kept: dict[str, Any]) -> tuple[Expected, dict[str, Any]]:
+    def _one(self, trip: Exchange, number: int, kept: dict[str, Any]) -> tuple[ExpectedUpload, dict[str, Any]]:
         memory = Memory(number, kept, trip.equipped, trip.shared, None, trip.round)
         sent = {name: _of_one_step(value) for name, value in trip.arguments_for(number).items()}
         reply = trip.work(self._client, memory, **sent)
         leaves, upload = flatten(reply.upload, number)
         made = upload if trip.then is None else flatten(trip.then(reply.upload), number)[1]
         size = sum(leaf.numel() * leaf.element_size() for leaf in leaves)
-        expected = Expected(upload, made, size, frozenset(reply.keep), frozenset(reply.personal))
+        expected = ExpectedUpload(upload, made, size, frozenset(reply.keep), frozenset(reply.personal))
         return expected, {**kept, **reply.keep}
 
 
-def misfit(form: Form, expected: Form, exactly: bool) -> str | None:
-    """Returns the fault in the form of an upload, in words; none where it fits.
+def describe_misfit(form: Form, expected: Form, exactly: bool) -> str | None:
+    """Describe how the form of an upload differs from the expected one; None if it fits.
 
     Args:
         form: Form of the upload.
@@ -113,7 +113,7 @@ def misfit(form: Form, expected: Form, exactly: bool) -> str | None:
 
 
 def _of_one_step(value: Any) -> Any:
-    """Settings with a single step of all samples, which changes no shape."""
+    """Return settings with a single step on all samples, which does not change shapes."""
     if isinstance(value, Descent):
         return replace(value, steps=1, epochs=None, batch=None)
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""The fingerprint of a client's data: the same for the same data in another process, and another for other data.
+"""The fingerprint of a client's data: equal data in another process give the same, and other data another one.
 
 Numbers and texts that a client holds are read: tensors, arrays, tables, and what lies in its attributes. Networks,
 generators of random numbers, loggers, locks and threads are left out, because they may differ in each process. What
@@ -64,7 +64,7 @@ _PLAIN = (str, bytes, bool, int, float, complex, type(None), PurePath, Enum, np.
 
 
 class Fingerprint(NamedTuple):
-    """A digest of a client's data, and what it does not cover.
+    """The digest of a client's data, and what it does not cover.
 
     Attributes:
         digest: The digest; none where nothing could be read.
@@ -78,7 +78,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(client: Any) -> bytes | None:
-    """A digest of a client's data; none where it holds nothing that can be read."""
+    """Return the digest of a client's data; None if it holds nothing that can be read."""
     return fingerprint_of(client).digest
 
 
@@ -189,7 +189,7 @@ class _Reader:
             self.named(_attributes(value))
 
     def _object(self, value: Any) -> None:
-        """Reads attributes; and, where they are not all that an object holds, what pickle makes of it."""
+        """Read the attributes of an object, and its pickled state if it holds more."""
         self._note("object", type(value).__qualname__.encode())
         known = len(self.unread)
         self.named(_attributes(value))
@@ -224,7 +224,7 @@ class _Reader:
         self._many = before
 
     def _mapping(self, value: Mapping[Any, Any]) -> None:
-        """Reads keys and values; those of a table of settings stand alone, as attributes do."""
+        """Read keys and values; those of a table of settings are independent, as attributes are."""
         pairs = list(value.items())
         if all(_is_plain(key) for key, _ in pairs):
             pairs.sort(key=lambda pair: _written(pair[0]))
@@ -253,12 +253,12 @@ class _Reader:
 
 
 def _is_of_process(value: Any) -> bool:
-    """Whether an object may differ in each process without other data."""
+    """Return whether an object may differ between processes although the data are the same."""
     return isinstance(value, _CHANCE) or _OF_PROCESS.match(type(value).__module__ or "") is not None
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether what `_written` makes of a value is the same in every process."""
+    """Return whether `_written` gives the same text in every process."""
     return isinstance(value, _PLAIN) or (type(value) is tuple and all(map(_is_plain, value)))
 
 
@@ -270,7 +270,7 @@ def _written(value: Any) -> str:
 
 
 def _holds_more(value: Any) -> bool:
-    """Whether an object has room for more than its attributes, as those of types written in C have."""
+    """Return whether an object may hold more than its attributes, as types written in C do."""
     kind = type(value)
     slots = sum(len(_listed(one.__dict__.get("__slots__", ()))) for one in kind.__mro__)
     within = (kind.__dictoffset__ != 0 and not kind.__flags__ & _OWN_DICT) + (
@@ -280,13 +280,13 @@ def _holds_more(value: Any) -> bool:
 
 
 def _is_taken_apart(kind: type) -> bool:
-    """Whether a type says itself how pickle takes its objects apart."""
+    """Return whether a type defines how pickle reduces its objects."""
     names = ("__reduce__", "__reduce_ex__", "__getstate__")
     return any(getattr(kind, name, None) is not getattr(object, name, None) for name in names)
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
-    """Attributes with what an object was made of: fields of a dataclass; else all but what it has computed since."""
+    """Return the attributes an object was built from: fields of a dataclass, else all except cached values."""
     if is_dataclass(value):
         names = [entry.name for entry in fields(value)]
     else:

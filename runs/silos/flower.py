@@ -1,4 +1,4 @@
-"""Flower's part: it carries the letters. The `ServerApp` runs our loop over rounds, the `ClientApp` is a silo."""
+"""Flower carries the messages: the `ServerApp` runs our loop over rounds, and the `ClientApp` is a silo."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from runs.settings import RunError
 from runs.silos.node import Node, failure
 from runs.silos.problem import Evaluate
 from runs.silos.server import Start, say, serve
-from runs.silos.wire import Letter, Limits
+from runs.silos.wire import Limits, Message
 
 try:
-    from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
+    from flwr.app import Array, ArrayRecord, ConfigRecord, Context, RecordDict
+    from flwr.app import Message as FlowerMessage
     from flwr.clientapp import ClientApp
     from flwr.serverapp import Grid, ServerApp
 except ImportError as error:
@@ -32,26 +33,27 @@ ACTION = "train.letter"
 _BYTES = "rankproof.safetensors"
 
 
-class FlowerLine:
-    """Flower's grid as a line to silos."""
+class FlowerTransport:
+    """A transport through Flower's grid."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._asked = grid, dict[str, int]()
 
     def nodes(self) -> Collection[int]:
-        """The nodes that Flower knows to be there."""
+        """Return the nodes that Flower knows to be connected."""
         return list(self._grid.get_node_ids())
 
-    def send(self, node: int, letter: Letter, seconds: float) -> str | None:
-        """Sends a message; Flower's number of it is the ticket."""
-        message = Message(content=record_of(letter), dst_node_id=node, message_type=ACTION, ttl=max(seconds, 1.0))
-        (ticket,) = list(self._grid.push_messages([message])) or [None]
+    def send(self, node: int, message: Message, seconds: float) -> str | None:
+        """Send a message and return Flower's number of it as the ticket."""
+        content, ttl = record_of(message), max(seconds, 1.0)
+        carried = FlowerMessage(content=content, dst_node_id=node, message_type=ACTION, ttl=ttl)
+        (ticket,) = list(self._grid.push_messages([carried])) or [None]
         if ticket is not None:
             self._asked[ticket] = node
         return ticket
 
-    def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Letter | str]]:
-        """Answers that have come; one at a time is brought here, so that one at most is here before it is measured."""
+    def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Message | str]]:
+        """Yield the answers that have arrived, one at a time, so that at most one is in memory before its check."""
         for ticket in list(tickets):
             for message in self._grid.pull_messages([ticket]):
                 if message.metadata.reply_to_message_id != ticket:
@@ -62,41 +64,41 @@ class FlowerLine:
                 elif message.metadata.src_node_id != node:
                     yield ticket, "an answer of another node"
                 else:
-                    yield ticket, letter_of(message.content)
+                    yield ticket, message_of(message.content)
 
 
-def record_of(letter: Letter) -> RecordDict:
-    """A letter as Flower carries it."""
+def record_of(message: Message) -> RecordDict:
+    """Convert a message to Flower's record."""
     arrays = {
-        name: Array(dtype="uint8", shape=(len(blob),), stype=_BYTES, data=blob) for name, blob in letter.blobs.items()
+        name: Array(dtype="uint8", shape=(len(blob),), stype=_BYTES, data=blob) for name, blob in message.blobs.items()
     }
-    return RecordDict({"text": ConfigRecord({"text": letter.text}), "tensors": ArrayRecord(arrays)})
+    return RecordDict({"text": ConfigRecord({"text": message.text}), "tensors": ArrayRecord(arrays)})
 
 
-def letter_of(record: RecordDict) -> Letter:
-    """The letter in what Flower carried; what is none becomes an empty one, which is refused."""
+def message_of(record: RecordDict) -> Message:
+    """Convert Flower's record to a message; a malformed one becomes an empty message, which is refused."""
     text, tensors = record.get("text"), record.get("tensors")
     if not isinstance(text, ConfigRecord) or not isinstance(tensors, ArrayRecord) or len(record) != 2:
-        return Letter("", {})
+        return Message("", {})
     said = text.get("text")
     if not isinstance(said, str) or len(text) != 1 or not all(array.stype == _BYTES for array in tensors.values()):
-        return Letter("", {})
-    return Letter(said, {name: array.data for name, array in tensors.items()})
+        return Message("", {})
+    return Message(said, {name: array.data for name, array in tensors.items()})
 
 
 def server_app(start: Start, evaluate: Evaluate | None = None) -> ServerApp:
-    """The server's side of an app.
+    """Build the server's side of an app.
 
     Args:
-        start: Gives the initial weights by name, the same whenever it is called.
-        evaluate: Gives numbers by name for weights, with data of the server's; default: the silos' mean loss.
+        start: Returns the initial weights by name, the same on every call.
+        evaluate: Returns numbers by name for weights, from the server's data; default: the silos' mean loss.
     """
     app = ServerApp()
 
     @app.main()
     def main(grid: Grid, context: Context) -> None:
         try:
-            serve(context.run_config, FlowerLine(grid), start, evaluate)
+            serve(context.run_config, FlowerTransport(grid), start, evaluate)
         except (FederationError, RunError, OSError) as error:
             say(str(error))  # and Flower, which takes the run as failed, shows where it came from
             raise
@@ -105,24 +107,24 @@ def server_app(start: Start, evaluate: Evaluate | None = None) -> ServerApp:
 
 
 def client_app(client: Callable[[str, Mapping[str, Any]], Client]) -> ClientApp:
-    """A silo's side of an app.
+    """Build a silo's side of an app.
 
     The silo's own settings (`flower-supernode --node-config`) are `silo`, its name, and `folder`, where it keeps what
     belongs to its client; `limit-mb` for the largest request and `threads`, and what the function needs.
 
     Args:
-        client: Gives the client with its data, from the silo's name and settings.
+        client: Returns the client with its data, from the silo's name and settings.
     """
     app = ClientApp()
 
     @app.train("letter")
-    def letter(message: Message, context: Context) -> Message:
-        request = letter_of(message.content)
+    def letter(message: FlowerMessage, context: Context) -> FlowerMessage:
+        request = message_of(message.content)
         try:
             answer = _node(client, context.node_config).answer(request)
         except Exception as error:  # of the function that gives the data, or of the node's config
             answer = failure(error, request)
-        return Message(record_of(answer), reply_to=message)
+        return FlowerMessage(record_of(answer), reply_to=message)
 
     return app
 

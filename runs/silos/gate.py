@@ -1,4 +1,4 @@
-"""The gate of a Flower server: silos get in, and nobody from outside commands the server.
+"""The gate of a Flower server: it lets silos in, and keeps outsiders from controlling the server.
 
 Flower serves three interfaces at one address. Silos need the fleet's alone, where each request is signed with the key
 of a silo. The control interface asks for no key: who reaches it registers silos and runs any code at the server and in
@@ -34,7 +34,7 @@ _OF_ONE_CONNECTION = {
 }
 _PATIENCE = httpx.Timeout(120.0, connect=10.0)
 MOST_BYTES = 1 << 25
-"""Largest body of a request; Flower cuts tensors into parts of 5 MiB, and a letter's text has 4 MiB at most."""
+"""Largest body of a request; Flower cuts tensors into parts of 5 MiB, and the text of a message has at most 4 MiB."""
 MOST_HEADERS = 64
 """Most headers of a request; Flower's silos send about ten."""
 SILENCE, WHOLE = 60.0, 600.0
@@ -45,7 +45,7 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 class _RefusedError(Exception):
-    """A request that goes no further."""
+    """A refused request."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -53,10 +53,10 @@ class _RefusedError(Exception):
 
 
 class Gate:
-    """An ASGI application that passes requests to the fleet interface on, and refuses all others."""
+    """An ASGI application that forwards requests to the fleet interface and refuses all others."""
 
     def __init__(self, superlink: str, client: httpx.AsyncClient, silence: float = SILENCE) -> None:
-        """Connects to nothing yet.
+        """Store the arguments; nothing is connected yet.
 
         Args:
             superlink: Address of Flower's server, as a URL.
@@ -66,7 +66,7 @@ class Gate:
         self._superlink, self._client, self._silence = superlink.rstrip("/"), client, silence
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request."""
+        """Answer one request."""
         if scope["type"] != "http":
             raise NotImplementedError(scope["type"])  # how an application says that it has no start, and no sockets
         path = bytes(scope.get("raw_path") or b"")
@@ -101,7 +101,7 @@ class Gate:
             await response.aclose()
 
     async def _body(self, receive: Receive) -> AsyncIterator[bytes]:
-        """The body of a request as it arrives; Flower's server reads it whole before it asks whose it is."""
+        """Yield the body of a request as it arrives; Flower's server reads it whole before it checks the key."""
         size, until = 0, time.monotonic() + WHOLE
         while True:
             try:
@@ -120,7 +120,7 @@ class Gate:
 
 
 def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) -> None:
-    """Listens until it is interrupted.
+    """Listen until interrupted.
 
     Args:
         folder: Folder with the server's certificate, its key, and the authority that signed it.

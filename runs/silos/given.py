@@ -1,4 +1,4 @@
-"""Checks of what the user's functions at the server give: the start, and the numbers of an evaluation."""
+"""Checks of the results of the user's functions at the server: the start, and the numbers of an evaluation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from workloads.dense_tensors import not_dense
 _EXAMPLE = "such as {'accuracy': 0.5}"
 
 
-def checked_start(given: Any) -> Tree:
-    """Return a copy of the initial weights, which nothing outside of the run can change.
+def check_start(given: Any) -> Tree:
+    """Check the initial weights and return a copy, which only the run can change.
 
     Args:
         given: Result of the app's `start`.
@@ -55,8 +55,8 @@ def checked_start(given: Any) -> Tree:
     return Tree({name: entry.detach().clone() for name, entry in given.items()})
 
 
-def measured(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
-    """Return what the app's `evaluate` says of weights, as numbers by name.
+def measure(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
+    """Evaluate weights with the app's `evaluate`, and return numbers by name.
 
     Args:
         evaluate: Function of the user's; it gets a copy of the weights.

@@ -1,4 +1,4 @@
-"""A silo's client, whose loss is looked at while it works: it has to be one number that depends on the weights."""
+"""Checks of a silo's loss while it works: it has to be one number that depends on the weights."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from runs.networks.dependence import INDEPENDENT, depends_on
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
-class _Guarded:
-    """A client; all but its losses is as it was."""
+class _CheckedClient:
+    """A client whose losses are checked; all else is passed through."""
 
     def __init__(self, client: Client) -> None:
         self._client, self._learns = client, False
@@ -33,27 +33,27 @@ class _Guarded:
         return self._client.samples
 
     def loss(self, w: Mapping[str, Any], *batch: Any) -> Tensor:
-        """Return the loss of the client, after a look at it.
+        """Return the loss of the client, after checking it.
 
         Raises:
             FederationError: It is not one number, does not depend on the weights, or takes weights of another type.
         """
-        value: Tensor = self._seen(self._client.loss, lambda found: found, w, *batch)
+        value: Tensor = self._checked_call(self._client.loss, lambda found: found, w, *batch)
         return value
 
     def loss_and_statistics(self, w: Mapping[str, Any], *batch: Any) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """Return the same, and what the statistics become.
+        """Return the checked loss and the new statistics.
 
         Raises:
             FederationError: As `loss`.
         """
         own: Any = self._client
-        found: tuple[Tensor, Mapping[str, Tensor]] = self._seen(
+        found: tuple[Tensor, Mapping[str, Tensor]] = self._checked_call(
             own.loss_and_statistics, lambda pair: pair[0], w, *batch
         )
         return found
 
-    def _seen(self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any) -> Any:
+    def _checked_call(self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any) -> Any:
         before = _versions(w)
         try:
             found = function(w, *batch)
@@ -76,7 +76,7 @@ class _Guarded:
     def _require_learning(
         self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any
     ) -> None:
-        """Check that the loss depends on some weight, if not of a batch, then of all samples; some may have no label.
+        """Check that the loss of a batch or of all samples depends on some weight; some samples may have no label.
 
         Raises:
             FederationError: It depends on none.
@@ -93,9 +93,9 @@ class _Guarded:
         )
 
 
-def guarded(client: Client) -> Client:
-    """Return the client with a look at its losses, under the name of its own type."""
-    made: Client = type(type(client).__name__, (_Guarded,), {})(client)
+def check_losses(client: Client) -> Client:
+    """Return the client with checked losses, under the name of its own type."""
+    made: Client = type(type(client).__name__, (_CheckedClient,), {})(client)
     return made
 
 

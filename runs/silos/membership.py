@@ -1,4 +1,4 @@
-"""Who is there: nodes come and go, and say which silo they are."""
+"""Membership: nodes connect and disconnect, and say which silo they are."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from typing import Any
 
 from algorithms.exchange import is_whole
 from runs.silos.node import other_protocol
-from runs.silos.transport import About, Line
-from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, printable, read, text_of
+from runs.silos.transport import ClientFacts, Transport
+from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, printable, read, to_json
 from runs.versions import versions
 
 MOST_SAMPLES = 2**53
-"""Largest number of samples that a silo may say it has; larger ones are not counted exactly."""
+"""Largest number of samples that a silo may report; larger ones are not represented exactly."""
 MANY_TIMES = 1000.0
-"""Samples of a silo, as a multiple of the median of all, that are reported: it decides the mean alone."""
+"""Multiple of the median number of samples from which a silo is reported, because it decides the mean."""
 COMPARED = ("rankproof", "torch")
 """Packages whose versions are compared, because runs promise bits."""
 AGAIN = 20.0
-"""Seconds after which a node that was refused is asked again who it is; it may have been started anew."""
+"""Seconds after which a refused node is asked again who it is, because it may have been restarted."""
 
 
-class _UnfitError(LetterError):
-    """A silo of this run that cannot take part."""
+class _UnfitError(MessageError):
+    """Error about a silo of this run that cannot take part."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(why)
         self.number = number
 
 
-class Roll:
+class Membership:
     """The silos of a run and their nodes.
 
     Attributes:
-        places: Nodes of the clients that are there, by the clients' numbers.
-        about: Facts that each silo told about its client. Once the run rests on them, they have to be the same when a
-            silo comes back. Until then those of a node that leaves are forgotten, because it may have been another's.
-        unfit: Why a silo that is not there was refused, by its client's number.
-        refused: Why nodes were refused that say they are no silo of this run, or do not answer.
+        places: Nodes of the connected clients, by the clients' numbers.
+        about: Facts that each silo reported about its client. Once the run relies on them, they have to be the same
+            when a silo returns. Before that, the facts of a node that leaves are forgotten: they may be another's.
+        unfit: Why a missing silo was refused, by its client's number.
+        refused: Why nodes were refused that do not name a silo of this run, or do not answer.
     """
 
-    def __init__(self, names: Sequence[str], line: Line, limits: Limits, say: Callable[[str], None]) -> None:
-        """Asks nobody yet.
+    def __init__(self, names: Sequence[str], line: Transport, limits: Limits, say: Callable[[str], None]) -> None:
+        """Store the arguments; nobody is asked yet.
 
         Args:
             names: Names of the silos, in the order of their clients.
             line: Line to the nodes.
             limits: Limits of the silos' answers.
-            say: Told, in a line, what happens.
+            say: Called with a line on each event.
         """
         self._names, self._line, self._limits, self._say = names, line, limits, say
         self.places: dict[int, int] = {}
-        self.about: dict[int, About] = {}
+        self.about: dict[int, ClientFacts] = {}
         self.unfit: dict[int, str] = {}
         self.refused: dict[int, str] = {}
         self._greeted: dict[int, tuple[str, str]] = {}
@@ -65,30 +65,30 @@ class Roll:
 
     @property
     def greetings(self) -> list[str]:
-        """Tickets of newcomers' answers."""
+        """Tickets of the answers of new nodes."""
         return [ticket for ticket, _ in self._greeted.values()]
 
     def greet(self, seconds: float) -> None:
-        """Asks those who have come since who they are; those who went are no silo's place any more."""
+        """Ask new nodes who they are, and forget the places of those that left."""
         there = self._look()
         self._greeted = {node: asked for node, asked in self._greeted.items() if node in there}
         self._refused = {node: since for node, since in self._refused.items() if time.monotonic() - since < AGAIN}
         for node in sorted(there - {*self.places.values(), *self._greeted, *self._refused}):
             nonce = secrets.token_hex(16)
             content = {"kind": "hello", "nonce": nonce, "protocol": PROTOCOL, "versions": versions()}
-            letter = Letter(text_of(content), {})
-            ticket = self._line.send(node, letter, seconds)
+            message = Message(to_json(content), {})
+            ticket = self._line.send(node, message, seconds)
             if ticket is not None:
                 self._greeted[node] = ticket, nonce
 
     def settle(self) -> bool:
-        """Bind the silos to their facts if all of them are still there, and return whether they are."""
+        """Bind the silos to their facts if all of them are still connected, and return whether they are."""
         self._look()
         self._settled = len(self.places) == len(self._names)
         return self._settled
 
     def _look(self) -> set[int]:
-        """Return the nodes that are there, and forget the places of those that went."""
+        """Return the connected nodes, and forget the places of those that left."""
         there = set(self._line.nodes())
         went = [number for number, node in self.places.items() if node not in there]
         if went:
@@ -99,17 +99,17 @@ class Roll:
                 self.about.pop(number, None)
         return there
 
-    def hear(self, ticket: str, answer: Letter | str) -> None:
-        """Takes the name that a newcomer gives; a name that is taken stays with whom it belongs to."""
+    def take_answer(self, ticket: str, answer: Message | str) -> None:
+        """Take the name that a new node gives; a name that is taken stays with its owner."""
         node = next((node for node, (sent, _) in self._greeted.items() if sent == ticket), None)
         if node is None:
             return
         _, nonce = self._greeted.pop(node)
         try:
             if isinstance(answer, str):
-                raise LetterError(answer)
-            number, about, content = self._introduced(answer, nonce)
-        except LetterError as error:
+                raise MessageError(answer)
+            number, about, content = self._identify(answer, nonce)
+        except MessageError as error:
             self._refused[node] = time.monotonic()
             if isinstance(error, _UnfitError):
                 self.unfit[error.number] = str(error)
@@ -130,47 +130,47 @@ class Roll:
         unread = content.get("unread")
         if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):
             self._say(
-                f"silo {name}: the digest of its data covers no {_listed(unread)}; other data there would not be "
+                f"silo {name}: the digest of its data covers no {_format_names(unread)}; other data there would not be "
                 "noticed, unless its client has an attribute fingerprint"
             )
-        others = _other_versions(content.get("versions"))
+        others = _describe_versions(content.get("versions"))
         if others:
             self._say(f"silo {name}: {others}; its bits may differ")
 
-    def _introduced(self, answer: Letter, nonce: str) -> tuple[int, About, Mapping[str, Any]]:
-        """Who a newcomer is, by the number of its client; what it says about itself, and all that it says.
+    def _identify(self, answer: Message, nonce: str) -> tuple[int, ClientFacts, Mapping[str, Any]]:
+        """Return the client's number of a new node, its facts, and its whole answer.
 
         Raises:
-            LetterError: Nobody who is asked for, or one who cannot take part.
+            MessageError: It is not a silo of the run, or cannot take part.
         """
         content = read(answer, replace(self._limits, bytes=0))
         name = content.get("silo")
         if content.get("kind") == "failed" and name is None:
-            raise LetterError(said_in(content))
+            raise MessageError(failure_text(content))
         if content.get("echo") != {"nonce": nonce} or name not in self._names:
-            raise LetterError(f"it is no silo of this run: {str(name)[:80]!r}")
+            raise MessageError(f"it is no silo of this run: {str(name)[:80]!r}")
         number = self._names.index(name)
         if number in self.places:
-            raise LetterError(f"silo {name} is another node's name; it is asked again when that one is gone")
+            raise MessageError(f"silo {name} is another node's name; it is asked again when that one is gone")
         if content.get("kind") == "failed":
-            raise _UnfitError(number, f"silo {name}: {said_in(content)}")
+            raise _UnfitError(number, f"silo {name}: {failure_text(content)}")
         if content.get("kind") != "hello":
             raise _UnfitError(number, f"silo {name} answers something else than who it is")
         if not is_whole(content.get("protocol")) or content["protocol"] != PROTOCOL:
             raise _UnfitError(number, other_protocol(f"silo {name}", content, "the server"))
         try:
-            about = _about(content)
-        except LetterError as error:
+            about = _read_facts(content)
+        except MessageError as error:
             raise _UnfitError(number, f"silo {name} {error}") from error
-        changed = _changed(self.about.setdefault(number, about), about)
+        changed = _describe_changes(self.about.setdefault(number, about), about)
         if changed:
             raise _UnfitError(
                 number, f"silo {name} came back with {changed}; give it what it had, or begin another run"
             )
         return number, about, content
 
-    def odd(self, weights: Collection[str] | None) -> str | None:
-        """The silos whose network is not the one of the start or of most silos, in words; none where all agree.
+    def describe_odd(self, weights: Collection[str] | None) -> str | None:
+        """Describe the silos whose network differs from the start or from most silos; None if all agree.
 
         Args:
             weights: Names of the start's weights, where they are known.
@@ -178,7 +178,7 @@ class Roll:
         for number, about in sorted(self.about.items()):
             unknown = sorted(about.statistics.difference(weights)) if weights is not None else []
             if unknown:
-                listed = _listed(unknown)
+                listed = _format_names(unknown)
                 return (
                     f"silo {self._names[number]} observes {listed}, which the start does not have; give it that network"
                 )
@@ -188,17 +188,16 @@ class Roll:
             return None
         numbers = sorted(self.about)
         if 2 * kinds.count(most) <= len(kinds):
-            said = "; ".join(f"{self._names[number]} {_network(self.about[number])}" for number in numbers)
+            said = "; ".join(f"{self._names[number]} {_describe_network(self.about[number])}" for number in numbers)
             return f"silos have different networks, and none is that of most: {said}; give all the same"
         odd = [number for number, kind in zip(numbers, kinds, strict=True) if kind != most]
-        said = "; ".join(f"silo {self._names[number]} {_network(self.about[number])}" for number in odd)
+        said = "; ".join(f"silo {self._names[number]} {_describe_network(self.about[number])}" for number in odd)
         usual = next(about for about in self.about.values() if (about.values, about.statistics) == most)
-        return (
-            f"{said}, where most silos' network {_network(usual).removeprefix('has a network that ')}; give it the same"
-        )
+        common = _describe_network(usual).removeprefix("has a network that ")
+        return f"{said}, where most silos' network {common}; give it the same"
 
-    def large(self) -> list[str]:
-        """A line for each silo that says it has far more samples than the others."""
+    def describe_large(self) -> list[str]:
+        """Return a line for each silo that reports far more samples than the others."""
         sizes = sorted(about.samples for about in self.about.values())
         usual = sizes[(len(sizes) - 1) // 2] if sizes else 0.0
         return [
@@ -209,28 +208,28 @@ class Roll:
         ]
 
 
-def said_in(content: Mapping[str, Any]) -> str:
-    """The text of a failure in an answer, in one line of bounded length."""
+def failure_text(content: Mapping[str, Any]) -> str:
+    """Return the text of a failure in an answer, in one line of bounded length."""
     said = content.get("said")
     return (printable(said).strip() if isinstance(said, str) else "") or "it fails and gives no reason"
 
 
-def _about(content: Mapping[str, Any]) -> About:
+def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
     samples, values, statistics, data = (content.get(name) for name in ("samples", "values", "statistics", "data"))
     right = isinstance(samples, float) and isfinite(samples) and isinstance(values, bool)
     right = right and isinstance(data, str) and re.fullmatch(r"(?:[0-9a-f]{64})?", data) is not None
     if not right or not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
-        raise LetterError("does not say how much data of what kind it has")
+        raise MessageError("does not say how much data of what kind it has")
     assert isinstance(samples, float)
     if samples == 0.0:
-        raise LetterError("has no samples; give it data, or leave its name out of the app's silos")
+        raise MessageError("has no samples; give it data, or leave its name out of the app's silos")
     if not 1.0 <= samples <= MOST_SAMPLES:
-        raise LetterError(f"says that it has {samples:g} samples, which is no number of samples")
-    return About(samples, bool(values), frozenset(statistics), str(data))
+        raise MessageError(f"says that it has {samples:g} samples, which is no number of samples")
+    return ClientFacts(samples, bool(values), frozenset(statistics), str(data))
 
 
-def _changed(before: About, now: About) -> str:
-    """The facts that are others than before, in words."""
+def _describe_changes(before: ClientFacts, now: ClientFacts) -> str:
+    """Describe the facts that have changed."""
     changed = []
     if before.samples != now.samples:
         changed.append(f"{now.samples:g} samples instead of {before.samples:g}")
@@ -243,19 +242,19 @@ def _changed(before: About, now: About) -> str:
     return " and ".join(changed)
 
 
-def _network(about: About) -> str:
-    """How a silo's network differs from others, in words."""
+def _describe_network(about: ClientFacts) -> str:
+    """Describe how a silo's network differs from others."""
     through = "through factors" if about.values else "through whole matrices"
-    return f"has a network that computes {through} and observes {_listed(sorted(about.statistics)) or 'nothing'}"
+    return f"has a network that computes {through} and observes {_format_names(sorted(about.statistics)) or 'nothing'}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    """The first of the names, so that a line has room for what to do."""
+def _format_names(names: Sequence[str]) -> str:
+    """Format the first names, so that the line has room for the remedy."""
     return ", ".join(printable(name, 80) for name in names[:3]) + (" and more" if len(names) > 3 else "")
 
 
-def _other_versions(said: Any) -> str:
-    """The versions of a silo that are others than here, in words."""
+def _describe_versions(said: Any) -> str:
+    """Describe the versions of a silo that differ from the server's."""
     there, here = said if isinstance(said, Mapping) else {}, versions()
     return ", ".join(
         f"{name} {printable(str(there.get(name, 'unknown')), 40)} instead of the server's {here.get(name, 'unknown')}"

@@ -1,6 +1,6 @@
-"""A silo: one client with its own data, which answers the requests of a server; without Flower, whose part is beside.
+"""A silo: one client with its own data, which answers the requests of a server. Independent of Flower.
 
-A silo does registered work alone, and sends what that work uploads. What the client keeps stays in the silo's folder.
+A silo does only registered work, and sends its upload. The client's state stays in the silo's folder.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from typing import Any
 from algorithms.descent import statistics_of, takes_values
 from algorithms.exchange import Acknowledgement, is_whole
 from algorithms.federation import Client, Exchange, FederationError, Reply, Sequential, Work
-from runs.silos.client_store import Keeping, keyed_digest
+from runs.silos.client_store import ClientStore, keyed_digest
 from runs.silos.fingerprint import fingerprint_of
-from runs.silos.guarded import guarded
-from runs.silos.registered import answered_kinds, drawer, sent_kinds, works
-from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
+from runs.silos.guarded import check_losses
+from runs.silos.registered import answered_kinds, find_draw, sent_kinds, works
+from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, Packed, pack, printable, read, to_json, unpack
 from runs.versions import versions
 
 ECHOED = ("run", "silo", "nonce", "round", "trip")
 """Parts of a request that its answer repeats."""
 _SAID = 500
 MOST, NAME = 8, 80
-"""At most so many kinds of objects that a silo's digest does not cover are sent, and signs of the name of one."""
+"""Largest number of kinds of objects outside the digest that are reported, and of characters in the name of one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A silo.
+    """A silo's client with its folder and limits.
 
     Attributes:
         name: Name of the silo at the server.
         client: Client with its data.
-        folder: Folder of the silo alone: what its client keeps lies there.
+        folder: Folder of this silo only; it keeps the client's state.
         limits: Limits of requests.
-        further: Work beside the registered, by name.
+        further: Work in addition to the registered work, by name.
     """
 
     name: str
@@ -48,32 +48,32 @@ class Node:
     limits: Limits = field(default_factory=Limits)
     further: Mapping[str, Work] = field(default_factory=dict)
 
-    def answer(self, letter: Letter) -> Letter:
-        """The silo's answer; of an error that is not its own client's, its kind and no more."""
+    def answer(self, message: Message) -> Message:
+        """Answer a request; of an unexpected error only the kind is sent."""
         try:
-            content = read(letter, self.limits)
-            return self._answer(content, letter.blobs, _echo(content))
+            content = read(message, self.limits)
+            return self._answer(content, message.blobs, _echo(content))
         except Exception as error:
-            return failure(error, letter, self.name)
+            return failure(error, message, self.name)
 
-    def _answer(self, content: Mapping[str, Any], blobs: Mapping[str, bytes], echo: Mapping[str, Any]) -> Letter:
+    def _answer(self, content: Mapping[str, Any], blobs: Mapping[str, bytes], echo: Mapping[str, Any]) -> Message:
         if content.get("kind") == "hello":
             about = self._about(content)
-            return Letter(text_of({"echo": echo, "kind": "hello", **about}), {})
+            return Message(to_json({"echo": echo, "kind": "hello", **about}), {})
         if content.get("kind") != "trip":
-            raise LetterError("is of no known kind")
-        order = _Order(content, blobs)
+            raise MessageError("is of no known kind")
+        order = _Request(content, blobs)
         if order.text("silo") != self.name:
-            raise LetterError(f"is for the silo {order.text('silo')!r}, and this is {self.name!r}")
-        keeping = Keeping(self.folder, order.text("run"))
-        keeping.answer_once(order.text("nonce"), order.whole("round"))
-        told = order.told()
+            raise MessageError(f"is for the silo {order.text('silo')!r}, and this is {self.name!r}")
+        keeping = ClientStore(self.folder, order.text("run"))
+        keeping.answer_once(order.text("nonce"), order.whole_number("round"))
+        told = order.broadcast_values()
         needed = {*order.table("shared").values(), *order.table("equipped").values()}
-        keeping.tell(told, needed)
-        missing = sorted(digest for digest in needed if keeping.told(digest) is None)
+        keeping.keep_broadcast(told, needed)
+        missing = sorted(digest for digest in needed if keeping.load_broadcast(digest) is None)
         if missing:
-            return Letter(text_of({"echo": echo, "kind": "missing", "values": missing}), {})
-        trip = order.trip(guarded(self.client), keeping, self.further)
+            return Message(to_json({"echo": echo, "kind": "missing", "values": missing}), {})
+        trip = order.trip(check_losses(self.client), keeping, self.further)
         (reply,) = Sequential().replies(trip)
         return self._reply(order, trip, reply, keeping, echo)
 
@@ -96,7 +96,9 @@ class Node:
             "unread": [name[:NAME] for name in unread[:MOST]],
         }
 
-    def _reply(self, order: _Order, trip: Exchange, reply: Reply, keeping: Keeping, echo: Mapping[str, Any]) -> Letter:
+    def _reply(
+        self, order: _Request, trip: Exchange, reply: Reply, keeping: ClientStore, echo: Mapping[str, Any]
+    ) -> Message:
         finite = Acknowledgement.of(trip.cohort[0], reply).finite
         if finite is not None and not bool(finite):
             raise FederationError(
@@ -110,15 +112,15 @@ class Node:
         tokens = {*kept.values(), *personal.values(), *order.table("kept").values(), *order.table("personal").values()}
         keeping.tidy(trip.round, tokens)
         content = {"echo": echo, "kind": "done", "upload": upload.structure, "keep": kept, "personal": personal}
-        return Letter(text_of(content), {"upload": upload.blob})
+        return Message(to_json(content), {"upload": upload.blob})
 
 
 def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
-    """The message about two sides of different protocols.
+    """Describe two sides with different protocols.
 
     Args:
-        one: Name of the side whose letter has come.
-        content: Content of its letter.
+        one: Name of the side that sent the message.
+        content: Content of its message.
         other: Name of this side.
     """
     said, versions_there = content.get("protocol"), content.get("versions")
@@ -130,34 +132,34 @@ def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
     )
 
 
-def failure(error: Exception, request: Letter, silo: str | None = None) -> Letter:
-    """The silo's report of an error: its text where it is one of ours; else its kind, since its text may hold data."""
+def failure(error: Exception, request: Message, silo: str | None = None) -> Message:
+    """Report an error: its text if it is one of ours, and else only its kind, because its text may hold data."""
     echo: dict[str, Any] = {}
-    with suppress(LetterError):
+    with suppress(MessageError):
         echo = _echo(read(request, Limits()))
     said = str(error)
-    if isinstance(error, LetterError):
+    if isinstance(error, MessageError):
         said = f"the request {error}"
     elif not isinstance(error, FederationError):
         traceback.print_exception(error)
         said = f"a {type(error).__name__}; the silo's log has more"
     name = {} if silo is None else {"silo": silo}
-    return Letter(text_of({"echo": echo, "kind": "failed", "said": said[:_SAID], **name}), {})
+    return Message(to_json({"echo": echo, "kind": "failed", "said": said[:_SAID], **name}), {})
 
 
 def _echo(content: Mapping[str, Any]) -> dict[str, Any]:
     return {name: content[name] for name in ECHOED if isinstance(content.get(name), str | int)}
 
 
-class _Own:
-    """The clients of the federation as a silo sees them: itself."""
+class _OwnClient:
+    """The clients of the federation as a silo sees them: only itself."""
 
     def __init__(self, number: int, client: Client) -> None:
         self._number, self._client = number, client
 
     def __getitem__(self, number: int) -> Client:
         if number != self._number:
-            raise LetterError("is about another client's data")
+            raise MessageError("is about another client's data")
         return self._client
 
     def __len__(self) -> int:
@@ -165,80 +167,80 @@ class _Own:
 
 
 @dataclass(frozen=True)
-class _Order:
-    """The content of a request, which is looked at before it is used."""
+class _Request:
+    """The content of a request, checked before use."""
 
     content: Mapping[str, Any]
     blobs: Mapping[str, bytes]
 
     def text(self, name: str) -> str:
-        """A text.
+        """Return a text.
 
         Raises:
-            LetterError: It is none.
+            MessageError: It is none.
         """
         value = self.content.get(name)
         if not isinstance(value, str):
-            raise LetterError(f"lacks {name}")
+            raise MessageError(f"lacks {name}")
         return value
 
-    def whole(self, name: str) -> int:
-        """A whole number of at least 0.
+    def whole_number(self, name: str) -> int:
+        """Return a whole number of at least 0.
 
         Raises:
-            LetterError: It is none.
+            MessageError: It is none.
         """
         value = self.content.get(name)
         if not is_whole(value) or not 0 <= value < 2**63:
-            raise LetterError(f"lacks {name}")
+            raise MessageError(f"lacks {name}")
         return int(value)
 
     def table(self, name: str) -> Mapping[str, str]:
-        """Texts by name.
+        """Return a table of texts by name.
 
         Raises:
-            LetterError: It is something else.
+            MessageError: It is something else.
         """
         value = self.content.get(name)
         if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
-            raise LetterError(f"lacks {name}")
+            raise MessageError(f"lacks {name}")
         return value
 
-    def told(self) -> dict[str, Packed]:
-        """New values that every client is told, by their digests."""
+    def broadcast_values(self) -> dict[str, Packed]:
+        """Return the new broadcast values, by their digests."""
         value = self.content.get("told")
         if not isinstance(value, dict):
-            raise LetterError("lacks told")
+            raise MessageError("lacks told")
         return {digest: Packed(structure, self._blob(f"told-{digest}")) for digest, structure in value.items()}
 
-    def trip(self, client: Client, keeping: Keeping, further: Mapping[str, Work]) -> Exchange:
-        """The trip of this client alone.
+    def trip(self, client: Client, keeping: ClientStore, further: Mapping[str, Work]) -> Exchange:
+        """Return the exchange with only this client.
 
         Raises:
-            LetterError: Work that is not registered, or a value that is not here.
+            MessageError: Work that is not registered, or a value that is not here.
         """
-        name, number = self.text("work"), self.whole("number")
+        name, number = self.text("work"), self.whole_number("number")
         work = {**further, **works()}.get(name)
         if work is None:
-            raise LetterError(f"asks for {name[:80]!r}, which is no registered work")
+            raise MessageError(f"asks for {name[:80]!r}, which is no registered work")
         sent = unpack(Packed(self.content.get("sent"), self._blob("sent")), sent_kinds())
         if not isinstance(sent, dict) or set(sent) != {"sent", "draw"} or not isinstance(sent["sent"], dict):
-            raise LetterError("lacks what the work takes")
+            raise MessageError("lacks what the work takes")
         return Exchange(
-            round=self.whole("round"),
-            number=self.whole("trip"),
+            round=self.whole_number("round"),
+            number=self.whole_number("trip"),
             work=work,
             cohort=(number,),
-            clients=_Own(number, client),  # type: ignore[arg-type]
+            clients=_OwnClient(number, client),  # type: ignore[arg-type]
             sent=sent["sent"],
             each={},
             then=None,
-            seed=self.whole("seed"),
-            draw=drawer(sent["draw"]),
+            seed=self.whole_number("seed"),
+            draw=find_draw(sent["draw"]),
             kept={number: self._values("kept", keeping.take)},
             personal={number: self._values("personal", keeping.take)},
-            equipped=self._values("equipped", keeping.told),
-            shared=self._values("shared", keeping.told),
+            equipped=self._values("equipped", keeping.load_broadcast),
+            shared=self._values("shared", keeping.load_broadcast),
         )
 
     def _values(self, name: str, found: Any) -> dict[str, Any]:
@@ -246,5 +248,5 @@ class _Order:
 
     def _blob(self, name: str) -> bytes:
         if name not in self.blobs:
-            raise LetterError(f"lacks the tensors of {name[:80]}")
+            raise MessageError(f"lacks the tensors of {name[:80]}")
         return self.blobs[name]

@@ -1,7 +1,7 @@
-"""Norms of uploads, compared with those of the same trip: what one silo sends far out spoils the model of all.
+"""Comparison of upload norms within an exchange, because an outlier spoils the model of all.
 
-An upload is far out when it is so in the eyes of a majority: more than half of the cohort sent far less. So a silo that
-sends too little, such as a loss of 1 where all others report more, makes nobody else far out.
+An upload is an outlier if more than half of the cohort sent far less. So a silo that sends too little, such as a loss
+of 1 where all others report more, does not make others outliers.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import torch
 from algorithms.tree import tensors
 
 SOME_TIMES, MANY_TIMES, FAR = 10.0, 1e3, 1e9
-"""Norms that are remembered, reported in every trip, and refused, as multiples of the usual one."""
+"""Norms that are remembered, reported in every exchange, and refused, as multiples of the usual one."""
 SPREADS = 4.45
-"""Spread of the others' norms, in logarithms, up to which one is not remembered: 3 standard deviations of a normal."""
+"""Spread of the others' norms, in logarithms, up to which a norm is not remembered: 3 normal standard deviations."""
 
 
-class Compared(NamedTuple):
-    """An upload's norm among those of its trip.
+class NormComparison(NamedTuple):
+    """The norm of an upload compared with the others of its exchange.
 
     Attributes:
         norm: The norm.
-        usual: Largest of three: the norm in the middle of the others, that of what was sent of the same kind, and 1.
-        remembered: Whether it is so large that it may spoil the model, though it is taken.
-        reported: Whether it is reported in every trip.
+        usual: Largest of the median norm of the others, the norm of what was sent of the same kind, and 1.
+        remembered: Whether it may spoil the model although it is accepted.
+        reported: Whether it is reported in every exchange.
         far: Whether it is refused.
         undecided: The larger of `MANY_TIMES` and `FAR` by which half of the cohort is larger than the other half; 0
             where there is none.
@@ -41,8 +41,8 @@ class Compared(NamedTuple):
     undecided: float
 
 
-def compared(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> dict[int, Compared]:
-    """Compare each upload with the others of its trip.
+def compare_norms(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> dict[int, NormComparison]:
+    """Compare each upload with the others of its exchange.
 
     Args:
         norms: Norms of the uploads, by client.
@@ -50,7 +50,7 @@ def compared(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> di
             the cohort differs from the other half, and for a cohort of one.
     """
     return {
-        number: _compared(norm, [other for one, other in norms.items() if one != number], sent.get(number))
+        number: _compare(norm, [other for one, other in norms.items() if one != number], sent.get(number))
         for number, norm in norms.items()
     }
 
@@ -62,13 +62,13 @@ def norm_of(message: Any) -> float:
 
 
 def sent_norm(sent: Mapping[str, Any], upload: Any) -> float | None:
-    """Return the norm of what was sent in tensors of the same shapes as an upload; none where nothing was."""
+    """Return the norm of the sent tensors with the shapes of an upload; None if there are none."""
     shapes = [leaf.shape for leaf in tensors(upload)]
     alike = [value for value in sent.values() if [leaf.shape for leaf in tensors(value)] == shapes]
     return max(map(norm_of, alike), default=None)
 
 
-def _compared(norm: float, others: Sequence[float], sent: float | None) -> Compared:
+def _compare(norm: float, others: Sequence[float], sent: float | None) -> NormComparison:
     floor = max(1.0, sent or 0.0)
     levels = sorted(max(other, floor) for other in others)
     usual = levels[(len(levels) - 1) // 2] if levels else floor
@@ -83,4 +83,4 @@ def _compared(norm: float, others: Sequence[float], sent: float | None) -> Compa
         return most or (sent is not None and norm > times * floor and (half(times) or not levels))
 
     undecided = next((times for times in (FAR, MANY_TIMES) if half(times) and not exceeds(times)), 0.0)
-    return Compared(norm, usual, exceeds(some), exceeds(MANY_TIMES), exceeds(FAR), undecided)
+    return NormComparison(norm, usual, exceeds(some), exceeds(MANY_TIMES), exceeds(FAR), undecided)

@@ -1,4 +1,4 @@
-"""The problem that silos have: their data stay with them, the server has a start, and a measure if it has data."""
+"""The problem of silos: their data stay with them, the server has a start, and perhaps data for an evaluation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from algorithms.federation import Client, Federation, FederationError, Memory, R
 from algorithms.tree import Tree
 from algorithms.weights import dense_tree
 from runs.settings import RunError, at_least
-from runs.silos.given import measured
+from runs.silos.given import measure
 
 SILOS = "silos"
 """Name of the problem in runs."""
@@ -27,14 +27,14 @@ Evaluate = Callable[[Mapping[str, Any]], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class SiloSettings:
-    """Silos by name.
+    """The silos of a run, by name.
 
     Attributes:
         clients: Number of silos.
         silos: Names of the silos, between commas; a silo's place among them is the number of its client.
 
     Raises:
-        RunError: Names that do not serve, or not as many.
+        RunError: Invalid names, or another number of them.
     """
 
     silos: str
@@ -53,12 +53,12 @@ class SiloSettings:
         return tuple(name.strip() for name in self.silos.split(","))
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Nothing: what suits depends on data that are elsewhere."""
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Suggest nothing, because the data are elsewhere."""
         return {}
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> NoReturn:
-        """Nothing that one machine could make.
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> NoReturn:
+        """Refuse: one machine cannot build this problem.
 
         Raises:
             RunError: Always, with what to do instead.
@@ -70,8 +70,8 @@ class SiloSettings:
 
 
 @dataclass(frozen=True)
-class Distant:
-    """A client as its server knows it: how much data it has, of what kind its network is, and nothing else."""
+class RemoteClient:
+    """A client as its server knows it: only its number of samples and the kind of its network."""
 
     name: str
     samples: float
@@ -80,7 +80,7 @@ class Distant:
     data: str = ""
 
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
-        """Not here.
+        """Refuse: the data are not here.
 
         Raises:
             FederationError: Always.
@@ -89,32 +89,32 @@ class Distant:
 
 
 @dataclass(frozen=True)
-class DistantClients:
-    """All of them."""
+class RemoteClients:
+    """The clients of all silos."""
 
-    clients: tuple[Distant, ...]
+    clients: tuple[RemoteClient, ...]
 
     @property
     def sizes(self) -> Sequence[float]:
-        """Size of each client's data, as it says."""
+        """Size of each client's data, as reported."""
         return [client.samples for client in self.clients]
 
     def __len__(self) -> int:
         return len(self.clients)
 
-    def __getitem__(self, number: int, /) -> Distant:
+    def __getitem__(self, number: int, /) -> RemoteClient:
         return self.clients[number]
 
 
 def local_loss(client: Client, memory: Memory, w: Mapping[str, Any]) -> Reply:
-    """The loss of a client at the model, for evaluations without data at the server; in one type for all networks."""
+    """Return the loss of a client at the model, in double precision, for evaluations without data at the server."""
     loss: Tensor = client.loss(w if takes_values(client) else dense_tree(w))
     return Reply(upload=loss.detach().double())
 
 
 @dataclass(frozen=True, eq=False)
 class SiloProblem:
-    """Clients elsewhere, and where they start.
+    """A federated problem whose clients are remote.
 
     Attributes:
         clients: Clients as the server knows them.
@@ -123,7 +123,7 @@ class SiloProblem:
         run: Name under which silos keep what belongs to the run; empty for those that an earlier version began.
     """
 
-    clients: DistantClients
+    clients: RemoteClients
     start: Tree
     measure: Evaluate | None = None
     run: str = ""
@@ -135,7 +135,7 @@ class SiloProblem:
 
     @property
     def given(self) -> Mapping[str, str | Sequence[float]]:
-        """By what a resumed run knows that it is the same."""
+        """Facts by which a resumed run recognises the problem."""
         digest = hashlib.sha256()
         for name, entry in self.start.items():
             numbers = entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
@@ -145,11 +145,11 @@ class SiloProblem:
         return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data, **own}
 
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
-        """Return how good weights are; the silos' mean loss is a trip of its own, and in the ledger.
+        """Evaluate weights; the silos' mean loss takes an exchange, which the ledger counts.
 
         Raises:
             FederationError: The function of the user's changes the weights, or returns no numbers by name.
         """
         if self.measure is not None:
-            return measured(self.measure, w)
+            return measure(self.measure, w)
         return {"loss": float(fed.mean(local_loss, to=fed.everyone, w=w))}

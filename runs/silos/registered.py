@@ -1,4 +1,4 @@
-"""Work that a silo does when it is asked, by name, and the settings that this takes; it does nothing else."""
+"""Registry of the work that a silo does on request, and of the settings it takes; a silo does nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from algorithms.federation import Work
 from algorithms.low_rank import Truncation
 from runs.catalogue import ALGORITHMS, KINDS
 from runs.silos.problem import local_loss
-from runs.silos.wire import LetterError
+from runs.silos.wire import MessageError
 from runs.stored import NamedTypes, named_types
 
 DRAWS = ("draw", "_draws")
@@ -23,7 +23,7 @@ DRAWS = ("draw", "_draws")
 
 @cache
 def works() -> Mapping[str, Work]:
-    """The work of the algorithms of the catalogue, by module and name: public functions of a client and its memory."""
+    """Return the work of the catalogue's algorithms by module and name: public functions of a client and its memory."""
     modules = {
         base.__module__
         for entry in ALGORITHMS.values()
@@ -35,13 +35,13 @@ def works() -> Mapping[str, Work]:
 
 
 def work_name(work: Work) -> str:
-    """How letters call it."""
+    """Return the name of work in messages."""
     return f"{work.__module__.rpartition('.')[2]}.{work.__name__}"
 
 
 @cache
 def sent_kinds() -> NamedTypes:
-    """Types that a silo reads in a request: named tuples, and settings of the algorithms of the catalogue."""
+    """Return the types that a silo reads in a request: named tuples, and settings of the catalogue's algorithms."""
     alternatives = [kind for kinds in KINDS.values() for kind in kinds.values() if kind.__module__[:4] == "algo"]
     settings = [Descent, Adapter, Truncation, *alternatives, *(entry.kind for entry in ALGORITHMS.values())]
     return {**answered_kinds(), **{f"{kind.__module__}.{kind.__qualname__}": kind for kind in settings}}
@@ -49,34 +49,34 @@ def sent_kinds() -> NamedTypes:
 
 @cache
 def answered_kinds() -> NamedTypes:
-    """Types that a server reads in an answer: named tuples of the algorithms."""
+    """Return the types that a server reads in an answer: named tuples of the algorithms."""
     return named_types()
 
 
-def drawing(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
-    """Description of a trip's `draw` that can be sent: the settings whose method it is, and its name.
+def describe_draw(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
+    """Describe an exchange's `draw` for a message: the settings whose method it is, and its name.
 
     Raises:
-        LetterError: It is not a method of settings.
+        MessageError: It is not a method of settings.
     """
     if draw is None:
         return None
     owner, name = getattr(draw, "__self__", None), getattr(draw, "__name__", "")
     if owner is None or name not in DRAWS:
-        raise LetterError(f"cannot be sent: {draw!r} draws random numbers and is no method of settings")
+        raise MessageError(f"cannot be sent: {draw!r} draws random numbers and is no method of settings")
     return {"of": owner, "by": name}
 
 
-def drawer(drawn: Any) -> Callable[..., Any] | None:
-    """The method that `drawing` stood for.
+def find_draw(drawn: Any) -> Callable[..., Any] | None:
+    """Return the method that `describe_draw` described.
 
     Raises:
-        LetterError: There is none.
+        MessageError: There is none.
     """
     if drawn is None:
         return None
     if not isinstance(drawn, dict) or drawn.get("by") not in DRAWS or not hasattr(drawn.get("of"), drawn["by"]):
-        raise LetterError("asks for random numbers in no known way")
+        raise MessageError("asks for random numbers in no known way")
     return getattr(drawn["of"], drawn["by"])
 
 

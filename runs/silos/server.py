@@ -1,4 +1,4 @@
-"""The server of silos: a run in a folder as every run is, whose executor asks the silos."""
+"""The server of silos: a usual run in a folder, whose executor asks the silos."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from torch import Tensor
 from runs.catalogue import CONDUCT, algorithm_of, options_of
 from runs.folder import CHECKPOINTS, Metrics, train
 from runs.index import SETTINGS
-from runs.plan import Parts, Plan, planned
+from runs.plan import Parts, Plan, make_plan
 from runs.settings import Conduct, RunError
 from runs.silos.client_store import RUN
 from runs.silos.executor import Silos
-from runs.silos.given import checked_start
-from runs.silos.problem import RUN_NAME, SILOS, Distant, DistantClients, Evaluate, SiloProblem, SiloSettings
-from runs.silos.transport import Line, Patience
+from runs.silos.given import check_start
+from runs.silos.problem import RUN_NAME, SILOS, Evaluate, RemoteClient, RemoteClients, SiloProblem, SiloSettings
+from runs.silos.transport import AnswerPolicy, Transport
 from runs.silos.wire import Limits, printable
 
-_PATIENCE = {entry.name for entry in fields(Patience)}
+_PATIENCE = {entry.name for entry in fields(AnswerPolicy)}
 _CONDUCT = {"rounds", "evaluate_every", "keep_every"}
 Start = Callable[[], Mapping[str, Tensor]]
 
 
-def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluate | None = None) -> Metrics:
-    """Trains with silos into a folder, or goes on where the run in it stood.
+def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Evaluate | None = None) -> Metrics:
+    """Train with silos into a folder, or resume the run in it.
 
     Args:
         config: Configuration of the app: `algorithm`, `silos` (names between commas), `folder`, and options of the
-            algorithm, of `Conduct` and of `Patience` by name; `limit_mb`: the largest answer.
+            algorithm, of `Conduct` and of `AnswerPolicy` by name; `limit_mb`: the largest answer.
         line: Line to the silos.
         start: Function that returns the initial weights.
         evaluate: Function from weights to numbers by name, with the server's data; default: the silos' mean loss.
@@ -49,9 +49,9 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
         FederationError: Silos that are not there, or a round that cannot go on.
     """
     torch.set_num_threads(1)  # as silos have: the bits of a run in one process
-    plan, folder, patience, limits = _asked(config)
+    plan, folder, patience, limits = _read_config(config)
     settings = SiloSettings(plan.settings["silos"], plan.settings["clients"])
-    first = checked_start(start())
+    first = check_start(start())
     algorithm = algorithm_of(plan.algorithm, SILOS, plan.settings)
     if hasattr(algorithm, "pool"):
         raise RunError(f"{plan.algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
@@ -59,29 +59,29 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
         raise RunError("alignment needs a function evaluate at the server; else losses take the place of updates")
     name, run = _name_of(plan, folder)
     silos = Silos(settings.names, line, name, patience, limits, say)
-    clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(first.keys()), strict=True)]
-    problem = SiloProblem(DistantClients(tuple(clients)), first, evaluate, run)
+    clients = [RemoteClient(name, *about) for name, about in zip(settings.names, silos.meet(first.keys()), strict=True)]
+    problem = SiloProblem(RemoteClients(tuple(clients)), first, evaluate, run)
     try:
         metrics = train(plan, folder, _round, say=say, parts=Parts(algorithm, problem, silos))
     except BaseException as error:
         with suppress(RunError, OSError):  # a log that cannot be written hides no other error
-            silos.say(_travelled(silos))
+            silos.say(_describe_traffic(silos))
         if isinstance(error, RunError) and (said := error.of_app()) != str(error):
             raise type(error)(said) from error
         raise
-    silos.say(_travelled(silos))
+    silos.say(_describe_traffic(silos))
     return metrics
 
 
-def _travelled(silos: Silos) -> str:
+def _describe_traffic(silos: Silos) -> str:
     return f"{silos.bytes_sent:,} bytes sent to silos, {silos.bytes_received:,} received"
 
 
 def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
-    """The name under which silos keep what belongs to a run, and what its settings say of it.
+    """Return the name under which silos keep a run's state, and the name that its settings store.
 
-    Each run has its own, so that two runs of one plan do not forget what the other's clients keep. A run that an
-    earlier version began has the plan's digest.
+    Each run has its own name, so that two runs of one plan do not delete each other's state. A run that an earlier
+    version began has the plan's digest.
     """
     try:
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
@@ -97,8 +97,8 @@ def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
     return run or plan.digest, run
 
 
-def _asked(config: Mapping[str, Any]) -> tuple[Plan, Path, Patience, Limits]:
-    """The plan, the folder and the rest of what an app's config says."""
+def _read_config(config: Mapping[str, Any]) -> tuple[Plan, Path, AnswerPolicy, Limits]:
+    """Return the plan, the folder, the policy and the limits of an app's config."""
     given = {name.replace("-", "_"): value for name, value in config.items() if value != ""}
     try:
         algorithm, folder = str(given.pop("algorithm")), Path(str(given.pop("folder"))).expanduser()
@@ -106,20 +106,18 @@ def _asked(config: Mapping[str, Any]) -> tuple[Plan, Path, Patience, Limits]:
     except KeyError as error:
         raise RunError(f"the app's config lacks {error.args[0]}; add it to its pyproject.toml") from error
     try:
-        patience = Patience(**{name: given.pop(name) for name in _PATIENCE & given.keys()})
+        patience = AnswerPolicy(**{name: given.pop(name) for name in _PATIENCE & given.keys()})
         limits = Limits.of_megabytes(given.pop("limit_mb", 1024))
     except (TypeError, ValueError) as error:
         raise RunError(f"the app's config: {error}") from error
     known = CONDUCT.options({})
-    conduct = Conduct(
-        save_every=0.0, **{name: known[name].checked(given.pop(name)) for name in _CONDUCT & given.keys()}
-    )
+    conduct = Conduct(save_every=0.0, **{name: known[name].check(given.pop(name)) for name in _CONDUCT & given.keys()})
     options = options_of(algorithm, SILOS, {}, every=True)
     values = {
         name: options[name].read(value) if name in options and isinstance(value, str) else value
         for name, value in given.items()
     }
-    return planned(algorithm, SILOS, values, conduct), folder, patience, limits
+    return make_plan(algorithm, SILOS, values, conduct), folder, patience, limits
 
 
 def _round(metrics: Mapping[str, Any]) -> None:
@@ -127,5 +125,5 @@ def _round(metrics: Mapping[str, Any]) -> None:
 
 
 def say(text: str) -> None:
-    """A line for whoever watches."""
+    """Print a line on standard error."""
     print(f"rankproof: {printable(' '.join(text.split()), len(text))}", file=sys.stderr, flush=True)

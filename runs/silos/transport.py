@@ -1,4 +1,4 @@
-"""Tools of a server of silos: a line that carries letters, what a silo tells about itself, and patience."""
+"""Server-side transport: it sends messages, with the facts that silos report and the policy for their answers."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import Literal, NamedTuple, Protocol
 
 from algorithms.exchange import require_whole
 from algorithms.federation import FederationError
-from runs.silos.wire import Letter
+from runs.silos.wire import Message
 
 
-class Line(Protocol):
-    """A carrier of letters; through Flower, or in tests without it."""
+class Transport(Protocol):
+    """A carrier of messages: Flower, or a replacement in tests."""
 
     def nodes(self) -> Collection[int]:
-        """Who is there, by numbers that mean nothing else."""
+        """Return the numbers of the connected nodes."""
         ...
 
-    def send(self, node: int, letter: Letter, seconds: float) -> str | None:
-        """Sends a letter that is of no use after so many seconds; a ticket for its answer, or none if it cannot go."""
+    def send(self, node: int, message: Message, seconds: float) -> str | None:
+        """Send a message with a time limit in seconds, and return a ticket for its answer; None if it cannot go."""
         ...
 
-    def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Letter | str]]:
-        """Answers that are there, or in words why there will be none, each with its ticket."""
+    def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Message | str]]:
+        """Yield the answers that have arrived, or the reason why there will be none, each with its ticket."""
         ...
 
 
 @dataclass(frozen=True)
-class Patience:
+class AnswerPolicy:
     """The server's policy for silos that do not answer, or answer wrongly.
 
     Attributes:
-        seconds: Seconds that a trip may take; then the round goes on with those that answered, or ends.
+        seconds: Time limit of an exchange; then the round continues with the silos that answered, or ends.
         again: Seconds after which a silo that has not answered is asked again.
-        least: Silos of a cohort that have to answer each trip; default: all.
+        least: Number of silos of a cohort that have to answer each exchange; default: all.
         wrong: Whether a silo that sends what is refused, or whose client fails, will `stop` the run or is `left out` of
             the rest of it.
 
@@ -59,14 +59,14 @@ class Patience:
             raise FederationError(f"wrong must be 'stop' or 'left out', got {self.wrong!r}")
 
 
-class About(NamedTuple):
+class ClientFacts(NamedTuple):
     """A silo's facts about its client.
 
     Attributes:
         samples: Size of its data.
         values: Whether its layers compute through factors.
         statistics: Names of weights that are observed and not trained.
-        data: Digest of its data, made with a key that the silo alone has; empty where nothing could be read.
+        data: Digest of its data, made with the silo's secret key; empty if nothing could be read.
     """
 
     samples: float

@@ -1,7 +1,7 @@
-"""Letters between a server and its silos: plain JSON, and tensors as safetensors; what is read names no code to run.
+"""Messages between a server and its silos: plain JSON, and tensors as safetensors; reading never runs code.
 
-Values are taken apart as for checkpoints (`runs.stored`), so that what is computed from a tensor is the same to the
-last bit at both ends. A letter is measured before it is taken apart.
+Values are converted as for checkpoints (`runs.stored`), so that both ends compute the same bits from a tensor. The size
+of a message is checked before it is parsed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from safetensors import torch as safetensors
 from torch import Tensor
 
 from runs.settings import RunError
-from runs.stored import ALIGNED, NamedTypes, Shelf, Taken, plain, rich
+from runs.stored import ALIGNED, NamedTypes, Shelf, StoredTensors, from_plain, to_plain
 
 PROTOCOL = 2
-"""Number of the form of letters; a server and a silo of two numbers do not work together."""
+"""Version of the message format; a server and a silo need the same one."""
 ROOM = 16
-"""How many times the room of its numbers a tensor with gaps may take; with more it travels without gaps."""
+"""Largest memory of a tensor with gaps, as a multiple of its numbers; beyond this it travels without gaps."""
 
 
-class LetterError(ValueError):
-    """A letter that is not taken; the message says why."""
+class MessageError(ValueError):
+    """Error about a refused message; it says why."""
 
 
-class Letter(NamedTuple):
+class Message(NamedTuple):
     """A message between server and silo.
 
     Attributes:
@@ -43,13 +43,13 @@ class Letter(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Size in bytes, nearly: a character of the text counts as one."""
+        """Approximate size in bytes: a character of the text counts as one."""
         return len(self.text) + sum(map(len, self.blobs.values()))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest sizes of a letter.
+    """Largest sizes of a message.
 
     Attributes:
         bytes: Bytes of its tensors.
@@ -65,10 +65,10 @@ class Limits:
 
     @classmethod
     def of_megabytes(cls, most: Any) -> Limits:
-        """Limits of so many megabytes of tensors.
+        """Return limits for a number of megabytes of tensors.
 
         Raises:
-            ValueError: It is no number, or none of that size.
+            ValueError: It is not a number, or out of range.
         """
         if isinstance(most, bool) or not isinstance(most, int | float) or not 1e-6 <= most <= 1e9:
             raise ValueError(f"limit-mb must be a number from 1e-6 to 1e9, got {most!r}")
@@ -76,45 +76,45 @@ class Limits:
 
 
 class Packed(NamedTuple):
-    """A value as it travels: its structure for JSON, and its tensors."""
+    """A value in a message: its structure for JSON, and its tensors."""
 
     structure: Any
     blob: bytes
 
     @property
     def digest(self) -> str:
-        """Digest of both, hexadecimal."""
-        return hashlib.sha256(self.whole).hexdigest()
+        """Hexadecimal digest of both."""
+        return hashlib.sha256(self.as_bytes).hexdigest()
 
     @property
-    def whole(self) -> bytes:
-        """Both in one piece, as files keep them."""
+    def as_bytes(self) -> bytes:
+        """Both as one sequence of bytes, as files keep them."""
         text = json.dumps(self.structure, allow_nan=False).encode()
         return len(text).to_bytes(8, "little") + text + self.blob
 
     @staticmethod
-    def of_whole(data: bytes) -> Packed:
-        """Restores a packed value from what `whole` made.
+    def from_bytes(data: bytes) -> Packed:
+        """Restore a packed value from `as_bytes`.
 
         Raises:
-            LetterError: The data are not made by `whole`.
+            MessageError: The data do not come from `as_bytes`.
         """
         length = int.from_bytes(data[:8], "little")
         try:
             return Packed(json.loads(data[8 : 8 + length]), data[8 + length :])
         except (ValueError, RecursionError) as error:
-            raise LetterError("a stored value is damaged") from error
+            raise MessageError("a stored value is damaged") from error
 
 
 def pack(value: Any, kinds: NamedTypes) -> Packed:
-    """Takes a value apart.
+    """Convert a value to its structure and its tensors.
 
     Args:
         value: A value made of tensors, trees, numbers, texts, tuples, mappings and what `kinds` has.
-        kinds: Named tuples and settings that may stand in it.
+        kinds: Named tuples and settings that it may contain.
 
     Raises:
-        LetterError: It holds something else.
+        MessageError: It holds something else.
     """
     shelf = Shelf()
 
@@ -122,67 +122,67 @@ def pack(value: Any, kinds: NamedTypes) -> Packed:
         return shelf.put(tensor if _reach(tensor.shape, tensor.stride(), 0) <= _room(tensor) else tensor.contiguous())
 
     try:
-        structure = plain(value, put, kinds)
+        structure = to_plain(value, put, kinds)
         json.dumps(structure, allow_nan=False)
         return Packed(structure, safetensors.save(shelf.tensors))
     except (RunError, ValueError, KeyError, TypeError, SafetensorError, RecursionError) as error:
-        raise LetterError(f"cannot be sent: {error}") from error
+        raise MessageError(f"cannot be sent: {error}") from error
 
 
 def unpack(packed: Packed, kinds: NamedTypes) -> Any:
-    """Puts a value together; on the processor.
+    """Restore a value, on the CPU.
 
     Args:
         packed: The value as it arrived, within its limits.
-        kinds: As in `pack`; nothing else is made.
+        kinds: As in `pack`; no other types are built.
 
     Raises:
-        LetterError: It is not what `pack` gives.
+        MessageError: It does not come from `pack`.
     """
     try:
         tensors = safetensors.load(packed.blob)
-        taken = Taken(tensors, torch.device("cpu"))
+        taken = StoredTensors(tensors, torch.device("cpu"))
 
         def get(reference: Any) -> Tensor:
             _require_layout(reference, tensors)
             return taken.get(reference)
 
-        return rich(packed.structure, get, kinds)
-    except LetterError:
+        return from_plain(packed.structure, get, kinds)
+    except MessageError:
         raise
-    except Exception as error:  # whatever hostile bytes lead to, here or in what they make
-        raise LetterError(f"is not what a silo or its server sends ({type(error).__name__})") from error
+    except Exception as error:  # any error that hostile bytes cause, here or in the objects they build
+        raise MessageError(f"is not what a silo or its server sends ({type(error).__name__})") from error
 
 
-def read(letter: Letter, limits: Limits) -> dict[str, Any]:
-    """The content of a letter's text, after the letter has been measured.
+def read(message: Message, limits: Limits) -> dict[str, Any]:
+    """Parse the text of a message, after checking its size.
 
     Raises:
-        LetterError: It is too large, too deep or no table in JSON.
+        MessageError: It is too large, too deep or not a table in JSON.
     """
-    size = sum(map(len, letter.blobs.values()))
-    if size > limits.bytes or len(letter.text) > limits.text or len(letter.blobs) > limits.blobs:
-        raise LetterError(
-            f"has {size:,} bytes of tensors in {len(letter.blobs):,} pieces and {len(letter.text):,} letters of text; "
-            f"at most {limits.bytes:,}, {limits.blobs:,} and {limits.text:,} are taken"
+    size = sum(map(len, message.blobs.values()))
+    if size > limits.bytes or len(message.text) > limits.text or len(message.blobs) > limits.blobs:
+        raise MessageError(
+            f"has {size:,} bytes of tensors in {len(message.blobs):,} pieces and {len(message.text):,} characters of "
+            f"text; at most {limits.bytes:,}, {limits.blobs:,} and {limits.text:,} are taken"
         )
     try:
-        content = json.loads(letter.text, parse_constant=_no_constant)
+        content = json.loads(message.text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise LetterError("has a text that is no JSON, or too deep") from error
+        raise MessageError("has a text that is no JSON, or too deep") from error
     if not isinstance(content, dict):
-        raise LetterError("has a text that is no table")
+        raise MessageError("has a text that is no table")
     _require_shallow(content, limits.depth)
     return content
 
 
 def printable(text: str, most: int = 500) -> str:
-    """A text that others wrote as it may be shown: in one line, without signs that command a terminal, and not long."""
+    """Return a text of others in one line of bounded length, without control characters."""
     return "".join(sign if sign.isprintable() else " " for sign in text[:most])
 
 
-def text_of(content: Mapping[str, Any]) -> str:
-    """The text of a letter."""
+def to_json(content: Mapping[str, Any]) -> str:
+    """Return the text of a message."""
     return json.dumps(content, allow_nan=False)
 
 
@@ -195,7 +195,7 @@ def _require_shallow(content: Any, most: int) -> None:
     while level:
         depth += 1
         if depth > most:
-            raise LetterError(f"has values more than {most} deep")
+            raise MessageError(f"has values more than {most} deep")
         level = [
             inner
             for outer in level
@@ -205,17 +205,17 @@ def _require_shallow(content: Any, most: int) -> None:
 
 
 def _require_layout(reference: Any, tensors: Mapping[str, Tensor]) -> None:
-    """Strides and shift of a tensor decide how much memory it takes: no more than `pack` asks for."""
+    """Check that strides and shift of a tensor do not take more memory than `pack` allows."""
     if not isinstance(reference, list) or len(reference) not in (1, 3) or reference[0] not in tensors:
-        raise LetterError("names a tensor that it does not hold")
+        raise MessageError("names a tensor that it does not hold")
     if len(reference) == 1:
         return
     tensor, (strides, shift) = tensors[reference[0]], reference[1:]
     whole = isinstance(strides, list) and all(type(number) is int and number >= 0 for number in (*strides, shift))
     if not whole or len(strides) != tensor.ndim or shift >= ALIGNED:
-        raise LetterError("has a tensor of no possible layout")
+        raise MessageError("has a tensor of no possible layout")
     if _reach(tensor.shape, strides, shift) > _room(tensor) + ALIGNED:
-        raise LetterError("has a tensor that takes far more room than its numbers")
+        raise MessageError("has a tensor that takes far more room than its numbers")
 
 
 def _reach(shape: Any, strides: Any, shift: int) -> int:

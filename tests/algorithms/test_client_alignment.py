@@ -10,7 +10,7 @@ from algorithms.federation import FederationError
 from algorithms.ledger import Ledger
 from algorithms.rounds import rounds
 from runs.catalogue import algorithm_of
-from runs.plan import parts_of, planned, stored_plan, write_plan
+from runs.plan import make_plan, parts_of, read_plan, write_plan
 from runs.settings import Conduct
 
 GIVEN = {"clients": 4, "steps": 3, "rows": 5, "columns": 4, "learning_rate": 0.05}
@@ -41,7 +41,7 @@ class Field:
 
 
 def plan(algorithm, **changed):
-    return planned(algorithm, "quadratics", {**GIVEN, **RANKED.get(algorithm, {}), **changed}, Conduct(rounds=5))
+    return make_plan(algorithm, "quadratics", {**GIVEN, **RANKED.get(algorithm, {}), **changed}, Conduct(rounds=5))
 
 
 def steps(of, aligned=True, **options):
@@ -133,5 +133,5 @@ def test_it_is_a_part_of_what_a_run_is_only_where_it_is_asked_for(tmp_path):
     assert "alignment" not in plain.identity
     for one in (plain, asked):
         write_plan(tmp_path, one)
-        assert stored_plan(tmp_path).digest == one.digest
-        assert stored_plan(tmp_path).settings["alignment"] is one.settings["alignment"]
+        assert read_plan(tmp_path).digest == one.digest
+        assert read_plan(tmp_path).settings["alignment"] is one.settings["alignment"]

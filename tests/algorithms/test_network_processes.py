@@ -17,7 +17,7 @@ from algorithms.optimisers import AdamW, Sgd
 from algorithms.rounds import rounds
 from runs.network_problem import network_problem
 from workloads.data.partition import Even
-from workloads.image_networks.initial import initialised
+from workloads.image_networks.initial import initialise
 
 LAYERS = "0, 5"
 LOCAL = Descent(epochs=1, batch=3, learning_rate=0.05, optimiser=Sgd(0.9, 1e-3))
@@ -33,7 +33,7 @@ def problem():
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(60, 1, 8, 8, generator=generator), torch.arange(60) % 3
     layers = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AvgPool2d(3), nn.Flatten(), nn.Linear(16, 3)
-    module = initialised(nn.Sequential(*layers), 0, torch.float32)
+    module = initialise(nn.Sequential(*layers), 0, torch.float32)
     return network_problem(module, (x, y), Even().parts(y.numpy(), 20, 0), (x[:6], y[:6]))
 
 

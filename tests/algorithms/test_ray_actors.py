@@ -32,9 +32,9 @@ from algorithms.rolora import RoLoRA
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from runs.folder import LEDGER, LOG, METRICS, train
-from runs.plan import SETTINGS, planned
+from runs.plan import SETTINGS, make_plan
 from runs.settings import Conduct
-from workloads.processes.cluster import installed
+from workloads.processes.cluster import import_ray
 from workloads.processes.pool import Place, RayPool, slots_of
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ ALGORITHMS = {
 @pytest.fixture(scope="module")
 def teams():
     """Teams of 1, 2 and 4 actors in one cluster, and two processes; all tests share them."""
-    installed(FederationError)  # sets the environment in which a cluster starts
+    import_ray(FederationError)  # sets what a cluster starts with
     ray.init(
         "local",
         num_cpus=8,
@@ -251,7 +251,7 @@ def end_once(marker):
 def test_a_run_on_ray_has_the_files_of_one_process_and_a_log_of_its_losses(teams, tmp_path, monkeypatch):
     settings, team = {"clients": 5, "cohort": 4}, teams["2 actors"]
     plans = {
-        name: planned("fedlin", "quadratics", settings, Conduct(rounds=4, executor=name))
+        name: make_plan("fedlin", "quadratics", settings, Conduct(rounds=4, executor=name))
         for name in ("sequential", "ray")
     }
     monkeypatch.setattr("runs.plan.executor_of", lambda name, *given: team if name == "ray" else Sequential())

@@ -11,7 +11,7 @@ from figures.experiments.experiment import RUN
 from figures.figure import Settings
 from figures.rolora.fig2 import draw_fig2, fig2_data, fig2_found, in_short, plateau, statements, trips
 from figures.rolora.fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, designs, tuning_designs, whole_designs
-from runs.plan import planned
+from runs.plan import make_plan
 from workloads.data.datasets import find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
@@ -38,7 +38,7 @@ def test_the_settings_are_the_printed_ones(scale):
     assert {line.keys["clients"] for line in lines} == {5, 10}
     assert {line.keys["method"] for line in lines} == set(METHODS)
     for line in lines:
-        plan = planned(line.algorithm, line.problem, line.options)
+        plan = make_plan(line.algorithm, line.problem, line.options)
         printed = {
             "epochs": 5,
             "batch": 64,

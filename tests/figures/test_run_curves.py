@@ -15,7 +15,7 @@ from figures.run_curves import LABEL, curves, draw_curves, write_curves
 from figures.style import STYLE
 from rankproof import main
 from runs.folder import METRICS, SETTINGS
-from runs.listing import RunError, found_runs
+from runs.listing import RunError, find_runs
 from workloads.written import RECORD
 
 ROUNDS = 4
@@ -68,7 +68,7 @@ def test_csv_holds_mean_and_range_of_the_metrics(runs, tmp_path, capsys):
 
 
 def test_the_picture_draws_the_csv(runs, tmp_path):
-    paths = write_curves(found_runs(runs), None, tmp_path / "out")
+    paths = write_curves(find_runs(runs), None, tmp_path / "out")
     table = pd.read_csv(paths[2], dtype=str).astype(dict.fromkeys(["bytes", "mean", "least", "most"], float))
     table = table.astype({"seeds": int, "round": int})
     picture = draw_curves(table, "loss")
@@ -88,7 +88,7 @@ def test_the_picture_draws_the_csv(runs, tmp_path):
 
 
 def test_the_picture_says_what_it_shows(runs):
-    picture = draw_curves(curves(found_runs(runs), "loss"), "loss")
+    picture = draw_curves(curves(find_runs(runs), "loss"), "loss")
     left, right = picture.axes
     assert (left.get_xlabel(), left.get_ylabel()) == ("round", "loss")
     assert right.get_xlabel() == "data sent in both directions (kB)"
@@ -181,7 +181,7 @@ def test_many_curves_with_long_labels_stay_apart_and_inside():
 def test_only_rounds_that_all_runs_evaluated_are_drawn(tmp_path):
     write_run(tmp_path / "a", [1.0, None, 0.5, None, 0.25], seed=0)
     write_run(tmp_path / "b", [2.0, None, 1.5], seed=1)
-    table = curves(found_runs(tmp_path), "loss")
+    table = curves(find_runs(tmp_path), "loss")
     assert table["round"].tolist() == [0, 2]
     assert table["mean"].tolist() == [1.5, 1.0]
 
@@ -190,18 +190,18 @@ def test_no_round_in_common_is_refused(tmp_path):
     write_run(tmp_path / "a", [1.0, None], seed=0)
     write_run(tmp_path / "b", [None, 1.0], seed=1)
     with pytest.raises(RunError, match="fedavg have no round in common"):
-        curves(found_runs(tmp_path), "loss")
+        curves(find_runs(tmp_path), "loss")
 
 
 def test_what_is_not_finite_stands_in_the_csv(tmp_path):
     write_run(tmp_path / "a", [1.0, "nan", "inf", 0.5, 0.25])
-    paths = write_curves(found_runs(tmp_path), None, tmp_path)
+    paths = write_curves(find_runs(tmp_path), None, tmp_path)
     assert [row["mean"] for row in csv.DictReader(paths[2].open())] == ["1.0", "nan", "inf", "0.5", "0.25"]
 
 
 def test_names_of_files_come_from_the_metric(tmp_path):
     write_run(tmp_path / "a", [1.0, 0.5], metric="error of x/y")
-    paths = write_curves(found_runs(tmp_path), "error of x/y", tmp_path / "out")
+    paths = write_curves(find_runs(tmp_path), "error of x/y", tmp_path / "out")
     assert [path.name for path in paths] == [f"runs-error-of-x-y.{kind}" for kind in ("png", "pdf", "csv")]
 
 

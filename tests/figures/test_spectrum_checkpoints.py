@@ -20,7 +20,7 @@ from hessian import CurvatureError, RitzPairs, SpectrumSettings, exact_hessian
 from hessian.loss.state_files import load_state, numbered_states
 from hessian.through_training import angles_of
 from runs.folder import train
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.settings import Conduct
 from workloads.written import RECORD
 
@@ -184,7 +184,7 @@ def trained(tmp_path_factory):
     """The folder of a run in factors, its checkpoints at rounds 2 and 4, and the dense spectra that belong to it."""
     folder = tmp_path_factory.mktemp("trained") / "run"
     given = {"model": OWN["model"], "clients": 3, "epochs": 2, "batch": 10, "rank": 2, "layers": "0,2"}
-    plan = planned("fedlrt", OWN["data"], given, Conduct(rounds=4, keep_every=2))
+    plan = make_plan("fedlrt", OWN["data"], given, Conduct(rounds=4, keep_every=2))
     train(plan, folder)
     parts, spectra = parts_of(plan), {}
     for step in rounds(parts.algorithm, parts.problem, rounds=4, seed=plan.settings["seed"]):
@@ -244,7 +244,7 @@ def test_workers_change_no_number_of_states_or_runs(capsys, tmp_path, states, tr
 def test_what_is_no_run_of_a_network_is_one_line(capsys, tmp_path, trained, states):
     folder, _ = trained
     toy, cut = tmp_path / "toy", tmp_path / "cut"
-    train(planned("fedavg", "quadratics", {"clients": 2, "rows": 4, "columns": 3}, Conduct(rounds=1)), toy)
+    train(make_plan("fedavg", "quadratics", {"clients": 2, "rows": 4, "columns": 3}, Conduct(rounds=1)), toy)
     for path in folder.rglob("*.*"):
         (cut / path.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
         (cut / path.relative_to(folder)).write_bytes(path.read_bytes())

@@ -11,8 +11,8 @@ from figures import make as making
 from figures import stored_numbers as storing
 from figures.figure import Figure, FigureError, Settings
 from figures.make import make
-from runs.experiments import Experiment, Trial, carried_out
-from runs.listing import found_runs
+from runs.experiments import Experiment, Trial, carry_out
+from runs.listing import find_runs
 
 ROUNDS = 4
 calls: list[str] = []
@@ -21,7 +21,7 @@ calls: list[str] = []
 def descent(settings):
     calls.append(settings.scale)
     trial = Trial("descent", "fedavg", "quadratics", ROUNDS, {"clients": 2}, (settings.seed,))
-    (outcome,) = carried_out(Experiment((trial,)), settings.runs, say=settings.report)
+    (outcome,) = carry_out(Experiment((trial,)), settings.runs, say=settings.report)
     return pd.DataFrame(outcome.run.rows)
 
 
@@ -124,7 +124,7 @@ def test_runs_are_taken_as_they_stand_but_for_quick_and_recompute(tmp_path):
     assert runs_done({"scale": "laptop"}) == 0
     assert runs_done({"scale": "laptop"}, recompute=True) == 1
     assert runs_done({}) == 1
-    (run,) = found_runs(tmp_path / "runs")
+    (run,) = find_runs(tmp_path / "runs")
     assert run.done == ROUNDS
     assert not (tmp_path / ".anew").exists()
 
@@ -138,7 +138,7 @@ def test_a_recompute_that_was_cut_off_goes_on(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         make(FIGURE, Settings(scale="laptop", progress=cut), tmp_path, recompute=True)
-    assert found_runs(tmp_path / "runs")[0].done == ROUNDS
+    assert find_runs(tmp_path / "runs")[0].done == ROUNDS
     texts = []
     made = make(FIGURE, Settings(scale="laptop", progress=texts.append), tmp_path, recompute=True)
     rounds = [text.split(", round ")[1][0] for text in texts if ", round " in text]

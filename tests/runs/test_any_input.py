@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from rankproof import main
 from runs.catalogue import ALGORITHMS, TOYS, options_of
-from runs.plan import SETTINGS, planned, stored_plan, write_plan
+from runs.plan import SETTINGS, make_plan, read_plan, write_plan
 from runs.settings import STAYING, RunError
 
-SMALL = planned("fedavg", "quadratics", {"clients": 2, "steps": 1, "rows": 3, "columns": 2})
+SMALL = make_plan("fedavg", "quadratics", {"clients": 2, "steps": 1, "rows": 3, "columns": 2})
 SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400)
 ANYTHING = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
@@ -35,7 +35,7 @@ def test_settings_are_read_as_they_are_or_refused(outer, inner, whole):
         content = {**stored, "settings": {**(stored["settings"] if whole else {}), **inner}, **outer}
         (Path(folder) / SETTINGS).write_text(json.dumps(content))
         try:
-            plan = stored_plan(Path(folder))
+            plan = read_plan(Path(folder))
         except RunError as error:
             plan, said = None, str(error)
     if plan is None:

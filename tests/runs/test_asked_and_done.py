@@ -13,9 +13,9 @@ from algorithms.federation import FederationError, Memory
 from algorithms.fedlora import FedLoRA
 from algorithms.rounds import rounds
 from rankproof import main
-from runs.catalogue import ALGORITHMS, algorithm_of, forms
+from runs.catalogue import ALGORITHMS, algorithm_of, schemas_of
 from runs.network_problem import network_problem
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.settings import RunError
 from workloads.data.partition import Even
 
@@ -28,21 +28,21 @@ def problem(module, labels=None, loss=nn.functional.cross_entropy, **rest):
 
 @pytest.mark.parametrize("data", ["fashion-mnist", "quadratics"])
 def test_steps_that_are_asked_for_are_taken_and_epochs_likewise(data):
-    by_steps = planned("fedavg", data, {"steps": 7}).settings
+    by_steps = make_plan("fedavg", data, {"steps": 7}).settings
     assert (by_steps["steps"], by_steps["epochs"]) == (7, None)
-    by_epochs = planned("fedavg", data, {"epochs": 2}).settings
+    by_epochs = make_plan("fedavg", data, {"epochs": 2}).settings
     assert (by_epochs["steps"], by_epochs["epochs"]) == (1, 2)
     with pytest.raises(RunError, match="so many steps, or so many epochs; give one"):
-        planned("fedavg", data, {"steps": 7, "epochs": 2})
-    assert planned("fedavg", data, {"steps": 7, "epochs": None}).settings["steps"] == 7
-    assert parts_of(planned("fedavg", "quadratics", {"steps": 7})).algorithm.local.steps == 7
+        make_plan("fedavg", data, {"steps": 7, "epochs": 2})
+    assert make_plan("fedavg", data, {"steps": 7, "epochs": None}).settings["steps"] == 7
+    assert parts_of(make_plan("fedavg", "quadratics", {"steps": 7})).algorithm.local.steps == 7
 
 
 @pytest.mark.parametrize("data", ["mnist", "ridges", "rated-sentences"])
 @pytest.mark.parametrize("name", ["pfedloru", "pfedlora-1"])
 def test_personal_steps_that_are_asked_for_are_taken_and_epochs_likewise(data, name):
     def personal(**given):
-        plan = planned(name, data, given)
+        plan = make_plan(name, data, given)
         local, own = (getattr(algorithm_of(name, data, plan.settings), part) for part in ("local", "personal"))
         return (local.steps if local.epochs is None else f"{local.epochs} epochs", own.epochs, own.steps)
 
@@ -55,14 +55,14 @@ def test_personal_steps_that_are_asked_for_are_taken_and_epochs_likewise(data, n
     assert personal(epochs=2)[:2] == ("2 epochs", 2)
     assert personal(steps=4) == (4, None, 4)
     with pytest.raises(RunError, match="so many personal_steps, or so many personal_epochs; give one of the two"):
-        planned(name, data, {"personal_steps": 3, "personal_epochs": 2})
+        make_plan(name, data, {"personal_steps": 3, "personal_epochs": 2})
 
 
 def test_joint_steps_are_counted_alike():
     given = {"personal_steps": 3}
     with pytest.raises(FederationError, match="counted alike: give both steps and personal_steps, or both epochs"):
-        algorithm_of("pfedlora-2", "mnist", planned("pfedlora-2", "mnist", given).settings)
-    plan = planned("pfedlora-2", "mnist", given | {"steps": 2})
+        algorithm_of("pfedlora-2", "mnist", make_plan("pfedlora-2", "mnist", given).settings)
+    plan = make_plan("pfedlora-2", "mnist", given | {"steps": 2})
     assert algorithm_of("pfedlora-2", "mnist", plan.settings).together().steps == 5
 
 
@@ -93,14 +93,14 @@ def another(option):
 def test_each_option_that_is_given_changes_the_algorithm(data, names):
     for name in names:
         ranks = {"clients": 4} | ({"client_ranks": (2,) * 4} if name == "mfedloru" else {})
-        plain = in_effect(algorithm_of(name, data, planned(name, data, ranks).settings))
-        for option in forms(name, data, {})[0].options({}).values():
+        plain = in_effect(algorithm_of(name, data, make_plan(name, data, ranks).settings))
+        for option in schemas_of(name, data, {})[0].options({}).values():
             given = {**ranks, option.name: another(option)}
             if option.name.endswith("schedule"):
                 given[f"{option.name}_period"] = 3
             if option.name.endswith("schedule_per"):
                 continue  # a constant rate counts nothing
-            plan = planned(name, data, given)
+            plan = make_plan(name, data, given)
             try:
                 made = in_effect(algorithm_of(name, data, plan.settings))
             except FederationError:
@@ -149,7 +149,7 @@ def test_one_logit_has_a_loss_and_no_accuracy_by_class():
 @pytest.mark.parametrize("option", ["rows", "test_samples", "side", "width"])
 def test_sizes_below_one_are_refused(option):
     with pytest.raises(RunError, match=rf"{option} must be a whole number of at least 1, got -5"):
-        planned("fedavg", "fashion-mnist", {option: -5})
+        make_plan("fedavg", "fashion-mnist", {option: -5})
 
 
 def test_a_flag_of_images_does_not_swallow_the_next_word(capsys):

@@ -34,7 +34,7 @@ from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from runs.catalogue import ALGORITHMS, CONDUCT, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.settings import Conduct, RunError
 from workloads.image_networks.models import ADAPTED, LAYERS, MODELS, ModelSettings
 from workloads.image_networks.models import model as build
@@ -61,7 +61,7 @@ GIVEN = {
 def made(algorithm="fedavg", problem="quadratics", **given):
     """The parts of a run of the given values, as far as the algorithm and the problem take them."""
     known = options_of(algorithm, problem, {})
-    return parts_of(planned(algorithm, problem, {k: v for k, v in {**GIVEN, **given}.items() if k in known}))
+    return parts_of(make_plan(algorithm, problem, {k: v for k, v in {**GIVEN, **given}.items() if k in known}))
 
 
 def algorithm_of(name, **given):
@@ -172,14 +172,14 @@ def on_graphics(share):
         (lambda: on_graphics(float("inf")), "or a whole number, got inf"),
         (lambda: Conduct(executor="ray", gpus_per_worker=1.0), "needed there, got 1.0 for cpu"),
         (lambda: Conduct(executor="ray", device="cuda"), "are GPUs, and needed there, got None for cuda"),
-        (lambda: planned("fedavg", "quadratics", {"tau": 3}), "fedavg on quadratics takes no --tau"),
+        (lambda: make_plan("fedavg", "quadratics", {"tau": 3}), "fedavg on quadratics takes no --tau"),
         (lambda: made(rows=10**6), r"takes [\d,]+ GB, [\d,]+ GB are here; lower rows"),
         (lambda: made(rows=2**62, columns=2**62), "lower rows"),
         (lambda: made(clients=0, cohort=None), "clients must be a whole number of at least 1, got 0"),
         (lambda: made(heterogeneity=-1.0), "heterogeneity must be at least 0"),
         (lambda: made(cohort=4), "cohort must be at most the number of clients, 3, got 4"),
         (
-            lambda: parts_of(planned("fedavg", "quadratics", {"device": "cuda:7"})),
+            lambda: parts_of(make_plan("fedavg", "quadratics", {"device": "cuda:7"})),
             "toy problems are computed on the cpu",
         ),
     ],
@@ -339,7 +339,7 @@ def test_clients_are_weighted_as_the_problem_says():
 
 @pytest.mark.parametrize("model", MODELS)
 def test_layers_that_are_factorised_by_default_are_those_of_the_network(model):
-    plan = planned("fedloru", "fashion-mnist", {"model": model})
+    plan = make_plan("fedloru", "fashion-mnist", {"model": model})
     assert plan.settings["layers"] == LAYERS[model]
     two_layer = model.startswith("two-layer")
     small = None if two_layer else {"vit": 64}.get(model, 8)
@@ -348,4 +348,4 @@ def test_layers_that_are_factorised_by_default_are_those_of_the_network(model):
     chosen = layer_names(shapes, LAYERS[model])
     assert 0 < len(chosen) < sum(len(shape) >= 2 for _, shape in shapes)
     assert not {shapes[0][0], shapes[-2][0]} & set(chosen) or two_layer or model == "perceptron"
-    assert planned("fedloru", "fashion-mnist", {"model": model, "layers": "head*"}).settings["layers"] == "head*"
+    assert make_plan("fedloru", "fashion-mnist", {"model": model, "layers": "head*"}).settings["layers"] == "head*"

@@ -19,9 +19,9 @@ from algorithms.rounds import RunState
 from algorithms.tree import Tree
 from algorithms.weights import Added, Factored, dense
 from runs.checkpoints import KEPT, Checkpoint, Checkpoints
-from runs.index import signed
+from runs.index import sign_index
 from runs.settings import RunError
-from runs.stored import Shelf, Taken, named_types, plain, rich
+from runs.stored import Shelf, StoredTensors, from_plain, named_types, to_plain
 from runs.tables import Mark
 
 CPU = torch.device("cpu")
@@ -39,9 +39,9 @@ KINDS = named_types(sys.modules[__name__])
 def again(value):
     """A value after it was stored and read."""
     shelf = Shelf()
-    text = json.dumps(plain(value, shelf.put, KINDS))
+    text = json.dumps(to_plain(value, shelf.put, KINDS))
     assert all(tensor.is_contiguous() and tensor.device == CPU for tensor in shelf.tensors.values())
-    return rich(json.loads(text), Taken(shelf.tensors, CPU).get, KINDS)
+    return from_plain(json.loads(text), StoredTensors(shelf.tensors, CPU).get, KINDS)
 
 
 def wide():
@@ -91,9 +91,9 @@ FORGED = {
 @pytest.mark.parametrize("what", FORGED)
 def test_forged_factors_are_refused(what):
     shelf = Shelf()
-    stored = plain(Added(wide(), 0.5, wide()[:, :2], wide()[:2]), shelf.put, KINDS)
+    stored = to_plain(Added(wide(), 0.5, wide()[:, :2], wide()[:2]), shelf.put, KINDS)
     with pytest.raises((KeyError, TypeError, ValueError)):
-        rich(FORGED[what](stored), Taken(shelf.tensors, CPU).get, KINDS)
+        from_plain(FORGED[what](stored), StoredTensors(shelf.tensors, CPU).get, KINDS)
 
 
 def test_a_state_of_everything_comes_back():
@@ -151,7 +151,7 @@ class Foreign(NamedTuple):
 
 def test_a_named_tuple_from_elsewhere_is_refused():
     with pytest.raises(RunError, match="Foreign"):
-        plain(Foreign(1), Shelf().put, named_types())
+        to_plain(Foreign(1), Shelf().put, named_types())
 
 
 def state(number, personal=None, seed=0):
@@ -303,7 +303,7 @@ def test_a_forged_index_runs_no_code_and_is_read_or_refused(whole, data):
     for key in at[:-1]:
         within = within[key]
     within[at[-1]] = forged
-    path.write_bytes(signed(content))
+    path.write_bytes(sign_index(content))
     try:
         with contextlib.suppress(RunError):
             found, _ = checkpoints(whole).load()
@@ -318,7 +318,7 @@ def test_a_time_beyond_all_numbers_is_one_error(whole):
     path = whole / "round-000001.json"
     before = path.read_bytes()
     try:
-        path.write_bytes(signed({**json.loads(before)["content"], "seconds": 10**400}))
+        path.write_bytes(sign_index({**json.loads(before)["content"], "seconds": 10**400}))
         with pytest.raises(RunError, match="is not what a run saves"):
             checkpoints(whole).load()
     finally:

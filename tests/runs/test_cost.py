@@ -12,7 +12,7 @@ from torch import nn
 
 from algorithms.rounds import rounds
 from runs.cost import cost_of
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.settings import Conduct
 
 GRADIENT = 2 * 36
@@ -33,7 +33,7 @@ def linear(monkeypatch):
 
 def plan(algorithm, clients, rounds, **given):
     model = {"model": "linear_of_this_test:network", "learning_rate": 0.1, "clients": clients}
-    return planned(algorithm, "linear_of_this_test:data", {**model, **given}, Conduct(rounds=rounds))
+    return make_plan(algorithm, "linear_of_this_test:data", {**model, **given}, Conduct(rounds=rounds))
 
 
 RANKED = {"fedavg": {}, "fedlin": {}, "fedlora": {"rank": 1, "layers": "*weight"}}

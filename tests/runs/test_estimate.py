@@ -7,7 +7,7 @@ import torch
 
 from algorithms.descent import Descent
 from runs.estimate import Estimate, estimate, steps_of
-from runs.plan import Parts, planned
+from runs.plan import Parts, make_plan
 from runs.settings import Conduct
 from workloads.data.partition import Parts as Divided
 
@@ -45,7 +45,7 @@ def parts(monkeypatch):
     x, y = torch.rand(50, 1, 8, 8), torch.arange(50) % 3
     sizes = torch.arange(50).split([30, 9, 8, 3])
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))
-    problem = network_problem(network, (x, y), Divided.joined([part.numpy() for part in sizes]), (x[:9], y[:9]))
+    problem = network_problem(network, (x, y), Divided.join([part.numpy() for part in sizes]), (x[:9], y[:9]))
     return Parts(FedAvg(Descent(learning_rate=0.1, epochs=2, batch=8)), problem, Sequential())
 
 
@@ -59,7 +59,7 @@ def parts(monkeypatch):
 )
 def test_what_is_left_of_a_run(parts, cohort, rounds, done, every, workers, expected):
     conduct = Conduct(rounds=rounds, evaluate_every=every, workers=workers)
-    plan = planned("fedavg", "mnist", SETTINGS if cohort is None else {**SETTINGS, "cohort": cohort}, conduct)
+    plan = make_plan("fedavg", "mnist", SETTINGS if cohort is None else {**SETTINGS, "cohort": cohort}, conduct)
     found = estimate(plan, parts, done, 0.5)
     assert (found.steps, found.evaluations, found.workers) == expected
     assert found.step > 0
@@ -69,13 +69,13 @@ def test_what_is_left_of_a_run(parts, cohort, rounds, done, every, workers, expe
 def test_central_training_has_one_client(parts):
     from algorithms.central_training import CentralTraining
 
-    plan = planned("central", "mnist", SETTINGS, Conduct(rounds=4))
+    plan = make_plan("central", "mnist", SETTINGS, Conduct(rounds=4))
     central = dataclasses.replace(parts, algorithm=CentralTraining(Descent(learning_rate=0.1, steps=6, batch=8)))
     assert estimate(plan, central, 0, 0.5).steps == 24
 
 
 def test_nothing_is_said_of_toy_problems_and_of_steps_that_fail(parts, monkeypatch):
-    plan = planned("fedavg", "mnist", SETTINGS, Conduct(rounds=4))
+    plan = make_plan("fedavg", "mnist", SETTINGS, Conduct(rounds=4))
     assert estimate(plan, dataclasses.replace(parts, problem=object()), 0, 0.5) is None
     monkeypatch.setattr("runs.estimate.gradient", lambda *_, **__: torch.ones(2) @ torch.ones(3))
     assert estimate(plan, parts, 0, 0.5) is None
@@ -86,7 +86,7 @@ def test_a_long_run_says_so_before_its_first_round(tmp_path, monkeypatch):
     from runs.plan import parts_of
 
     monkeypatch.setattr("runs.folder.WORTH_SAYING", 0.0)
-    plan = planned("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=2))
+    plan = make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=2))
     said, seen = [], []
     train(plan, tmp_path / "toy", seen.append, foretell=said.append)
     assert not said

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from algorithms.federation import FederationError
-from runs.experiments import Experiment, Sweep, Trial, carried_out, in_minutes, missing
+from runs.experiments import Experiment, Sweep, Trial, carry_out, format_minutes, missing_runs
 from runs.folder import train
-from runs.listing import found_runs
+from runs.listing import find_runs
 from runs.settings import RunError
 
 GIVEN = {"clients": 3, "learning_rate": 0.1}
@@ -24,47 +24,51 @@ def rows(outcomes):
 
 def test_missing_runs_are_run_and_stand_from_then_on(tmp_path):
     both = Experiment((ONE, OTHER))
-    assert [(trial.label, seed) for trial, seed in missing(both, tmp_path)] == [("one", 0), ("one", 1), ("other", 0)]
+    assert [(trial.label, seed) for trial, seed in missing_runs(both, tmp_path)] == [
+        ("one", 0),
+        ("one", 1),
+        ("other", 0),
+    ]
     said = []
-    first = carried_out(both, tmp_path, say=said.append)
+    first = carry_out(both, tmp_path, say=said.append)
     assert [(outcome.trial.label, outcome.seed) for outcome in first] == [("one", 0), ("one", 1), ("other", 0)]
     assert [len(outcome.curve("loss")) for outcome in first] == [7, 7, 5]
     assert said[0].startswith("run 1 of 3: one, seed 0, round 0 of 6")
     assert said[-1] == "run 3 of 3: other, seed 0, round 4 of 4, 0 s left"
     said.clear()
-    assert rows(carried_out(both, tmp_path, say=said.append)) == rows(first)
+    assert rows(carry_out(both, tmp_path, say=said.append)) == rows(first)
     assert not said
-    assert not missing(both, tmp_path)
+    assert not missing_runs(both, tmp_path)
 
 
 @pytest.mark.parametrize("sweep", [None, Sweep(ThreadPoolExecutor(1))])
 def test_the_device_is_that_of_the_runs(tmp_path, sweep):
     with pytest.raises(RunError, match="computed on the cpu, not on cuda"):  # toy problems refuse all others
-        carried_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")
-    carried_out(Experiment((ONE,)), tmp_path)
-    carried_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")  # what stands is taken
+        carry_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")
+    carry_out(Experiment((ONE,)), tmp_path)
+    carry_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")  # what stands is taken
 
 
 def test_a_shared_run_is_run_once_whatever_it_is_called(tmp_path):
-    carried_out(Experiment((ONE,)), tmp_path)
+    carry_out(Experiment((ONE,)), tmp_path)
     said = []
     again = Experiment((replace(ONE, label="again", seeds=(1, 2)),))
-    outcomes = carried_out(again, tmp_path, say=said.append)
+    outcomes = carry_out(again, tmp_path, say=said.append)
     assert {text.split(",")[1] for text in said} == {" seed 2"}
-    assert len(found_runs(tmp_path)) == 3
+    assert len(find_runs(tmp_path)) == 3
     assert [outcome.trial.label for outcome in outcomes] == ["again", "again"]
 
 
 def test_rounds_are_added_or_left_out(tmp_path):
-    carried_out(Experiment((ONE,)), tmp_path)
+    carry_out(Experiment((ONE,)), tmp_path)
     longer, shorter = (Experiment((replace(ONE, rounds=number),)) for number in (9, 3))
-    long = carried_out(longer, tmp_path)
-    assert rows(long) == rows(carried_out(longer, tmp_path / "elsewhere"))
-    short = carried_out(shorter, tmp_path)
+    long = carry_out(longer, tmp_path)
+    assert rows(long) == rows(carry_out(longer, tmp_path / "elsewhere"))
+    short = carry_out(shorter, tmp_path)
     assert [outcome.run.done for outcome in short] == [3, 3]
-    assert rows(short) == rows(carried_out(shorter, tmp_path / "third"))
+    assert rows(short) == rows(carry_out(shorter, tmp_path / "third"))
     twice = Experiment((replace(ONE, label="long", rounds=12), replace(ONE, label="short", rounds=10)))
-    assert [outcome.run.done for outcome in carried_out(twice, tmp_path)] == [12, 12, 10, 10]
+    assert [outcome.run.done for outcome in carry_out(twice, tmp_path)] == [12, 12, 10, 10]
 
 
 def test_what_was_cut_off_goes_on_to_the_same_numbers(tmp_path):
@@ -75,17 +79,17 @@ def test_what_was_cut_off_goes_on_to_the_same_numbers(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carried_out(experiment, tmp_path, say=cut)
-    assert [(trial.label, seed) for trial, seed in missing(experiment, tmp_path)] == [("one", 1), ("other", 0)]
+        carry_out(experiment, tmp_path, say=cut)
+    assert [(trial.label, seed) for trial, seed in missing_runs(experiment, tmp_path)] == [("one", 1), ("other", 0)]
     shorter = Experiment((replace(ONE, rounds=4),))
-    carried_out(shorter, tmp_path)
-    assert rows(carried_out(experiment, tmp_path)) == rows(carried_out(experiment, tmp_path / "at once"))
+    carry_out(shorter, tmp_path)
+    assert rows(carry_out(experiment, tmp_path)) == rows(carry_out(experiment, tmp_path / "at once"))
 
 
 def test_a_run_of_another_process_is_left_to_it_and_waited_for(tmp_path):
     fcntl = pytest.importorskip("fcntl")
     experiment = Experiment((ONE, OTHER))
-    expected = rows(carried_out(experiment, tmp_path / "alone"))
+    expected = rows(carry_out(experiment, tmp_path / "alone"))
     folder = tmp_path / "shared" / ONE.plan(0).folder
     folder.mkdir(parents=True)
     another = os.open(folder, os.O_RDONLY)
@@ -97,7 +101,7 @@ def test_a_run_of_another_process_is_left_to_it_and_waited_for(tmp_path):
         if "waiting" in text:
             os.close(another)
 
-    assert rows(carried_out(experiment, tmp_path / "shared", say=let_go)) == expected
+    assert rows(carry_out(experiment, tmp_path / "shared", say=let_go)) == expected
     order = list(dict.fromkeys(text.split(", round")[0] for text in said))
     assert order == [
         "run 2 of 3: one, seed 1",
@@ -109,21 +113,21 @@ def test_a_run_of_another_process_is_left_to_it_and_waited_for(tmp_path):
 
 def test_a_run_that_diverges_is_an_outcome_and_the_others_go_on(tmp_path):
     wild = replace(ONE, label="wild", settings={**GIVEN, "learning_rate": 1e200}, seeds=(0,))
-    outcomes = carried_out(Experiment((wild, OTHER)), tmp_path)
+    outcomes = carry_out(Experiment((wild, OTHER)), tmp_path)
     assert "lower the learning rate" in outcomes[0].failure
     assert outcomes[1].failure == ""
     with pytest.raises(RunError, match="wild, seed 0: round 1"):
         outcomes[0].curve("loss")
     with pytest.raises(RunError, match="other, seed 0: no metric 'accuracy'"):
         outcomes[1].curve("accuracy")
-    assert [trial.label for trial, _ in missing(Experiment((wild, OTHER)), tmp_path)] == ["wild"]
+    assert [trial.label for trial, _ in missing_runs(Experiment((wild, OTHER)), tmp_path)] == ["wild"]
 
 
 def test_a_run_that_cannot_start_ends_the_experiment(tmp_path):
     with pytest.raises(FederationError, match="rank 99"):
-        carried_out(Experiment((replace(OTHER, settings={**GIVEN, "rank": 99}),)), tmp_path)
+        carry_out(Experiment((replace(OTHER, settings={**GIVEN, "rank": 99}),)), tmp_path)
     with pytest.raises(RunError, match="--rnak"):
-        carried_out(Experiment((replace(OTHER, settings={"rnak": 2}),)), tmp_path)
+        carry_out(Experiment((replace(OTHER, settings={"rnak": 2}),)), tmp_path)
 
 
 @pytest.mark.parametrize("aligned", [False, True])
@@ -134,10 +138,10 @@ def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_pa
     often = replace(ONE, label="often", rounds=6, settings={**given, "evaluate_every": 2})
     twice = replace(ONE, label="twice", rounds=8, settings={**given, "evaluate_every": 4})
     trials = (seldom, often, twice)
-    alone = [rows(carried_out(Experiment((trial,)), tmp_path / trial.label)) for trial in trials]
+    alone = [rows(carry_out(Experiment((trial,)), tmp_path / trial.label)) for trial in trials]
     for trial in (seldom, often)[:: 1 - 2 * first]:
-        carried_out(Experiment((trial,)), tmp_path / "one store")
-    found = carried_out(Experiment(trials), tmp_path / "one store")
+        carry_out(Experiment((trial,)), tmp_path / "one store")
+    found = carry_out(Experiment(trials), tmp_path / "one store")
     # Two seeds; a longer run goes on from one that was evaluated wherever it asks.
     assert len(list((tmp_path / "one store").iterdir())) == (4, 2)[first]
     for outcome in found:
@@ -146,7 +150,7 @@ def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_pa
         assert [row["loss"] for row in outcome.curve("loss")] == [row["loss"] for row in one[2] if "loss" in row]
         for name in ("bytes_up", "alignment") if aligned else ("bytes_up",):  # in every round, evaluated or not
             assert [row["round"] for row in outcome.curve(name)] == list(range(outcome.trial.rounds + 1))
-    assert not missing(Experiment(trials), tmp_path / "one store")
+    assert not missing_runs(Experiment(trials), tmp_path / "one store")
 
 
 @pytest.mark.parametrize("often_first", [False, True])
@@ -155,9 +159,9 @@ def test_a_run_that_fails_is_an_outcome_of_all_trials_that_evaluate_it(tmp_path,
     often = replace(ONE, label="often", rounds=8, settings={**wild, "evaluate_every": 1})
     seldom = replace(ONE, label="seldom", rounds=12, settings={**wild, "evaluate_every": 4})
     trials = (often, seldom) if often_first else (seldom, often)
-    alone = {trial.label: carried_out(Experiment((trial,)), tmp_path / trial.label)[0].failure for trial in trials}
+    alone = {trial.label: carry_out(Experiment((trial,)), tmp_path / trial.label)[0].failure for trial in trials}
     for _ in range(2):  # at once, and when both have failed
-        found = carried_out(Experiment(trials), tmp_path / "one store")
+        found = carry_out(Experiment(trials), tmp_path / "one store")
         for outcome in found:
             assert outcome.failure.split(";")[0] == alone[outcome.trial.label].split(";")[0]
 
@@ -171,14 +175,14 @@ def test_what_was_cut_off_is_not_taken_over_by_trials_that_evaluate_other_rounds
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carried_out(often, tmp_path, say=cut)
-    carried_out(seldom, tmp_path)
+        carry_out(often, tmp_path, say=cut)
+    carry_out(seldom, tmp_path)
     said = []
-    found = carried_out(often, tmp_path, say=said.append)
+    found = carry_out(often, tmp_path, say=said.append)
     assert "round 6 of 8" in said[0]
-    assert rows(found) == rows(carried_out(often, tmp_path / "alone"))
-    assert not missing(seldom, tmp_path)
-    assert len(found_runs(tmp_path)) == 3
+    assert rows(found) == rows(carry_out(often, tmp_path / "alone"))
+    assert not missing_runs(seldom, tmp_path)
+    assert len(find_runs(tmp_path)) == 3
 
 
 def test_a_run_that_another_process_took_over_is_made_beside_it(tmp_path, monkeypatch):
@@ -190,22 +194,22 @@ def test_a_run_that_another_process_took_over_is_made_beside_it(tmp_path, monkey
     def late(*arguments):
         if not taken:
             taken.append(True)
-            carried_out(seldom, tmp_path)
+            carry_out(seldom, tmp_path)
         return train(*arguments)
 
     monkeypatch.setattr("runs.experiments.train", late)
-    (outcome,) = carried_out(often, tmp_path)
+    (outcome,) = carry_out(often, tmp_path)
     assert [row["round"] for row in outcome.curve("loss")] == list(range(9))
 
 
 def test_evaluations_that_are_lacking_are_named(tmp_path):
-    carried_out(Experiment((replace(ONE, rounds=8, settings={**GIVEN, "evaluate_every": 4}),)), tmp_path)
-    (first, _) = carried_out(Experiment((replace(ONE, settings={**GIVEN, "evaluate_every": 2}),)), tmp_path)
+    carry_out(Experiment((replace(ONE, rounds=8, settings={**GIVEN, "evaluate_every": 4}),)), tmp_path)
+    (first, _) = carry_out(Experiment((replace(ONE, settings={**GIVEN, "evaluate_every": 2}),)), tmp_path)
     plan = ONE.plan(0)
     train(replace(plan, conduct=replace(plan.conduct, rounds=12, evaluate_every=3)), first.run.folder)  # by hand
     longer = Experiment((replace(ONE, rounds=10, settings={**GIVEN, "evaluate_every": 2}),))
     with pytest.raises(RunError, match="was not evaluated after round 8; move it away"):
-        carried_out(longer, tmp_path)
+        carry_out(longer, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_runs_have_one_thread_and_give_the_others_back(tmp_path):
     torch.set_num_threads(2)
     try:
         seen = []
-        carried_out(Experiment((OTHER,)), tmp_path, say=lambda text: seen.append(torch.get_num_threads()))
+        carry_out(Experiment((OTHER,)), tmp_path, say=lambda text: seen.append(torch.get_num_threads()))
         assert set(seen) == {1}
         assert torch.get_num_threads() == 2
     finally:
@@ -241,7 +245,7 @@ def test_runs_have_one_thread_and_give_the_others_back(tmp_path):
 
 
 def test_times_in_words():
-    assert [in_minutes(seconds) for seconds in (0.4, 59, 60, 3599, 3600)] == [
+    assert [format_minutes(seconds) for seconds in (0.4, 59, 60, 3599, 3600)] == [
         "0 s",
         "59 s",
         "1 min 00 s",

@@ -19,7 +19,7 @@ from runs.catalogue import ALGORITHMS
 from runs.settings import RunError
 from runs.silos.app import write_app
 from runs.silos.server import serve
-from runs.silos.wire import Letter
+from runs.silos.wire import Message
 
 FLOWER = pytest.mark.skipif(importlib.util.find_spec("flwr") is None, reason="flwr is no part of the core")
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -117,11 +117,11 @@ def test_without_flower_one_line_names_the_extra(monkeypatch):
 def test_flower_carries_letters_as_they_are_and_what_is_none_is_refused():
     from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
-    from runs.silos.flower import letter_of, record_of
+    from runs.silos.flower import message_of, record_of
 
     assert os.environ["FLWR_TELEMETRY_ENABLED"] == "0", "Flower reports usage otherwise"
-    letter = Letter('{"a": 1}', {"sent": bytes(range(256)), "none": b""})
-    assert letter_of(record_of(letter)) == letter
+    letter = Message('{"a": 1}', {"sent": bytes(range(256)), "none": b""})
+    assert message_of(record_of(letter)) == letter
     odd = Array(dtype="float32", shape=(1,), stype="numpy.ndarray", data=b"0")
     for record in (
         RecordDict({}),
@@ -130,7 +130,7 @@ def test_flower_carries_letters_as_they_are_and_what_is_none_is_refused():
         RecordDict({"text": ConfigRecord({"text": "{}", "more": "x"}), "tensors": ArrayRecord()}),
         RecordDict({"text": ConfigRecord({"text": "{}"}), "tensors": ArrayRecord({"upload": odd})}),
     ):
-        assert letter_of(record) == Letter("", {})
+        assert message_of(record) == Message("", {})
 
 
 @FLOWER
@@ -157,17 +157,17 @@ def test_a_silo_that_cannot_read_its_data_says_so_in_a_line(tmp_path, capsys):
     from flwr.app import Context, Metadata, RecordDict
     from flwr.app.message.message import make_message
 
-    from runs.silos.flower import client_app, letter_of, record_of
+    from runs.silos.flower import client_app, message_of, record_of
 
     def client(silo, config):
         raise FileNotFoundError("/data/patients.csv")
 
     def answered(**config):
-        request = record_of(Letter('{"kind": "hello", "nonce": "a"}', {}))
+        request = record_of(Message('{"kind": "hello", "nonce": "a"}', {}))
         metadata = Metadata(1, "m", 1, 5, "", "", time.time(), 100.0, "train.letter")
         context = Context(run_id=1, node_id=5, node_config=config, state=RecordDict(), run_config={})
         reply = client_app(client)(make_message(metadata=metadata, content=request), context)
-        return json.loads(letter_of(reply.content).text)
+        return json.loads(message_of(reply.content).text)
 
     found = answered(silo="a", folder=str(tmp_path))
     assert found == {"echo": {"nonce": "a"}, "kind": "failed", "said": "a FileNotFoundError; the silo's log has more"}

@@ -16,7 +16,7 @@ import torch
 from algorithms.federation import FederationError
 from algorithms.rounds import rounds
 from runs.folder import CHECKPOINTS, LEDGER, METRICS, checkpoints_of, train
-from runs.plan import SETTINGS, parts_of, planned, stored_plan
+from runs.plan import SETTINGS, make_plan, parts_of, read_plan
 from runs.settings import Conduct, RunError
 from toymodels.problem import ProblemError
 from workloads.written import RECORD
@@ -27,7 +27,7 @@ FILES = (SETTINGS, METRICS, LEDGER)
 
 def plan_of(algorithm="fedavg", problem="quadratics", rounds=6, save_every=10.0, workers=1, keep_every=None, **changed):
     conduct = Conduct(rounds=rounds, save_every=save_every, workers=workers, keep_every=keep_every)
-    return planned(algorithm, problem, {**SMALL, **changed}, conduct)
+    return make_plan(algorithm, problem, {**SMALL, **changed}, conduct)
 
 
 def run(folder, *names, progress=None, force=None, **changed):
@@ -142,7 +142,7 @@ def test_settings_that_somebody_edited_stay(edit, recorded, folder):
     )
     run(folder, rounds=9)
     assert path.read_bytes() == edited_rounds
-    assert stored_plan(folder).conduct.rounds == 9
+    assert read_plan(folder).conduct.rounds == 9
 
 
 def test_edited_settings_are_blamed_and_not_the_checkpoints(folder):
@@ -151,7 +151,7 @@ def test_edited_settings_are_blamed_and_not_the_checkpoints(folder):
     path.write_text(json.dumps(edited(learning_rate=0.75)(json.loads(original)), indent=1) + "\n")
     before = content(folder)
     with pytest.raises(RunError, match=r"settings\.json has been changed since .* bring its copy back"):
-        train(stored_plan(folder), folder)
+        train(read_plan(folder), folder)
     with pytest.raises(RunError, match=r"settings\.json has been changed .* other learning_rate than the checkpoints"):
         run(folder)
     assert content(folder) == before
@@ -228,11 +228,11 @@ def test_a_damaged_checkpoint_gives_way_and_is_told(tmp_path, tmp_path_factory):
 def test_checkpoints_of_every_so_many_rounds_stay(algorithm, tmp_path):
     """They are the states that the run went through, with each client's own memory, and a resumed run keeps them."""
     run(tmp_path, algorithm, rounds=8, keep_every=3, cohort=2)
-    stored = stored_plan(tmp_path)
+    stored = read_plan(tmp_path)
     train(replace(stored, conduct=replace(stored.conduct, rounds=10)), tmp_path)
     plan = plan_of(algorithm, rounds=10, cohort=2)
     parts = parts_of(plan)
-    kept = {one.state.round: one.state for one in checkpoints_of(plan, parts, tmp_path).every()}
+    kept = {one.state.round: one.state for one in checkpoints_of(plan, parts, tmp_path).load_each()}
     assert list(kept) == [3, 6, 9, 10]
     for step in rounds(parts.algorithm, parts.problem, rounds=10, cohort=2, seed=plan.settings["seed"]):
         if step.state.round in kept:
@@ -241,7 +241,7 @@ def test_checkpoints_of_every_so_many_rounds_stay(algorithm, tmp_path):
             assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
             assert set(found.federation.personal) == set(step.state.federation.personal)
     run(tmp_path, algorithm, rounds=11, cohort=2)
-    assert [one.state.round for one in checkpoints_of(plan, parts, tmp_path).every()] == [10, 11]
+    assert [one.state.round for one in checkpoints_of(plan, parts, tmp_path).load_each()] == [10, 11]
 
 
 def write_settings(folder, stored):
@@ -274,7 +274,7 @@ def test_a_run_goes_on_however_it_is_conducted(conduct, folder, tmp_path_factory
         if "executor" in conduct
         else []
     )
-    assert stored_plan(folder).conduct == Conduct(**{"rounds": 9, **conduct, "workers": 1})
+    assert read_plan(folder).conduct == Conduct(**{"rounds": 9, **conduct, "workers": 1})
     ours, theirs = (list(csv.DictReader((place / METRICS).open())) for place in (folder, whole))
     assert [row["round"] for row in ours] == [str(number) for number in range(10)]
     for our, their in zip(ours, theirs, strict=True):
@@ -308,7 +308,7 @@ def test_a_run_that_an_earlier_version_began_goes_on(algorithm, conduct, tmp_pat
     run(tmp_path / "whole", algorithm, rounds=12, **conduct)
     run(tmp_path / "run", algorithm, **conduct)
     as_an_earlier_version_wrote_it(tmp_path / "run", **conduct)
-    assert stored_plan(tmp_path / "run") == plan_of(algorithm, **conduct)
+    assert read_plan(tmp_path / "run") == plan_of(algorithm, **conduct)
     for until in (8, 10, 12):  # the last two checkpoints were of two digests, then of one
         train(plan_of(algorithm, rounds=until, save_every=0.0, **conduct), tmp_path / "run")
     for name in (METRICS, LEDGER):
@@ -325,7 +325,7 @@ def test_a_kill_before_the_first_checkpoint_of_this_version_loses_nothing(folder
     with pytest.raises(KeyboardInterrupt):
         run(folder, rounds=8, evaluate_every=4)
     monkeypatch.undo()
-    assert stored_plan(folder).conduct.evaluate_every == 4
+    assert read_plan(folder).conduct.evaluate_every == 4
     calls = []
     run(folder, rounds=8, progress=calls.append)
     assert [call["round"] for call in calls] == [7, 8]
@@ -383,7 +383,7 @@ def test_damaged_settings_are_refused_and_nothing_is_written(damage, folder):
     path = folder / SETTINGS
     path.write_text(change if isinstance(change, str) else json.dumps(change(json.loads(path.read_text()))))
     before = content(folder)
-    for again in (lambda: stored_plan(folder), lambda: run(folder)):  # a start does not write over it either
+    for again in (lambda: read_plan(folder), lambda: run(folder)):  # a start does not write over it either
         with pytest.raises(RunError, match=message) as caught:
             again()
         assert "\n" not in str(caught.value)
@@ -393,7 +393,7 @@ def test_damaged_settings_are_refused_and_nothing_is_written(damage, folder):
 def test_settings_that_are_no_text_are_refused(folder):
     (folder / SETTINGS).write_bytes(b"\xff\xfe{}")
     with pytest.raises(RunError, match="is no valid JSON"):
-        stored_plan(folder)
+        read_plan(folder)
 
 
 @pytest.mark.parametrize("name", [METRICS, LEDGER])
@@ -426,7 +426,7 @@ def test_a_run_without_a_saved_round_gives_way(tmp_path):
         run(tmp_path, learning_rate=1e300, rounds=50, save_every=0.0)  # the start is no round
     assert {path.name for path in tmp_path.iterdir()} == {*FILES, RECORD}
     run(tmp_path, "fedlin", rounds=2)
-    assert stored_plan(tmp_path) == plan_of("fedlin", rounds=2)
+    assert read_plan(tmp_path) == plan_of("fedlin", rounds=2)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -447,9 +447,9 @@ def test_a_run_can_start_anew_and_names_what_it_removes(folder):
     run(folder, "fedlin", force=told.extend)
     assert told == [folder / name for name in (CHECKPOINTS, METRICS, LEDGER, SETTINGS)]
     assert (folder / "notes.txt").read_text() == "mine"
-    assert stored_plan(folder).algorithm == "fedlin"
+    assert read_plan(folder).algorithm == "fedlin"
     run(folder, force=told.extend)
-    assert stored_plan(folder).algorithm == "fedavg"
+    assert read_plan(folder).algorithm == "fedavg"
 
 
 @pytest.mark.parametrize("name", [*FILES, "log.txt", f"{CHECKPOINTS}/round-000006.json"])
@@ -480,7 +480,7 @@ def test_results_without_their_checkpoints_are_results(folder):
 def test_a_run_of_an_earlier_version_can_start_anew(folder):
     (folder / RECORD).unlink()
     run(folder, "fedlin", force=lambda files: None)
-    assert stored_plan(folder).algorithm == "fedlin"
+    assert read_plan(folder).algorithm == "fedlin"
 
 
 @pytest.mark.parametrize("line", [b"# mine\n", b"7,1,1,1,mine\n", b"note,1,1,1,1\n", b"7,1,1,1,1,1\n", b"5,1,1,1,1\n"])
@@ -583,7 +583,7 @@ def uninterrupted(tmp_path_factory):
 
 def run_given(folder):
     given = {"clients": 3, "cohort": 2, "steps": 2, "tau": 2}
-    train(planned("pfedloru", "quadratics", given, Conduct(rounds=4)), folder)
+    train(make_plan("pfedloru", "quadratics", given, Conduct(rounds=4)), folder)
 
 
 @pytest.mark.parametrize("at", [0, 1, 2, 4, 6, 7, 9, 12])

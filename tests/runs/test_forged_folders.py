@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from rankproof import main
-from runs.index import signed
+from runs.index import sign_index
 from runs.plan import earlier_digest
 
 SIZES = ("--clients", "2", "--steps", "1", "--rows", "3", "--columns", "2", "--rounds", "2", "--keep-every", "1")
@@ -145,7 +145,7 @@ def test_settings_of_another_kind_are_refused_in_one_line(run, capsys, name, val
 
 def forge(folder, **changes):
     content = json.loads((folder / INDEX).read_text())["content"]
-    (folder / INDEX).write_bytes(signed({**content, **changes}))
+    (folder / INDEX).write_bytes(sign_index({**content, **changes}))
 
 
 def without_earlier_ones(folder):

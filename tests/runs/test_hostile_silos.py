@@ -18,12 +18,12 @@ from algorithms.descent import Descent
 from algorithms.fedavg import local_descent
 from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
-from runs.silos.client_store import HISTORY, Keeping, keyed_digest
+from runs.silos.client_store import HISTORY, ClientStore, keyed_digest
 from runs.silos.executor import Silos
 from runs.silos.node import ECHOED
-from runs.silos.problem import Distant
-from runs.silos.transport import Patience
-from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, read, unpack
+from runs.silos.problem import RemoteClient
+from runs.silos.transport import AnswerPolicy
+from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, Packed, pack, read, unpack
 
 ROOM = 100_000  # KiB that a few hundred refused answers may take
 
@@ -38,7 +38,7 @@ def uploaded(value):
     def change(letter):
         content, _ = answer(letter)
         packed = pack(value, {})
-        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     return change
 
@@ -46,7 +46,7 @@ def uploaded(value):
 def said(**changes):
     def change(letter):
         content, blobs = answer(letter)
-        return Letter(json.dumps({**content, **changes}), blobs)
+        return Message(json.dumps({**content, **changes}), blobs)
 
     return change
 
@@ -54,13 +54,13 @@ def said(**changes):
 def echoed(**changes):
     def change(letter):
         content, blobs = answer(letter)
-        return Letter(json.dumps({**content, "echo": {**content["echo"], **changes}}), blobs)
+        return Message(json.dumps({**content, "echo": {**content["echo"], **changes}}), blobs)
 
     return change
 
 
 def blob(made):
-    return lambda letter: Letter(letter.text, {"upload": made(letter.blobs["upload"])})
+    return lambda letter: Message(letter.text, {"upload": made(letter.blobs["upload"])})
 
 
 def laid_out(*layout):
@@ -171,11 +171,11 @@ HOSTILE = st.one_of(
     ).map(lambda odd: echoed(**odd)),
     st.sampled_from(
         ["", "[]", "7", "null", "{", NESTED, '{"a":' + NESTED + "}", '{"kind": NaN}', "{}", "9" * 5000]
-    ).map(lambda text: lambda letter: Letter(text, letter.blobs)),
-    st.text(max_size=40).map(lambda text: lambda letter: Letter(text, letter.blobs)),
-    st.integers(1, 300).map(lambda cut: lambda letter: Letter(letter.text[:-cut], letter.blobs)),
+    ).map(lambda text: lambda letter: Message(text, letter.blobs)),
+    st.text(max_size=40).map(lambda text: lambda letter: Message(text, letter.blobs)),
+    st.integers(1, 300).map(lambda cut: lambda letter: Message(letter.text[:-cut], letter.blobs)),
     st.sampled_from([{}, {"other": b""}, {"upload": b"", "more": b"1"}]).map(
-        lambda blobs: lambda letter: Letter(letter.text, blobs)
+        lambda blobs: lambda letter: Message(letter.text, blobs)
     ),
 )
 
@@ -192,19 +192,19 @@ class Quick:
         if asked["kind"] == "hello":
             about = {"silo": self.name, "samples": 1.0, "values": False, "statistics": [], "data": ""}
             about["protocol"] = PROTOCOL
-            return Letter(json.dumps({"echo": echo, "kind": "hello", **about}), {})
+            return Message(json.dumps({"echo": echo, "kind": "hello", **about}), {})
         content = {"echo": echo, "kind": "done", "upload": self.packed.structure, "keep": {}, "personal": {}}
-        return Letter(json.dumps(content), {"upload": self.packed.blob})
+        return Message(json.dumps(content), {"upload": self.packed.blob})
 
 
 def mean_of(change, **patience):
     """The mean of what three silos send, one of which is hostile; and what the server said."""
     line, said = Beside({place: Quick(name) for place, name in enumerate(NAMES)}), []
-    patience = Patience(**{"seconds": 2.0, "again": 1.0, **patience})
+    patience = AnswerPolicy(**{"seconds": 2.0, "again": 1.0, **patience})
     silos = Silos(NAMES, line, RUN, patience, say=said.append, pause=1e-4)
     silos.meet()
     line.change = lambda node, request, letter: change(letter) if node == 1 else letter
-    fed = Federation([Distant(name, 1.0, False, frozenset()) for name in NAMES], executor=silos)
+    fed = Federation([RemoteClient(name, 1.0, False, frozenset()) for name in NAMES], executor=silos)
     settings = Descent(learning_rate=0.1)
     return fed.mean(local_descent, to=(0, 1, 2), draw=settings.draw, w=Tree(W=W), settings=settings)["W"], said
 
@@ -262,7 +262,7 @@ def test_uploads_that_only_differ_in_form_are_compared_where_nothing_else_tells(
         content, blobs = json.loads(letter.text), dict(letter.blobs)
         upload = unpack(Packed(content["upload"], blobs["upload"]), {})
         packed = pack(Tree({name: torch.cat([entry, entry]) for name, entry in upload.items()}), {})
-        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     met = Met(run.problem.clients, tmp_path / "a", run.problem.start, wider)
     with pytest.raises(FederationError, match="silo east: an upload of another form"):
@@ -285,7 +285,7 @@ def request(node_folder, **changes):
     met.run(run.algorithm, 1)
     (whole,) = [letter for letter in captured if json.loads(letter.text).get("silo") == "east"]
     content = {**json.loads(whole.text), "nonce": "1" * 32, **changes}
-    return met.line.silos[101], Letter(json.dumps(content), whole.blobs)
+    return met.line.silos[101], Message(json.dumps(content), whole.blobs)
 
 
 SENT = {"named": "algorithms.descent.Descent", "fields": [{"value": 1}] * 7}
@@ -345,42 +345,42 @@ def test_an_error_of_a_client_says_nothing_of_its_data(tmp_path, capsys):
 
 def test_letters_are_measured_before_they_are_taken_apart():
     for letter in (
-        Letter("{}", {"a": bytes(11)}),
-        Letter("{" + " " * 50 + "}", {}),
-        Letter("{}", {"a": b"", "b": b""}),
+        Message("{}", {"a": bytes(11)}),
+        Message("{" + " " * 50 + "}", {}),
+        Message("{}", {"a": b"", "b": b""}),
     ):
-        with pytest.raises(LetterError, match="at most"):
+        with pytest.raises(MessageError, match="at most"):
             read(letter, Limits(bytes=10, text=20, blobs=1))
-    with pytest.raises(LetterError, match="deep"):
-        read(Letter('{"a": [[[[1]]]]}', {}), Limits(depth=4))
+    with pytest.raises(MessageError, match="deep"):
+        read(Message('{"a": [[[[1]]]]}', {}), Limits(depth=4))
 
 
 def test_what_a_silo_keeps_is_found_out_when_it_is_damaged(tmp_path):
-    keeping = Keeping(tmp_path, RUN)
+    keeping = ClientStore(tmp_path, RUN)
     token = keeping.put("p", 1, pack(torch.ones(3), {}))
     assert torch.equal(unpack(keeping.take(token), {}), torch.ones(3))
     path = tmp_path / RUN / "own" / token
     path.write_bytes(path.read_bytes()[:-1] + b"\1")
-    with pytest.raises(LetterError, match="damaged"):
+    with pytest.raises(MessageError, match="damaged"):
         keeping.take(token)
 
 
 def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):
-    keeping = Keeping(tmp_path, RUN)
+    keeping = ClientStore(tmp_path, RUN)
     kept = {round: keeping.put("k", round, pack(torch.ones(3) * round, {})) for round in (1, 2, 3)}
     personal = {round: keeping.put("p", round, pack(torch.ones(3) * round, {})) for round in range(1, 20)}
     keeping.tidy(2, {personal[1]})
     for token in (kept[2], kept[3], personal[1], *(personal[round] for round in range(12, 20))):
         keeping.take(token)
     for token in (kept[1], personal[2], personal[11]):
-        with pytest.raises(LetterError, match="which is gone"):
+        with pytest.raises(MessageError, match="which is gone"):
             keeping.take(token)
 
 
 @pytest.mark.parametrize("other", [0.0, 0.5])
 def test_a_run_that_was_started_over_keeps_its_own_last_rounds(other, tmp_path):
     """Rounds of the run before have higher numbers, and where nothing has changed the same values."""
-    keeping = Keeping(tmp_path, RUN)
+    keeping = ClientStore(tmp_path, RUN)
 
     def did(round, more):
         token = keeping.put("p", round, pack(torch.ones(3) * round + more, {}))
@@ -393,7 +393,7 @@ def test_a_run_that_was_started_over_keeps_its_own_last_rounds(other, tmp_path):
     for token in again[-HISTORY:]:
         keeping.take(token)
     for token in again[:-HISTORY]:
-        with pytest.raises(LetterError, match="which is gone"):
+        with pytest.raises(MessageError, match="which is gone"):
             keeping.take(token)
     assert len(list((tmp_path / RUN / "own").iterdir())) == HISTORY
 
@@ -413,6 +413,6 @@ def test_what_a_silo_keeps_is_for_its_own_user(tmp_path):
 def test_a_damaged_secret_makes_no_digest(size, tmp_path):
     """With an empty key, anybody could compare digests with those of their own guesses."""
     (tmp_path / "secret").write_bytes(bytes(size))
-    for use in (lambda: keyed_digest(tmp_path, b"data"), lambda: Keeping(tmp_path, RUN)):
+    for use in (lambda: keyed_digest(tmp_path, b"data"), lambda: ClientStore(tmp_path, RUN)):
         with pytest.raises(FederationError, match="secret of the silo's folder is damaged; restore it, or begin with"):
             use()

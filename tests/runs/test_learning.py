@@ -34,5 +34,5 @@ def test_genuine_digits_are_learnt(name):
     if find("mnist", ROOT) is None:
         pytest.skip("MNIST is not here: `rankproof data fetch mnist`")
     settings = ImageFederation("mnist", "resnet10", clients=4, side=7, width=4, samples=800, test_samples=500)
-    steps = list(rounds(ALGORITHMS[name], settings.made(0, root=str(ROOT)), rounds=4, evaluate_every=4))
+    steps = list(rounds(ALGORITHMS[name], settings.build(0, root=str(ROOT)), rounds=4, evaluate_every=4))
     assert steps[-1].metrics["accuracy"] > CHANCE + MARGIN

@@ -13,21 +13,21 @@ from scipy import stats
 from figures.runs_command import BARS, listed
 from rankproof import main
 from runs.folder import LEDGER, METRICS, SETTINGS
+from runs.format import align_rows, format_bytes
 from runs.listing import (
     Group,
     RunError,
     differences,
     differing,
-    found_runs,
-    grouped,
-    in_words,
+    drop_duplicates,
+    find_runs,
+    format_value,
+    group_runs,
     metric_of,
-    once_each,
     paired_difference,
     round_of,
 )
 from runs.tables import rows_of
-from runs.words import aligned, bytes_in_words
 
 ACTIONS = ("list", "show", "compare", "plot")
 
@@ -102,7 +102,7 @@ def test_list_of_one_run_names_its_folder(tmp_path, capsys, monkeypatch):
 def test_differing_settings_are_those_with_two_values(tmp_path):
     write_run(tmp_path / "a", [1.0], seed=0, both=1, one_only=5, none_or=None)
     write_run(tmp_path / "b", [1.0], seed=1, both=2, none_or=3)
-    runs = found_runs(tmp_path)
+    runs = find_runs(tmp_path)
     assert differing(runs) == ["both", "none_or"]
     assert differing(runs, lacked=True) == ["both", "one_only", "none_or"]
 
@@ -190,7 +190,7 @@ def two_groups(folder):
 
 
 def test_paired_interval_is_that_of_scipy(tmp_path):
-    first, second = grouped(found_runs(two_groups(tmp_path)))
+    first, second = group_runs(find_runs(two_groups(tmp_path)))
     (one,) = differences([first, second], "loss", 1, first)
     common = sorted(OURS.keys() & THEIRS.keys())
     ours, theirs = ([finals[seed] for seed in common] for finals in (OURS, THEIRS))
@@ -261,13 +261,13 @@ def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):
     write_run(tmp_path / "b", [1.0, None, 0.2], seed=1)
     assert "there is no round after which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
     with pytest.raises(RunError, match="a has no 'loss' after round 0; no round is common"):
-        round_of(found_runs(tmp_path), "loss", 0)
+        round_of(find_runs(tmp_path), "loss", 0)
 
 
 def test_what_does_not_decide_the_numbers_makes_no_groups(tmp_path):
     write_run(tmp_path / "a", [1.0, 0.5], seed=0, executor="vmap", device="cpu", evaluate_every=5)
     write_run(tmp_path / "b", [1.0, 0.5], seed=1)
-    (group,) = grouped(found_runs(tmp_path))
+    (group,) = group_runs(find_runs(tmp_path))
     assert [run.conduct for run in group.runs.values()] == [
         {"executor": "vmap", "device": "cpu", "evaluate_every": 5},
         {},
@@ -278,12 +278,12 @@ def test_the_metric_is_accuracy_where_all_have_it_else_the_loss(tmp_path, capsys
     for name in ("a", "b"):
         table = write_run(tmp_path / name, [1.0, 0.5], algorithm=name) / METRICS
         table.write_text("round,loss,accuracy,bytes_down,bytes_up\n0,1.0,0.1,0,0\n1,0.5,0.8,100,50\n")
-    runs = found_runs(tmp_path)
+    runs = find_runs(tmp_path)
     assert metric_of(runs, None) == "accuracy"
     assert metric_of(runs, "loss") == "loss"
     assert cells(listed(runs))[0]["accuracy"] == "0.8"
     write_run(tmp_path / "c", [1.0, 0.5], algorithm="c")
-    assert metric_of(found_runs(tmp_path), None) == "loss"
+    assert metric_of(find_runs(tmp_path), None) == "loss"
     line = refused(capsys, "compare", tmp_path, "--metric", "accuracy")
     assert "c has no metric 'accuracy'; all runs have bytes_down, bytes_up, loss" in line
 
@@ -293,7 +293,7 @@ def test_labels_say_what_distinguishes(tmp_path):
     write_run(tmp_path / "b", [1.0], rate=0.10000001)
     write_run(tmp_path / "c", [1.0], rate=0.1, problem="legendre")
     write_run(tmp_path / "d", [1.0], algorithm="fedlrt", rank=2)
-    labels = [group.label for group in grouped(found_runs(tmp_path))]
+    labels = [group.label for group in group_runs(find_runs(tmp_path))]
     assert labels == [
         "fedavg on ridges rate=0.1",
         "fedavg on ridges rate=0.10000001",
@@ -305,13 +305,13 @@ def test_labels_say_what_distinguishes(tmp_path):
 def test_labels_stay_apart_where_a_setting_is_lacking(tmp_path):
     write_run(tmp_path / "a", [1.0])
     write_run(tmp_path / "b", [1.0], new_in_this_version=1)
-    assert [group.label for group in grouped(found_runs(tmp_path))] == ["fedavg", "fedavg new_in_this_version=1"]
+    assert [group.label for group in group_runs(find_runs(tmp_path))] == ["fedavg", "fedavg new_in_this_version=1"]
 
 
 def test_groups_hold_their_runs_by_seed(tmp_path):
     for seed in (2, 0, 10):
         write_run(tmp_path / f"s{seed}", [1.0, float(seed)], seed=seed)
-    (group,) = grouped(found_runs(tmp_path))
+    (group,) = group_runs(find_runs(tmp_path))
     assert list(group.runs) == [0, 2, 10]
     assert group.values("loss", 1) == {0: 0.0, 2: 2.0, 10: 10.0}
     assert group.values("loss", 0) == {0: 1.0, 2: 1.0, 10: 1.0}
@@ -399,7 +399,7 @@ def test_of_runs_that_were_evaluated_at_other_rounds_the_longest_is_compared(tmp
     write_run(tmp_path / "a-every-1", often)
     write_run(tmp_path / "b-every-1", [5.0, 4.0, 3.0, 2.0, 1.5], seed=1)
     write_run(tmp_path / "b", [*seldom[:4], 1.5], seed=1)
-    assert [run.folder.name for run in once_each(found_runs(tmp_path))] == ["a", "b-every-1"]
+    assert [run.folder.name for run in drop_duplicates(find_runs(tmp_path))] == ["a", "b-every-1"]
     lines = said(capsys, "compare", tmp_path)
     assert lines[0] == "loss after round 4"
     (row,) = cells(lines[1:])
@@ -407,7 +407,7 @@ def test_of_runs_that_were_evaluated_at_other_rounds_the_longest_is_compared(tmp
     assert len(cells(said(capsys, "list", tmp_path))) == 4
     write_run(tmp_path / "a-every-other", often)
     write_run(tmp_path / "c" / "a-every-2", often)
-    assert len(once_each(found_runs(tmp_path))) == 4
+    assert len(drop_duplicates(find_runs(tmp_path))) == 4
 
 
 @pytest.mark.parametrize("action", ["compare", "plot"])
@@ -439,7 +439,7 @@ def test_runs_on_other_data_are_other_groups(tmp_path, capsys, problem, kind, di
     for seed, digest in enumerate(digests):
         given = None if digest is None else {kind: digest}
         write_run(tmp_path / f"{seed}", [1.0, seed], seed=seed, problem=problem, given=given)
-    found = grouped(found_runs(tmp_path))
+    found = group_runs(find_runs(tmp_path))
     assert {group.label: list(group.runs) for group in found} == groups
     notes = [line for line in said(capsys, "compare", tmp_path) if "each seed has its own" in line]
     drawn = ":" in problem and digests == ["a", "b", "c"]
@@ -460,7 +460,7 @@ def test_algorithms_on_other_data_say_so(tmp_path):
     for place, (algorithm, digest, side) in enumerate((("fedavg", "a", 8), ("fedlrt", "b", 8), ("fedlin", "c", 16))):
         given = {"data": digest}
         write_run(tmp_path / f"{place}", [1.0, 0.5], algorithm=algorithm, problem="/images", side=side, given=given)
-    labels = [group.label for group in grouped(found_runs(tmp_path))]
+    labels = [group.label for group in group_runs(find_runs(tmp_path))]
     assert labels == ["fedavg data=a", "fedlrt data=b", "fedlin"]
 
 
@@ -497,11 +497,11 @@ def test_help_explains_every_action(capsys):
 def test_sizes_change_their_unit_where_three_digits_would_round_to_a_thousand(power):
     unit, following = ("B", "kB", "MB", "GB", "TB", "TB")[power : power + 2]
     size = 1000.0**power
-    assert [bytes_in_words(number * size) for number in (1, 12.34, 999, 999.4)] == [
+    assert [format_bytes(number * size) for number in (1, 12.34, 999, 999.4)] == [
         f"{shown} {unit}" for shown in ("1", "12.3", "999", "999")
     ]
     larger = ["1e+03 TB"] * 2 if power == 4 else [f"1 {following}"] * 2
-    assert [bytes_in_words(number * size) for number in (999.6, 1000)] == larger
+    assert [format_bytes(number * size) for number in (999.6, 1000)] == larger
 
 
 @pytest.mark.parametrize(("rounds", "lacking"), [(1, 1), (3, 1), (3, 2), (3, 3)])
@@ -524,14 +524,14 @@ def test_messages_of_all_rounds_but_the_last_are_there(tmp_path, capsys, rounds,
 
 
 def test_words_of_settings():
-    assert [in_words(value) for value in (None, True, 1e-8, "k x k", [1, 2.5])] == [
+    assert [format_value(value) for value in (None, True, 1e-8, "k x k", [1, 2.5])] == [
         "none",
         "True",
         "1e-08",
         "k x k",
         "1,2.5",
     ]
-    assert aligned([]) == []
+    assert align_rows([]) == []
 
 
 def test_a_trained_run_is_read_as_it_was_written(tmp_path, capsys):
@@ -553,4 +553,4 @@ def test_a_trained_run_is_read_as_it_was_written(tmp_path, capsys):
 
 def test_a_missing_folder_is_a_run_error():
     with pytest.raises(RunError, match="is not there"):
-        found_runs(Path("no such folder"))
+        find_runs(Path("no such folder"))

@@ -24,7 +24,7 @@ from runs.networks.network_function import Labelled
 from tests.algorithms.synchronisations import Synchronisations
 from workloads.data.augmentation import Preparation
 from workloads.data.partition import Even, Parts
-from workloads.image_networks.initial import initialised
+from workloads.image_networks.initial import initialise
 from workloads.image_networks.small import perceptron
 
 SAMPLES, CLASSES = 24, 3
@@ -40,7 +40,7 @@ def convnet(norm="batch", seed=0):
     """A convolution, a norm and a head: what a ResNet has, in a few numbers."""
     norms = {"batch": nn.BatchNorm2d(4), "group": nn.GroupNorm(2, 4)}
     layers = nn.Conv2d(1, 4, 3), norms[norm], nn.ReLU(), nn.AvgPool2d(3), nn.Flatten(), nn.Linear(16, CLASSES)
-    return initialised(nn.Sequential(*layers), seed, torch.float64)
+    return initialise(nn.Sequential(*layers), seed, torch.float64)
 
 
 def problem(module=None, clients=4, **more):
@@ -241,7 +241,7 @@ def test_passes_over_all_samples_are_made_in_parts_to_the_same_result(name, exec
                 linear=nn.Linear(16, CLASSES),
             )
         )
-        made = problem(Seeing(initialised(module, 0, torch.float64), seen), clients=2, rows=rows)
+        made = problem(Seeing(initialise(module, 0, torch.float64), seen), clients=2, rows=rows)
         steps = list(rounds(FULL_PASSES[name], made, rounds=2, executor=executor()))
         found.append(FULL_PASSES[name].weights(steps[-1].state.algorithm))
         largest.append(max(seen))
@@ -358,7 +358,7 @@ def test_crops_and_flips_come_from_the_round_and_the_client():
 
 def test_drop_out_is_drawn_before_the_work():
     layers = nn.Flatten(), nn.Linear(64, 50), nn.Dropout(0.5), nn.Linear(50, CLASSES)
-    module = initialised(nn.Sequential(*layers), 0, torch.float64)
+    module = initialise(nn.Sequential(*layers), 0, torch.float64)
     made = problem(module)
     client, w = made.clients[0], made.start
     first, second = client.batches(np.random.default_rng(0), [torch.arange(6)] * 2)
@@ -374,7 +374,7 @@ def test_drop_out_is_drawn_before_the_work():
 
 
 def test_personal_means_are_over_each_clients_own_samples():
-    own = Parts.joined([[0, 1], [2], [3, 4, 5], [6]])
+    own = Parts.join([[0, 1], [2], [3, 4, 5], [6]])
     made = network_problem(perceptron_on_images(), images(), [[7, 8], [9], [10], [11, 12]], images(1), own=own)
     models = [dict(perceptron_on_images(seed).named_parameters()) for seed in range(4)]
     x, y = images()
@@ -470,7 +470,7 @@ def test_more_that_does_not_serve():
     with pytest.raises(FederationError, match="the loss must return one number"):
         problem(loss=lambda outputs, y: outputs)
     with pytest.raises(FederationError, match="among the 24 of the training data"):
-        network_problem(perceptron_on_images(), images(), Parts.joined([[0, 24]]), images(1))
+        network_problem(perceptron_on_images(), images(), Parts.join([[0, 24]]), images(1))
     made = problem()
     with pytest.raises(FederationError, match=r"the weights lack 1\.0\.bias"):
         made.evaluate(made.start.but(["1.0.bias"]))

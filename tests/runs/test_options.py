@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 import pytest
 
-from runs.options import Form, attribute_texts, resolved
+from runs.options import OptionSchema, attribute_texts, resolve
 from runs.settings import RunError
 
 
@@ -109,7 +109,7 @@ class Method:
 
 
 KINDS = {Stepper: {"plain": Plain, "moments": Moments}, Rate: {"same": Same, "falling": Falling}}
-FORM = Form(Method, kinds=KINDS)
+FORM = OptionSchema(Method, kinds=KINDS)
 
 
 def test_options_are_the_fields_with_their_defaults_and_texts():
@@ -158,7 +158,7 @@ def test_a_word_brings_the_options_of_what_it_chooses():
 
 
 def test_values_build_the_object_and_personal_ones_follow_the_others():
-    made = FORM.made(
+    made = FORM.build(
         {
             "steps": 4,
             "rank": 3,
@@ -180,30 +180,32 @@ def test_values_build_the_object_and_personal_ones_follow_the_others():
 
 
 def test_a_choice_may_be_left_open():
-    assert FORM.made({"rank": 1, "personal_rank": 1}).server is None
+    assert FORM.build({"rank": 1, "personal_rank": 1}).server is None
     given = {"rank": 1, "personal_rank": 1, "server": "moments", "server_weight": 0.5}
     assert set(FORM.options(given)) - set(FORM.options({})) == {
         f"server_{n}" for n in ("weight", "nesterov", "betas", "eps")
     }
-    assert FORM.made(given).server == Moments(0.5)
+    assert FORM.build(given).server == Moments(0.5)
 
 
 def test_suggested_and_fixed_values():
-    form = Form(Method, fixed={"how": "right"}, defaults={"rank": 2, "steps": 9, "personal_rank": 1}, kinds=KINDS)
+    form = OptionSchema(
+        Method, fixed={"how": "right"}, defaults={"rank": 2, "steps": 9, "personal_rank": 1}, kinds=KINDS
+    )
     assert "how" not in form.options({})
-    made = form.made({})
+    made = form.build({})
     assert (made.how, made.adapter.rank, made.personal_adapter.rank) == ("right", 2, 1)
     assert made.local.steps == made.personal.steps == 9
-    assert form.made({"steps": 3}).personal.steps == 3
+    assert form.build({"steps": 3}).personal.steps == 3
 
 
 def test_what_is_missing_or_unknown_is_named():
     with pytest.raises(RunError, match="rank has no default; name --rank"):
-        FORM.made({})
+        FORM.build({})
     with pytest.raises(RunError, match="a method needs --rank"):
-        resolved(FORM.options({}), {}, "a method")
+        resolve(FORM.options({}), {}, "a method")
     with pytest.raises(RunError, match=r"a method takes no --ranks; did you mean --rank\?"):
-        resolved(FORM.options({}), {"ranks": 3}, "a method")
+        resolve(FORM.options({}), {"ranks": 3}, "a method")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +225,7 @@ def test_what_is_missing_or_unknown_is_named():
 )
 def test_values_are_read(name, given, value):
     option = FORM.options({"optimiser": "moments"})[name]
-    found = option.read(given) if isinstance(given, str) else option.checked(given)
+    found = option.read(given) if isinstance(given, str) else option.check(given)
     assert (found, type(found)) == (value, type(value))
 
 
@@ -258,7 +260,7 @@ def test_values_are_read(name, given, value):
 def test_other_values_are_refused_with_their_name(name, given):
     option = FORM.options({"optimiser": "moments"})[name]
     with pytest.raises(RunError, match=f"^{name} must be ") as caught:
-        option.read(given) if isinstance(given, str) else option.checked(given)
+        option.read(given) if isinstance(given, str) else option.check(given)
     assert len(str(caught.value)) < 200
 
 
@@ -270,8 +272,8 @@ class Named:
 
 
 def test_a_text_is_neither_blank_nor_cut_short_by_a_zero():
-    option = Form(Named).options({})["name"]
-    assert option.checked(" data/x ") == " data/x "
+    option = OptionSchema(Named).options({})["name"]
+    assert option.check(" data/x ") == " data/x "
     for wrong in ("", "  ", "a\0b", "\0"):
         with pytest.raises(RunError, match=r"^name must be "):
-            option.checked(wrong)
+            option.check(wrong)

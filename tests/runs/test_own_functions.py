@@ -19,7 +19,7 @@ from algorithms.optimisers import Adam, AdamW, Sgd
 from algorithms.rounds import rounds
 from rankproof import main
 from runs.network_problem import network_problem
-from runs.plan import SETTINGS, parts_of, planned
+from runs.plan import SETTINGS, make_plan, parts_of
 from workloads.data.partition import Even
 from workloads.written import RECORD
 
@@ -82,7 +82,7 @@ DATA = "mine_of_this_test:data"
 
 
 def start(seed):
-    return parts_of(planned("fedavg", DATA, {**GIVEN, "seed": seed})).problem.start
+    return parts_of(make_plan("fedavg", DATA, {**GIVEN, "seed": seed})).problem.start
 
 
 def test_the_seed_of_a_run_reaches_the_network_of_a_function(mine):

@@ -27,7 +27,7 @@ from algorithms.optimisers import Sgd  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
 from runs.language_problem import language_problem  # noqa: E402
-from runs.networks.peft_format import begun, read_adapter, updates, write_adapter  # noqa: E402
+from runs.networks.peft_format import read_adapter, updates, with_adapter_start, write_adapter  # noqa: E402
 from runs.settings import RunError  # noqa: E402
 
 
@@ -73,7 +73,7 @@ def trained(kind, algorithm, a_at="inputs", number=3, dtype=torch.float32, **nam
     algorithm = ALGORITHMS[algorithm](
         Descent(steps=2, learning_rate=2.0 if kind == "gpt2" else 0.5, optimiser=Sgd(momentum=0.5)), adapter
     )
-    algorithm = begun(algorithm, problem)
+    algorithm = with_adapter_start(algorithm, problem)
     steps = list(rounds(algorithm, problem, rounds=number))
     return problem, algorithm, steps
 
@@ -175,7 +175,7 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
         )
         adapter = Adapter(rank, 0.6, layers=layers, a_at="inputs", precision="float32")
         kind = ALGORITHMS.get(name, FlexLoRA)
-        algorithm = begun(kind(Descent(steps=2, learning_rate=0.5), adapter), problem)
+        algorithm = with_adapter_start(kind(Descent(steps=2, learning_rate=0.5), adapter), problem)
         steps = list(rounds(algorithm, problem, rounds=0 if rank == 2 and not grows else 3))
         inside = problem.clients.network.testing.module
         place = tmp_path / f"after {rank}"
@@ -193,7 +193,7 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
         assert torch.allclose(loaded, found, rtol=1e-4, atol=1e-5)
         if grows:
             return
-    algorithm = begun(ALGORITHMS[name](Descent(), Adapter(5, layers=layers)), problem)
+    algorithm = with_adapter_start(ALGORITHMS[name](Descent(), Adapter(5, layers=layers)), problem)
     with pytest.raises(FederationError, match="has the ranks 2, 3, 4, each layer its own; choose --rank 2 or 3 or 4"):
         next(iter(rounds(algorithm, problem, rounds=1)))
 
@@ -211,7 +211,9 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         next(
             iter(
                 rounds(
-                    begun(FedLoRA(Descent(), Adapter(3, layers="*.v_proj, *.down_proj")), begun_from(tmp_path)),
+                    with_adapter_start(
+                        FedLoRA(Descent(), Adapter(3, layers="*.v_proj, *.down_proj")), begun_from(tmp_path)
+                    ),
                     problem,
                     rounds=1,
                 )
@@ -221,12 +223,14 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         next(
             iter(
                 rounds(
-                    begun(FedLoRA(Descent(), Adapter(2, layers="*.v_proj")), begun_from(tmp_path)), problem, rounds=1
+                    with_adapter_start(FedLoRA(Descent(), Adapter(2, layers="*.v_proj")), begun_from(tmp_path)),
+                    problem,
+                    rounds=1,
                 )
             )
         )
     with pytest.raises(RunError, match="FedAvg has no adapter"):
-        begun(FedAvg(Descent()), begun_from(tmp_path))
+        with_adapter_start(FedAvg(Descent()), begun_from(tmp_path))
     with pytest.raises(RunError, match="FedAvg has no adapter beside frozen weights"):
         updates(FedAvg(Descent()), problem.start, problem.start)
     (tmp_path / "adapter_model.safetensors").rename(tmp_path / "adapter_model.bin")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankproof import main
-from runs.plan import planned, stored_plan
+from runs.plan import make_plan, read_plan
 from runs.settings import RunError
 from workloads.written import RECORD
 
@@ -111,8 +111,8 @@ def test_code_that_a_folder_names_runs_when_it_is_confirmed_or_named(tmp_path, m
     assert main(["spectrum", "--checkpoints", "run", "--out", "out"]) == 2
     assert not list((tmp_path / "out").glob("*.json"))
     with pytest.raises(RunError, match="confirm with --trust"):
-        stored_plan(tmp_path / "run")
-    assert stored_plan(tmp_path / "run", trust=True).conduct.rounds == 4
+        read_plan(tmp_path / "run")
+    assert read_plan(tmp_path / "run", trust=True).conduct.rounds == 4
     capsys.readouterr()
     assert main(["train", "fedavg", "--trust"]) == 2
     assert "--trust is for --resume" in capsys.readouterr().err
@@ -163,7 +163,7 @@ def test_a_stopped_run_names_the_command_that_goes_on(tmp_path, capsys, monkeypa
         if metrics["round"] == 2:
             raise KeyboardInterrupt
 
-    plan = planned("fedavg", "quadratics", {"clients": 2, "steps": 1})
+    plan = make_plan("fedavg", "quadratics", {"clients": 2, "steps": 1})
     with pytest.raises(KeyboardInterrupt) as caught:
         train(plan, tmp_path / "a run", stop)
     (note,) = caught.value.__notes__

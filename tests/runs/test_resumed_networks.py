@@ -13,7 +13,7 @@ from algorithms.sequential import Sequential
 from figures.spectrum.federation import TrainedRun
 from runs.catalogue import ALGORITHMS, options_of
 from runs.folder import checkpoints_of, require_state, train
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.settings import Conduct, RunError
 
 MODULE = "networks_of_this_test"
@@ -67,7 +67,7 @@ def plan_of(algorithm, network, rounds=3):
     }
     known = options_of(algorithm, f"{MODULE}:data", {"model": more["model"]})
     given = {name: value for name, value in more.items() if name in known}
-    return planned(algorithm, f"{MODULE}:data", given, Conduct(rounds=rounds))
+    return make_plan(algorithm, f"{MODULE}:data", given, Conduct(rounds=rounds))
 
 
 def stopping(at):

@@ -16,7 +16,7 @@ from algorithms.federation import FederationError
 from runs.settings import ANEW, Remedy, RunError
 from runs.silos.executor import Silos
 from runs.silos.server import serve
-from runs.silos.transport import Patience
+from runs.silos.transport import AnswerPolicy
 
 X = torch.linspace(-1.0, 1.0, 15, dtype=torch.float64).view(5, 3)
 Y = torch.stack([X.sum(1), X[:, 0] - X[:, 2]], 1)
@@ -310,7 +310,7 @@ def test_more_silos_than_there_are_cannot_be_needed(tmp_path):
     with pytest.raises(FederationError, match=r"^least must be at most 3, the number of silos, got 4$"):
         trained(tmp_path, least=4)
     with pytest.raises(FederationError, match=r"^least must be at most 2"):
-        Silos(("a", "b"), Beside({}), "0" * 12, Patience(least=3))
+        Silos(("a", "b"), Beside({}), "0" * 12, AnswerPolicy(least=3))
     assert trained(tmp_path, least=3, cohort=2)["round"] == 2
 
 

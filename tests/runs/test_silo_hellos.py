@@ -27,15 +27,15 @@ from torch import nn
 from algorithms.federation import FederationError
 from runs.network_problem import network_problem
 from runs.settings import RunError
-from runs.silos.client_store import HISTORY, Keeping, keyed_digest
+from runs.silos.client_store import HISTORY, ClientStore, keyed_digest
 from runs.silos.executor import Silos
 from runs.silos.fingerprint import fingerprint, fingerprint_of
-from runs.silos.problem import Distant, SiloSettings
+from runs.silos.problem import RemoteClient, SiloSettings
 from runs.silos.server import serve
-from runs.silos.transport import Patience
-from runs.silos.wire import PROTOCOL, Letter, LetterError
+from runs.silos.transport import AnswerPolicy
+from runs.silos.wire import PROTOCOL, Message, MessageError
 from workloads.data.partition import Even
-from workloads.image_networks.initial import initialised
+from workloads.image_networks.initial import initialise
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def differing(**changes):
         if content["kind"] != "hello" or content["silo"] not in changes:
             return letter
         new = {**content, **changes[content["silo"]]}
-        return Letter(json.dumps({name: value for name, value in new.items() if value is not ...}), {})
+        return Message(json.dumps({name: value for name, value in new.items() if value is not ...}), {})
 
     return change
 
@@ -63,7 +63,7 @@ def met(folder, names=NAMES, weights=None, **changes):
     """Facts that silos told, and lines that a server said after it had met them."""
     said = []
     line = Beside(silos_of(run_of("fedavg").problem.clients, names, folder), differing(**changes))
-    silos = Silos(names, line, RUN, Patience(seconds=0.05), say=said.append, pause=1e-3)
+    silos = Silos(names, line, RUN, AnswerPolicy(seconds=0.05), say=said.append, pause=1e-3)
     return silos.meet(weights), said
 
 
@@ -137,7 +137,7 @@ def test_the_largest_number_of_samples_is_taken_and_reported(tmp_path):
 def test_a_silo_refuses_a_server_of_another_protocol_with_both_versions(tmp_path):
     node = silos_of(run_of("fedavg").problem.clients, ("north",), tmp_path)[100]
     for hello in ({"protocol": 1, "versions": {"rankproof": "9.9"}}, {}):
-        answer = json.loads(node.answer(Letter(json.dumps({"kind": "hello", "nonce": "a", **hello}), {})).text)
+        answer = json.loads(node.answer(Message(json.dumps({"kind": "hello", "nonce": "a", **hello}), {})).text)
         assert answer["kind"] == "failed"
         assert answer["said"].startswith(
             "the server speaks " + ("protocol 1 (rankproof 9.9)" if hello else "no protocol")
@@ -164,7 +164,7 @@ def waited(folder, change):
     """The message of a server that waits in vain."""
     line = Beside(silos_of(run_of("fedavg").problem.clients, NAMES, folder), change)
     with pytest.raises(FederationError) as error:
-        Silos(NAMES, line, RUN, Patience(seconds=0.1), pause=1e-3).meet()
+        Silos(NAMES, line, RUN, AnswerPolicy(seconds=0.1), pause=1e-3).meet()
     return str(error.value)
 
 
@@ -274,7 +274,7 @@ def test_what_a_fingerprint_does_not_cover_is_said(value, kind, tmp_path):
     assert fingerprint_of(Data(value)).unread == (kind,)
     said = []
     line = Beside(silos_of([Data(value), Data(X)], NAMES[:2], tmp_path))
-    Silos(NAMES[:2], line, RUN, Patience(seconds=5.0), say=said.append, pause=1e-3).meet()
+    Silos(NAMES[:2], line, RUN, AnswerPolicy(seconds=5.0), say=said.append, pause=1e-3).meet()
     (text,) = [text for text in said if "covers no" in text]
     assert text.startswith(f"silo north: the digest of its data covers no {kind}; ")
 
@@ -309,7 +309,7 @@ def test_single_numbers_and_texts_are_no_data(value, has_data, tmp_path):
     assert fingerprint_of(Data(value)).has_data == has_data
     said = []
     line = Beside(silos_of([Data(value), Data(X)], NAMES[:2], tmp_path))
-    Silos(NAMES[:2], line, RUN, Patience(seconds=5.0), say=said.append, pause=1e-3).meet()
+    Silos(NAMES[:2], line, RUN, AnswerPolicy(seconds=5.0), say=said.append, pause=1e-3).meet()
     lines = [text for text in said if "holds nothing to know its data by" in text]
     assert [text.partition(":")[0] for text in lines] == ([] if has_data else ["silo north"])
 
@@ -380,7 +380,7 @@ def test_a_client_names_the_attributes_that_are_its_data():
 def test_a_fingerprint_that_names_nothing_ends_the_meeting_with_the_name_of_its_silo(tmp_path):
     line = Beside(silos_of([SimpleNamespace(samples=3.0, fingerprint=["z"]), Data(X)], NAMES[:2], tmp_path))
     with pytest.raises(FederationError, match=r"^silo north: its client's fingerprint names 'z'"):
-        Silos(NAMES[:2], line, RUN, Patience(seconds=5.0), pause=1e-3).meet()
+        Silos(NAMES[:2], line, RUN, AnswerPolicy(seconds=5.0), pause=1e-3).meet()
 
 
 def test_the_fingerprint_is_that_of_the_data_and_not_of_the_process():
@@ -405,7 +405,7 @@ def test_the_fingerprint_is_that_of_the_data_and_not_of_the_process():
 def test_a_client_of_a_network_is_known_by_its_data_and_not_by_its_first_weights():
     def client(seed, shift=0.0):
         x, y = torch.arange(24.0).view(6, 4) + shift, torch.arange(6) % 3
-        module = initialised(nn.Sequential(nn.Linear(4, 3)), seed, torch.float32)
+        module = initialise(nn.Sequential(nn.Linear(4, 3)), seed, torch.float32)
         return network_problem(module, (x, y), Even().parts(y.numpy(), 2, 0), (x, y)).clients[0]
 
     assert fingerprint(client(0)) == fingerprint(client(1)) != fingerprint(client(0, shift=1.0))
@@ -484,16 +484,16 @@ def test_a_server_remembers_data_that_a_silo_could_not_read_for_a_time(tmp_path)
 
 
 def test_answered_requests_are_forgotten_with_the_rounds_that_nobody_goes_back_to(tmp_path):
-    keeping = Keeping(tmp_path, RUN)
+    keeping = ClientStore(tmp_path, RUN)
     for round in range(1, 41):
         for trip in range(3):
             keeping.answer_once(f"{round:016x}{trip:016x}", round)
     assert len(list((tmp_path / RUN / "answered").iterdir())) == 3 * HISTORY
     for nonce in (f"{40:016x}{0:016x}", f"{41 - HISTORY:016x}{2:016x}"):
-        with pytest.raises(LetterError, match="answered before"):
+        with pytest.raises(MessageError, match="answered before"):
             keeping.answer_once(nonce, 40)
     keeping.answer_once("f" * 32, 1)  # a run that was started over
-    with pytest.raises(LetterError, match="answered before"):
+    with pytest.raises(MessageError, match="answered before"):
         keeping.answer_once("f" * 32, 1)
 
 
@@ -542,13 +542,15 @@ def test_what_is_said_about_a_silo_is_one_printable_line(tmp_path):
 @pytest.mark.parametrize("last", [False, True], ids=["before the others", "at the last hello"])
 def test_a_node_that_left_before_the_run_began_binds_nobody_to_its_facts(lie, last, tmp_path):
     clients = run_of("fedavg").problem.clients
-    honest = {about.name: about for about in (Distant(n, *a) for n, a in zip(NAMES, met(tmp_path)[0], strict=True))}
+    honest = {
+        about.name: about for about in (RemoteClient(n, *a) for n, a in zip(NAMES, met(tmp_path)[0], strict=True))
+    }
     silos = silos_of(clients, NAMES, tmp_path)
     real = silos.pop(101)
     impostor = replace(real, client=clients[0] if not lie else real.client)
 
     def change(node, request, letter):
-        return letter if node != 999 else Letter(json.dumps({**json.loads(letter.text), **lie}), {})
+        return letter if node != 999 else Message(json.dumps({**json.loads(letter.text), **lie}), {})
 
     line = Beside({999: impostor, **(silos if last else {})}, change)
     receive = line.receive
@@ -559,7 +561,7 @@ def test_a_node_that_left_before_the_run_began_binds_nobody_to_its_facts(lie, la
             line.silos.update({101: real, **silos})
 
     line.receive = leaving
-    found = Silos(NAMES, line, RUN, Patience(seconds=5.0), pause=1e-3).meet(["W"])
+    found = Silos(NAMES, line, RUN, AnswerPolicy(seconds=5.0), pause=1e-3).meet(["W"])
     assert found == [about_of(honest[name]) for name in NAMES]
 
 
@@ -584,5 +586,5 @@ def test_a_silo_that_came_back_otherwise_before_the_run_began_is_taken_as_it_is_
         return list(line.silos)
 
     line.nodes = nodes
-    silos = Silos(NAMES, line, RUN, Patience(seconds=5.0), pause=1e-3)
+    silos = Silos(NAMES, line, RUN, AnswerPolicy(seconds=5.0), pause=1e-3)
     assert silos.meet()[1].data != met(tmp_path)[0][1].data

@@ -17,7 +17,7 @@ from algorithms.federation import FederationError
 from algorithms.tree import Tree
 from runs.settings import RunError
 from runs.silos.server import serve
-from runs.silos.wire import Letter, Packed, pack, unpack
+from runs.silos.wire import Message, Packed, pack, unpack
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_the_sender_is_blamed_in_whatever_place_and_type(odd, kind, tmp_path):
             return letter
         upload = unpack(Packed(content["upload"], letter.blobs["upload"]), {})
         packed = pack(Tree({name: torch.full_like(entry, largest) for name, entry in upload.items()}), {})
-        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     clients = [Fit(torch.eye(4, 3, dtype=kind) * (number + 1.0)) for number in range(3)]
     line = Beside(silos_of(clients, NAMES, tmp_path), change)
@@ -95,9 +95,9 @@ def test_a_large_upload_that_was_taken_is_named_where_others_fail_after_it(tmp_p
         content, asked = json.loads(letter.text), json.loads(request.text)
         if asked.get("silo") == "south" and asked["round"] == 1:
             packed = pack(Tree(W=torch.full_like(parts.problem.start["W"], 1e5)), {})
-            return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+            return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
         if asked.get("silo") == "north" and asked["round"] == 2:
-            return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "not finite"}), {})
+            return Message(json.dumps({"echo": content["echo"], "kind": "failed", "said": "not finite"}), {})
         return letter
 
     met = Met(parts.problem.clients, tmp_path, parts.problem.start, change)
@@ -116,7 +116,7 @@ def test_a_silo_that_is_left_out_stays_so_and_is_shown(tmp_path, capsys):
         asked_of_east.append(asked["round"])
         if asked["round"] < 1:
             return letter
-        return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room\x1b[2J"}), {})
+        return Message(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room\x1b[2J"}), {})
 
     line = Beside(silos_of(parts.problem.clients, NAMES, tmp_path), change)
     results = tmp_path / "results"
@@ -175,7 +175,7 @@ def test_an_upload_in_which_torch_does_not_compute_is_of_its_sender(name, kind, 
         content = json.loads(letter.text)
         upload = unpack(Packed(content["upload"], letter.blobs["upload"]), {})
         packed = pack(Tree({name: entry.to(kind) for name, entry in upload.items()}), {})
-        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     met = Met(run.problem.clients, tmp_path, run.problem.start, change)
     with pytest.raises(FederationError, match=r"silo east: .* torch\.float8"):
@@ -195,7 +195,7 @@ def scaled_by(odd, times, loss=None):
         else:
             upload = Tree({name: entry * times for name, entry in upload.items()})
         packed = pack(upload, {})
-        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     return change
 
@@ -243,7 +243,7 @@ def test_an_honest_silo_that_fails_at_a_spoilt_model_is_not_left_out(tmp_path, c
     def change(node, request, letter):
         content, asked = json.loads(letter.text), json.loads(request.text)
         if asked.get("silo") == "north" and asked["round"] == 3:
-            return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "not finite"}), {})
+            return Message(json.dumps({"echo": content["echo"], "kind": "failed", "said": "not finite"}), {})
         return lie(node, request, letter) if asked.get("round", 3) < 3 else letter
 
     said = (
@@ -280,7 +280,7 @@ def test_silos_whose_losses_differ_among_themselves_are_not_remembered(tmp_path)
         if json.loads(request.text).get("work") != "problem.local_loss":
             return letter
         packed = pack(torch.tensor(10.0 ** (6 * (node - 100)), dtype=torch.float64), {})
-        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     trained(tmp_path, change, 1)
     assert not [text for text in log_of(tmp_path) if "refused" in text]
@@ -295,7 +295,7 @@ def test_a_log_that_was_changed_hides_no_silo_and_names_the_remedy_of_an_app(tmp
             return letter
         with (tmp_path / "results" / "log.txt").open("a") as log:
             log.write("a note\n")
-        return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room"}), {})
+        return Message(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room"}), {})
 
     spoilt = scaled_by("south", 900.0)
     with pytest.raises(RunError) as error:

@@ -20,17 +20,17 @@ from algorithms.rounds import rounds
 from algorithms.tree import Tree, tensors
 from runs.catalogue import ALGORITHMS
 from runs.network_problem import network_problem
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.silos.executor import Silos
 from runs.silos.expected import Rehearsal
-from runs.silos.membership import Roll
+from runs.silos.membership import Membership
 from runs.silos.node import Node
-from runs.silos.problem import Distant, DistantClients, SiloProblem
+from runs.silos.problem import RemoteClient, RemoteClients, SiloProblem
 from runs.silos.registered import works
-from runs.silos.transport import Patience
+from runs.silos.transport import AnswerPolicy
 from runs.silos.wire import Limits
 from workloads.data.partition import Even
-from workloads.image_networks.initial import initialised
+from workloads.image_networks.initial import initialise
 
 NAMES = ("north", "east", "south")
 RUN = "0123456789ab"
@@ -48,9 +48,9 @@ def one_thread():
 def given(name):
     """A small run of an algorithm."""
     problem = "regression" if name == "rolora-exact" else "quadratics"
-    plan = planned(name, problem, {"clients": 3, "cohort": 2, "seed": 3})
+    plan = make_plan(name, problem, {"clients": 3, "cohort": 2, "seed": 3})
     if name != "rolora-exact":
-        plan = planned(name, problem, {**plan.settings, "steps": 3, **({"tau": 2} if "tau" in plan.settings else {})})
+        plan = make_plan(name, problem, {**plan.settings, "steps": 3, **({"tau": 2} if "tau" in plan.settings else {})})
     return parts_of(plan)
 
 
@@ -60,10 +60,10 @@ class Met:
     def __init__(self, clients, folder, start, change=lambda node, request, letter: letter, names=NAMES, **patience):
         self.said = []
         self.line = Beside(silos_of(clients, names, folder), change)
-        patience = Patience(**{**QUICK, **patience})
+        patience = AnswerPolicy(**{**QUICK, **patience})
         self.executor = Silos(names, self.line, RUN, patience, say=self.said.append, pause=0.001)
         found = zip(names, self.executor.meet(), strict=True)
-        known = DistantClients(tuple(Distant(name, *about) for name, about in found))
+        known = RemoteClients(tuple(RemoteClient(name, *about) for name, about in found))
         self.problem = SiloProblem(known, Tree(start), lambda w: {"loss": 0.0})
 
     def run(self, algorithm, number=3, **options):
@@ -79,8 +79,8 @@ def same(one, other):
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if name != "central"])
 def test_every_algorithm_has_the_bits_of_one_process_and_its_ledger(name, tmp_path, monkeypatch):
     rehearsed = []
-    own = Rehearsal.expected
-    monkeypatch.setattr(Rehearsal, "expected", lambda self, trip: rehearsed.append(own(self, trip)) or rehearsed[-1])
+    own = Rehearsal.expect
+    monkeypatch.setattr(Rehearsal, "expect", lambda self, trip: rehearsed.append(own(self, trip)) or rehearsed[-1])
     parts = given(name)
     options = {"cohort": 2, "seed": 3}
     alone = list(rounds(parts.algorithm, parts.problem, rounds=3, **options))
@@ -97,7 +97,7 @@ def test_a_network_with_batch_norm_and_batches_has_the_bits_of_one_process(tmp_p
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(30, 1, 8, 8, generator=generator), torch.arange(30) % 3
     layers = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AvgPool2d(3), nn.Flatten(), nn.Linear(16, 3)
-    module = initialised(nn.Sequential(*layers), 0, torch.float32)
+    module = initialise(nn.Sequential(*layers), 0, torch.float32)
     problem = network_problem(module, (x, y), Even().parts(y.numpy(), 3, 0), (x[:6], y[:6]))
     local = Descent(epochs=1, batch=3, learning_rate=0.05, optimiser=Sgd(0.9, 1e-3), optimiser_state="personal")
     for algorithm in (
@@ -175,12 +175,12 @@ def test_a_silo_that_comes_back_as_another_node_answers_again(tmp_path):
 
 def test_a_node_that_was_refused_for_its_name_is_asked_again_as_soon_as_that_is_free(tmp_path):
     line, said = Beside({1: Node("east", given("fedavg").problem.clients[0], tmp_path)}), []
-    roll = Roll(("east",), line, Limits(), said.append)
+    roll = Membership(("east",), line, Limits(), said.append)
 
     def greet():
         roll.greet(1.0)
         for ticket, answer in line.receive(roll.greetings):
-            roll.hear(ticket, answer)
+            roll.take_answer(ticket, answer)
         return roll.places
 
     assert greet() == {0: 1}

@@ -13,7 +13,7 @@ from figures.experiments.sweep import OnlyPlannedError, Planned, table_of
 from figures.figure import Settings
 from rankproof import main
 from runs.cost import Cost
-from runs.experiments import Experiment, Sweep, Trial, carried_out
+from runs.experiments import Experiment, Sweep, Trial, carry_out
 from runs.settings import RunError
 from workloads.processes.pool import Place, add_place_options, place_of, slots_of
 
@@ -48,31 +48,31 @@ def rows(outcomes):
 
 def test_a_pool_comes_to_the_outcomes_of_one_run_after_the_other(tmp_path):
     every = Experiment((ONE, OTHER, WILD, SAME))
-    expected = carried_out(every, tmp_path / "here")
+    expected = carry_out(every, tmp_path / "here")
     said, costs = [], {"one": 2.0, "other": 5.0, "wild": 1.0, "same": 4.0}
     with ThreadPoolExecutor(2) as threads:
         pool = Noted(threads)
         sweep = Sweep(pool, lambda trial: costs[trial.label])
-        found = carried_out(every, tmp_path / "there", say=said.append, sweep=sweep)
+        found = carry_out(every, tmp_path / "there", say=said.append, sweep=sweep)
     assert rows(found) == rows(expected)
     assert pool.given[:5] == [("other", 0), ("same", 1), ("one", 0), ("one", 1), ("wild", 0)]
     assert found[3].failure
     assert said[-1].startswith("5 of 5 runs are done, 0 s left; last ")
     again = Noted()
-    carried_out(every, tmp_path / "there", sweep=Sweep(again))
+    carry_out(every, tmp_path / "there", sweep=Sweep(again))
     assert again.given == [("wild", 0)]  # what stands is taken
 
 
 def test_errors_of_a_pool_are_those_of_the_run(tmp_path):
     with pytest.raises(FederationError, match="rank 99"):
-        carried_out(Experiment((replace(OTHER, settings={**GIVEN, "rank": 99}),)), tmp_path, sweep=Sweep(Noted()))
+        carry_out(Experiment((replace(OTHER, settings={**GIVEN, "rank": 99}),)), tmp_path, sweep=Sweep(Noted()))
 
     class Far(Noted):
         def submit(self, function, *arguments):
             return super().submit(function, *arguments[:2], tmp_path / "another disk", *arguments[3:])
 
     with pytest.raises(RunError, match=r"another disk is not on .*: choose an --out that all machines"):
-        carried_out(Experiment((OTHER,)), tmp_path / "store", sweep=Sweep(Far()))
+        carry_out(Experiment((OTHER,)), tmp_path / "store", sweep=Sweep(Far()))
 
 
 def given(*words):

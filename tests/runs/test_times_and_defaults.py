@@ -10,14 +10,14 @@ from algorithms.federation import FederationError, Sequential
 from runs import experiments, folder
 from runs import progress as progress_of_runs
 from runs.checkpoints import Checkpoints
-from runs.experiments import Trial, _Watch
+from runs.experiments import Trial, _ProgressReport
 from runs.folder import train
+from runs.format import format_bytes
 from runs.networks.image_federation import ImageFederation
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
-from runs.progress import following
+from runs.progress import show_progress
 from runs.settings import Conduct, RunError
-from runs.words import bytes_in_words
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def saved(tmp_path, monkeypatch):
         settings = {"clients": 2, "rows": 3, "columns": 2, "learning_rate": 0.1, **more}
         conduct = Conduct(rounds=settings.pop("rounds"), save_every=settings.pop("save_every"))
         try:
-            train(planned("fedavg", "quadratics", settings, conduct), tmp_path / "run", progress)
+            train(make_plan("fedavg", "quadratics", settings, conduct), tmp_path / "run", progress)
         except FederationError as error:
             found.append(str(error))
         return found
@@ -76,16 +76,16 @@ def test_what_a_run_opens_it_closes_also_where_its_start_fails(tmp_path, monkeyp
 
     monkeypatch.setattr(folder, "parts_of", lambda plan: replace(parts_of(plan), executor=Closing()))
     monkeypatch.setattr(folder, "Table", Seen)
-    train(planned("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=1)), tmp_path / "run")
+    train(make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=1)), tmp_path / "run")
     assert len(closed) == 1
     assert [table._stream.closed for table in tables] == [True, True]
     with pytest.raises(FederationError):
-        train(planned("fedlora", "quadratics", {"clients": 2, "rank": 9}, Conduct(rounds=1)), tmp_path / "other")
+        train(make_plan("fedlora", "quadratics", {"clients": 2, "rank": 9}, Conduct(rounds=1)), tmp_path / "other")
     assert len(closed) == 2
 
 
 def test_a_run_gives_its_last_metrics_also_where_it_was_over(tmp_path):
-    plan = planned("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=3))
+    plan = make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=3))
     last = train(plan, tmp_path)
     assert last["round"] == 3
     assert {"loss", "bytes_up"} < set(last)
@@ -117,7 +117,7 @@ class Bar:
 def test_the_bar_of_a_resumed_run_begins_where_it_stood(tmp_path, monkeypatch):
     monkeypatch.setattr("tqdm.tqdm", Bar)
     for begins, goes_on in ((0, 1), (6, 7)):
-        with following(planned("fedavg", "quadratics", {}, Conduct(rounds=9)), tmp_path) as progress:
+        with show_progress(make_plan("fedavg", "quadratics", {}, Conduct(rounds=9)), tmp_path) as progress:
             progress({"round": begins, "loss": 2.0, "bytes_down": 1000, "bytes_up": 500})
             progress({"round": goes_on, "loss": 1.0, "bytes_down": 1000, "bytes_up": 500})
         bar = Bar.made[-1]
@@ -143,8 +143,8 @@ class Board:
 
 def test_a_board_is_told_every_metric_and_begins_at_the_first_round(tmp_path, monkeypatch):
     monkeypatch.setattr(progress_of_runs, "_summary_writer", lambda: Board)
-    plan = planned("fedavg", "quadratics", {}, Conduct(rounds=9, tensorboard=True))
-    with following(plan, tmp_path) as progress:
+    plan = make_plan("fedavg", "quadratics", {}, Conduct(rounds=9, tensorboard=True))
+    with show_progress(plan, tmp_path) as progress:
         progress({"round": 6, "loss": 2.0})
         progress({"round": 7, "loss": 1.0, "rank": 3})
         (board,) = Board.made
@@ -155,7 +155,7 @@ def test_a_board_is_told_every_metric_and_begins_at_the_first_round(tmp_path, mo
 
 
 def test_lines_end_alike_on_every_system_and_what_cannot_be_written_is_named(tmp_path, monkeypatch):
-    plan = planned("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=2))
+    plan = make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=2))
     train(plan, tmp_path / "whole")
     for name in ("metrics.csv", "ledger.csv"):
         assert b"\r" not in (tmp_path / "whole" / name).read_bytes()
@@ -172,12 +172,12 @@ def test_the_time_that_is_left_follows_from_all_rounds_done(monkeypatch):
     times = iter([100.0, 101.0, 110.0, 140.0, 148.0])
     monkeypatch.setattr(experiments, "time", SimpleNamespace(monotonic=lambda: next(times)))
     said = []
-    watch, trial = _Watch(8, 2, said.append), Trial("a", "fedavg", "quadratics", 4)
-    first = watch.of(1, trial, 0)
+    watch, trial = _ProgressReport(8, 2, said.append), Trial("a", "fedavg", "quadratics", 4)
+    first = watch.reporter(1, trial, 0)
     first({"round": 0})
     first({"round": 2})
-    watch.over(4)
-    second = watch.of(2, trial, 5)
+    watch.add_run(4)
+    second = watch.reporter(2, trial, 5)
     second({"round": 1})
     second({"round": 4})
     assert said == [
@@ -225,7 +225,7 @@ def test_defaults_stand_for_what_was_run_without_naming_them(kind):
 
 
 def test_toy_problems_suggest_steps_that_move():
-    assert Quadratics.suggested({}) == {"steps": 10, "learning_rate": 0.05, "truncation": 0.01}
+    assert Quadratics.suggest({}) == {"steps": 10, "learning_rate": 0.05, "truncation": 0.01}
 
 
 def test_image_problems_leave_images_as_they_are_by_default():
@@ -250,4 +250,4 @@ def test_image_problems_leave_images_as_they_are_by_default():
     [(0, "0 B"), (999.4, "999 B"), (999.5, "1 kB"), (1e6, "1 MB"), (2.5e9, "2.5 GB"), (7e12, "7 TB"), (-2e3, "-2 kB")],
 )
 def test_sizes_in_words(size, words):
-    assert bytes_in_words(size) == words
+    assert format_bytes(size) == words

@@ -9,7 +9,7 @@ import torch
 from algorithms.federation import FederationError
 from runs.catalogue import ALGORITHMS, TOYS, options_of
 from runs.folder import checkpoints_of, train
-from runs.plan import parts_of, planned, stored_plan
+from runs.plan import make_plan, parts_of, read_plan
 from runs.settings import Conduct
 
 GIVEN = {"clients": 3, "steps": 3, "rank": 2, "tau": 2, "rows": 5, "columns": 4}
@@ -18,7 +18,7 @@ GIVEN = {"clients": 3, "steps": 3, "rank": 2, "tau": 2, "rows": 5, "columns": 4}
 def plan_of(algorithm, problem, rounds=6, **more):
     known = options_of(algorithm, problem, {})
     given = {name: value for name, value in {**GIVEN, **more}.items() if name in known}
-    return planned(algorithm, problem, given, Conduct(rounds=rounds))
+    return make_plan(algorithm, problem, given, Conduct(rounds=rounds))
 
 
 def rows(folder):
@@ -56,7 +56,7 @@ def test_an_interrupted_run_resumes_to_the_same_result(algorithm, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(plan, tmp_path / "parts", stop)
     assert (tmp_path / "parts" / "checkpoints" / "round-000004.json").exists()  # the round that was done
-    assert stored_plan(tmp_path / "parts") == plan
+    assert read_plan(tmp_path / "parts") == plan
     calls = []
     train(plan, tmp_path / "parts", calls.append)
     assert [call["round"] for call in calls] == [5, 6, 7]
@@ -92,9 +92,9 @@ def test_settings_and_versions_are_written(tmp_path):
     plan = plan_of("fedlora", "ridges")
     train(plan, tmp_path)
     stored = json.loads((tmp_path / "settings.json").read_text())
-    assert stored["settings"] == plan.told
+    assert stored["settings"] == plan.stored_settings
     asked = {name: value for name, value in plan.settings.items() if name not in ("alignment", "a_at", "precision")}
-    assert plan.told == asked
+    assert plan.stored_settings == asked
     assert (stored["algorithm"], stored["problem"], stored["rounds"]) == ("fedlora", "ridges", 6)
     assert stored["versions"]["torch"] == torch.__version__
 

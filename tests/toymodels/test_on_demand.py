@@ -13,7 +13,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError
 from algorithms.rounds import one_round, rounds
 from algorithms.tree import Tree
-from runs.plan import parts_of, planned
+from runs.plan import make_plan, parts_of
 from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
 from runs.settings import RunError
 from toymodels.on_demand import SAMPLED, ClientsOnDemand, sampled_problem
@@ -27,7 +27,7 @@ MILLION = 1_000_000
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_million_clients_are_drawn_one_by_one(kind):
-    problem, again = kind(MILLION, 3, 2).made(7), kind(MILLION, 3, 2).made(7)
+    problem, again = kind(MILLION, 3, 2).build(7), kind(MILLION, 3, 2).build(7)
     assert len(problem.clients) == len(problem.clients.sizes) == len(problem.shares) == MILLION
     w = {"W": torch.arange(6.0, dtype=torch.float64).reshape(3, 2) / 7}
     for number in (0, 999_999, 31):
@@ -40,7 +40,7 @@ def test_a_million_clients_are_drawn_one_by_one(kind):
         problem.clients[MILLION]
     first = [float(problem.clients[k].loss(w)) for k in range(SAMPLED)]
     assert problem.loss(w) == pytest.approx(np.mean(first), rel=1e-12)
-    other = kind(MILLION, 3, 2).made(8)
+    other = kind(MILLION, 3, 2).build(8)
     assert float(other.clients[0].loss(w)) != first[0]
     assert not torch.equal(other.start["W"], problem.start["W"])
 
@@ -54,7 +54,7 @@ def test_clients_on_demand_have_the_law_of_the_others(kind, monkeypatch):
     for clients in (100, 60_000):
         values = []
         for seed in range(8):
-            problem = kind(clients, 2, 2).made(seed)
+            problem = kind(clients, 2, 2).build(seed)
             values.append(np.mean([float(problem.clients[k].loss(w)) for k in range(0, clients, clients // 50)]))
         found.append(values)
     one, two = np.array(found)
@@ -65,13 +65,13 @@ def test_clients_on_demand_have_the_law_of_the_others(kind, monkeypatch):
 def test_the_border_is_the_same_on_every_machine():
     assert not Quadratics(50_000, 1, 2).on_demand
     assert Quadratics(50_001, 1, 2).on_demand
-    assert isinstance(Quadratics(50_001, 1, 2).made(0).clients, ClientsOnDemand)
-    assert isinstance(Quadratics(50, 1, 2).made(0).clients, tuple)
+    assert isinstance(Quadratics(50_001, 1, 2).build(0).clients, ClientsOnDemand)
+    assert isinstance(Quadratics(50, 1, 2).build(0).clients, tuple)
     assert not Quadratics(1220, 16, 40).on_demand  # 3.998 GB
     assert Quadratics(1221, 16, 40).on_demand
     assert not Quadratics(1, 300, 300).on_demand
     with pytest.raises(RunError, match="a problem of this size takes"):
-        HeterogeneousLegendre(MILLION).made(0)  # every client has the points of all
+        HeterogeneousLegendre(MILLION).build(0)  # every client has the points of all
 
 
 def test_problems_of_before_keep_their_numbers():
@@ -146,14 +146,14 @@ factors; a normal matrix, the common one, plus another."""
 def test_starts_have_the_size_that_is_said(kind, many, monkeypatch):
     """Over 150 seeds, within 5 standard errors."""
     monkeypatch.setattr("toymodels.on_demand.SAMPLED", 1)
-    problems = [kind(MILLION if many else 1, 4, 3).made(seed) for seed in range(150)]
+    problems = [kind(MILLION if many else 1, 4, 3).build(seed) for seed in range(150)]
     found = np.array([float((problem.start["W"] ** 2).mean()) / SQUARES[kind] for problem in problems])
     assert abs(found.mean() - 1.0) < 5 * found.std() / len(found) ** 0.5
 
 
 def test_a_planned_run_on_demand_repeats():
     made = [
-        parts_of(planned("fedlrt", "quadratics", {"clients": 60_000, "cohort": 3, "rows": 3, "columns": 2}))
+        parts_of(make_plan("fedlrt", "quadratics", {"clients": 60_000, "cohort": 3, "rows": 3, "columns": 2}))
         for _ in range(2)
     ]
     ends = [list(rounds(parts.algorithm, parts.problem, rounds=2, cohort=3))[-1].metrics for parts in made]

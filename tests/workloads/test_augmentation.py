@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.data.augmentation import FEDLRT_CIFAR_10, FEDLRT_CIFAR_100, Offsets, Preparation, cropped
+from workloads.data.augmentation import FEDLRT_CIFAR_10, FEDLRT_CIFAR_100, Offsets, Preparation, crop
 from workloads.data.datasets import REGISTRY
 
 
@@ -82,7 +82,7 @@ def test_what_is_drawn_covers_all_and_depends_on_the_generator_alone():
 def test_the_middle_crop_is_the_image():
     images = torch.rand(3, 2, 5, 4)
     middle = Offsets(torch.full((3,), 2), torch.full((3,), 2), torch.zeros(3, dtype=torch.bool))
-    assert torch.equal(cropped(images, middle, 2), images)
+    assert torch.equal(crop(images, middle, 2), images)
 
 
 def test_batches_of_several_clients_at_once():

@@ -98,7 +98,7 @@ def test_the_places_of_the_other_sets(tiny, tmp_path, monkeypatch):
 def test_a_changed_file_is_refused_and_never_opened(tiny, tmp_path, monkeypatch):
     (tiny / "train").write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
     opened = []
-    monkeypatch.setattr("workloads.data.cifar._opened", lambda *content: opened.append(content))
+    monkeypatch.setattr("workloads.data.cifar._open", lambda *content: opened.append(content))
     with pytest.raises(DataError, match=rf"train: expected MD5 {REGISTRY['tiny'].md5['train']} .*, found") as caught:
         load("tiny", tmp_path / "root")
     assert "\n" not in str(caught.value)

@@ -4,7 +4,7 @@ import pytest
 
 from rankproof import main
 from runs.folder import train
-from runs.plan import planned
+from runs.plan import make_plan
 from runs.settings import Conduct
 from workloads.processes.cluster import LOCAL, cluster, require_graphics, workers_at_once
 
@@ -20,7 +20,7 @@ ray = pytest.importorskip("ray", reason="the extra ray is not installed")
     ],
 )
 def test_a_cluster_that_does_not_answer_is_known_before_a_run_is_made(address, message, tmp_path):
-    plan = planned("fedavg", "quadratics", {"clients": 2}, Conduct(executor="ray", address=address))
+    plan = make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(executor="ray", address=address))
     with pytest.raises(ValueError, match=message):
         train(plan, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -6,7 +6,7 @@ from torch import nn
 from torch.func import functional_call
 
 from workloads.image_networks.alexnet import alexnet, alexnet_shapes
-from workloads.image_networks.resize import adapted
+from workloads.image_networks.resize import adapt_network
 from workloads.image_networks.resnet import resnet, resnet_shapes
 from workloads.image_networks.two_layer import two_layer, two_layer_shapes
 from workloads.image_networks.vgg import vgg16, vgg16_shapes
@@ -175,11 +175,11 @@ def test_norms_that_do_not_fit_are_named():
 
 
 def test_a_single_pixel_is_surrounded_by_its_copies():
-    assert torch.equal(adapted("net", 1, 4, "pad")(torch.full((1, 1, 1, 1), 3.0)), torch.full((1, 1, 4, 4), 3.0))
-    assert isinstance(adapted("net", 4, 4, "none"), nn.Identity)
+    assert torch.equal(adapt_network("net", 1, 4, "pad")(torch.full((1, 1, 1, 1), 3.0)), torch.full((1, 1, 4, 4), 3.0))
+    assert isinstance(adapt_network("net", 4, 4, "none"), nn.Identity)
     for side in (0, -1, 5):
         with pytest.raises(ValueError, match=f"net takes images of at most 4 x 4, got {side} x {side}"):
-            adapted("net", side, 4, "pad")
+            adapt_network("net", side, 4, "pad")
 
 
 def test_the_base_of_the_two_layer_network_has_the_variance_that_is_stated():

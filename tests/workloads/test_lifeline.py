@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.processes.child_processes import SETTINGS, run_program, uninterrupted, worker_environment
+from workloads.processes.child_processes import SETTINGS, delay_interrupts, run_program, worker_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 60.0
@@ -121,7 +121,7 @@ def test_an_interrupt_waits_and_is_kept_from_what_is_started(threads):
         threading.Thread(target=over.wait, daemon=True).start()
 
     def interrupted():
-        with uninterrupted():
+        with delay_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             told = subprocess.run(
                 python("import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"),

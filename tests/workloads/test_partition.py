@@ -16,8 +16,8 @@ from workloads.data.partition import (
     Files,
     PartitionError,
     Parts,
-    held_out,
-    held_out_each,
+    hold_out,
+    hold_out_each,
 )
 
 SEEDS = st.integers(0, 2**32)
@@ -66,23 +66,23 @@ def test_by_label_every_client_has_all_samples_of_its_labels(labels, clients, se
 @given(count=st.integers(1, 60), seed=SEEDS, data=st.data())
 def test_held_out_samples_and_the_others_are_all(count, seed, data):
     size = data.draw(st.integers(0, count - 1))
-    train, validation = held_out(count, size, seed)
+    train, validation = hold_out(count, size, seed)
     assert len(validation) == size
     assert sorted([*train.tolist(), *validation.tolist()]) == list(range(count))
     assert (np.diff(train) > 0).all()
-    assert np.array_equal(validation, held_out(count, size, seed)[1])
+    assert np.array_equal(validation, hold_out(count, size, seed)[1])
 
 
 @given(sizes=st.lists(st.integers(2, 9), min_size=1, max_size=6), share=st.floats(0.01, 0.99), seed=SEEDS)
 def test_every_client_keeps_some_of_both(sizes, share, seed):
     ends = np.cumsum([0, *sizes])
     parts = Parts(np.random.default_rng(seed).permutation(ends[-1]), ends)
-    train, test = held_out_each(parts, share, seed)
+    train, test = hold_out_each(parts, share, seed)
     for whole, own, tested in zip(parts, train, test, strict=True):
         assert sorted([*own, *tested]) == sorted(whole)
         assert min(len(own), len(tested)) >= 1
         assert abs(len(tested) - share * len(whole)) <= 1
-    assert np.array_equal(test.order, held_out_each(parts, share, seed)[1].order)
+    assert np.array_equal(test.order, hold_out_each(parts, share, seed)[1].order)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_every_client_keeps_some_of_both(sizes, share, seed):
 )
 def test_the_share_held_out_is_rounded(size, share, tested):
     parts = Parts(np.arange(2 + size), np.array([0, 2, 2 + size]))
-    assert held_out_each(parts, share, 0)[1].sizes.tolist() == [1, tested]
+    assert hold_out_each(parts, share, 0)[1].sizes.tolist() == [1, tested]
 
 
 def test_every_purpose_has_a_stream_of_its_own(monkeypatch):
@@ -104,8 +104,8 @@ def test_every_purpose_has_a_stream_of_its_own(monkeypatch):
         lambda: Dirichlet().parts(labels, 2, 3),
         lambda: DirichletInTurn().parts(labels, 2, 3),
         lambda: ByLabel("drawn").parts(labels, 2, 3),
-        lambda: held_out(12, 5, 3),
-        lambda: held_out_each(whole, 0.5, 3),
+        lambda: hold_out(12, 5, 3),
+        lambda: hold_out_each(whole, 0.5, 3),
     ]
     for use in uses:
         use()
@@ -115,9 +115,9 @@ def test_every_purpose_has_a_stream_of_its_own(monkeypatch):
 
 
 def test_the_printed_validation_split():
-    train, validation = held_out(60_000, 10_000, 0)
+    train, validation = hold_out(60_000, 10_000, 0)
     assert len(train) == 50_000
-    assert not np.array_equal(validation, held_out(60_000, 10_000, 1)[1])
+    assert not np.array_equal(validation, hold_out(60_000, 10_000, 1)[1])
     assert abs(validation.mean() - 30_000) < 5 * 60_000 / 12**0.5 / 10_000**0.5  # drawn from the whole
 
 
@@ -206,13 +206,13 @@ def one_by_one(log_shares, left, size, rng):
 
 
 def test_many_draws_at_once_have_the_law_of_draws_one_by_one():
-    from workloads.data.partition import _drawn_without_replacement
+    from workloads.data.partition import _draw_without_replacement
 
     log_shares, left, size, draws = np.log([0.6, 0.3, 0.1]), np.array([3, 2, 6]), 7, 4000
     rng = np.random.default_rng(0)
     means = [
         np.mean([draw(log_shares, left, size, rng) for _ in range(draws)], axis=0)
-        for draw in (_drawn_without_replacement, one_by_one)
+        for draw in (_draw_without_replacement, one_by_one)
     ]
     # Every count is between 0 and 6, so a mean has a deviation of at most 3/sqrt(draws).
     assert np.abs(means[0] - means[1]).max() < 5 * 3 * (2 / draws) ** 0.5
@@ -246,7 +246,7 @@ def test_a_million_clients_cost_their_sizes():
 
 @given(drawn=st.lists(st.lists(st.integers(0, 12), max_size=5), min_size=1, max_size=5))
 def test_a_sample_that_stands_twice_is_found(drawn):
-    twice = Parts.joined(drawn).repeated()
+    twice = Parts.join(drawn).find_repeated()
     everything = [sample for part in drawn for sample in part]
     if len(set(everything)) == len(everything):
         assert twice is None
@@ -349,15 +349,15 @@ def test_what_cannot_be_divided_is_named(tmp_path):
     with pytest.raises(PartitionError, match=r"holds 0 files of indices .* for 2 clients"):
         Files(str(tmp_path)).parts([0, 1], 2, 0)
     with pytest.raises(PartitionError, match="between 0 and 1, got 1"):
-        held_out_each(Even().parts([0, 1], 1, 0), 1, 0)
+        hold_out_each(Even().parts([0, 1], 1, 0), 1, 0)
     with pytest.raises(PartitionError, match="client 0 has one sample, so none can be held out"):
-        held_out_each(Even().parts([0, 1], 2, 0), 0.5, 0)
+        hold_out_each(Even().parts([0, 1], 2, 0), 0.5, 0)
     with pytest.raises(PartitionError, match="from 0 to 9 of 10 samples, got 10"):
-        held_out(10, 10, 0)
+        hold_out(10, 10, 0)
 
 
 @pytest.mark.parametrize("part", [np.arange(4) < 2, [0.7, 1.2], [[0, 1]], 3, ["0"]])
 def test_indices_are_whole_numbers_and_a_mask_is_none(part):
     with pytest.raises(PartitionError, match="expected a row of whole numbers for client 1, got"):
-        Parts.joined([[0], part])
-    assert Parts.joined([[2, 0], [], np.array([1], dtype=np.uint8)]).order.tolist() == [0, 2, 1]
+        Parts.join([[0], part])
+    assert Parts.join([[2, 0], [], np.array([1], dtype=np.uint8)]).order.tolist() == [0, 2, 1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workloads.data.datasets import REGISTRY
-from workloads.data.partition import held_out
+from workloads.data.partition import hold_out
 from workloads.data.printed_settings import CLIENTS_OF_RANK, FEDERATIONS, client_ranks
 
 
@@ -13,7 +13,7 @@ def test_every_printed_federation_can_be_made(name):
     federation = FEDERATIONS[name]
     labels = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 5000))
     for clients in federation.clients:
-        train, _ = held_out(len(labels), federation.held_out, 0)
+        train, _ = hold_out(len(labels), federation.held_out, 0)
         parts = federation.partition.parts(labels[train], clients, 0)
         assert len(parts) == clients
         assert parts.sizes.sum() == len(train)

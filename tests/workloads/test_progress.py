@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from workloads.progress import EVERY, WORTH_SAYING, Progress, reporting
+from workloads.progress import EVERY, WORTH_SAYING, Progress, report_progress
 
 
 class Clock:
@@ -41,7 +41,7 @@ def test_steps_are_counted_by_their_labels_and_time_is_left_by_what_a_step_count
     progress.step("stable rank: Lanczos step 1")
     progress.step("stable rank: Lanczos step 7")
     assert progress.done == 1
-    assert progress.left() is None
+    assert progress.seconds_left() is None
     clock.now = 4.0
     progress.step("quadrature: probe 1 of 4")
     clock.now = 10.0
@@ -53,19 +53,19 @@ def test_the_time_left_falls_between_news_and_is_silent_when_they_are_overdue():
     progress, clock, _ = started(total=8, unit="claim")
     clock.now = 10.0
     progress.advance("a", 2)
-    assert progress.left() == 30.0
+    assert progress.seconds_left() == 30.0
     clock.now = 15.0
     progress.beat()
-    assert progress.left() == 25.0
+    assert progress.seconds_left() == 25.0
     clock.now = 41.0
-    assert progress.left() is None
+    assert progress.seconds_left() is None
     progress.advance("b", 2)
-    assert progress.left() == 41.0
+    assert progress.seconds_left() == 41.0
     clock.now = 42.0
     progress.advance("c", 4)
-    assert progress.left() == 0.0
+    assert progress.seconds_left() == 0.0
     clock.now = 43.0
-    assert progress.left() is None
+    assert progress.seconds_left() is None
 
 
 def test_claims_and_rounds_are_counted_with_the_time_left():
@@ -93,7 +93,7 @@ def test_the_clock_ends_with_the_command(capsys):
     import threading
 
     before = threading.active_count()
-    with reporting("check", 3, "claim") as progress:
+    with report_progress("check", 3, "claim") as progress:
         progress.advance("one")
         assert threading.active_count() == before + 1
     assert threading.active_count() == before

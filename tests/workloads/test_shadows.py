@@ -11,7 +11,7 @@ from algorithms.federation import FederationError
 from hessian import Curvature, CurvatureError
 from workloads.processes.cluster import cluster
 from workloads.processes.shadows import require_own_modules
-from workloads.processes.worker_pool import Crew
+from workloads.processes.worker_pool import WorkerPool
 
 X, Y = torch.ones(4, 2), torch.tensor([0, 1, 0, 1])
 
@@ -55,8 +55,8 @@ def test_what_hides_nothing_is_left_alone(folder, monkeypatch):
 
 
 def test_a_worker_that_ends_by_its_own_error_is_not_said_to_want_memory(capfd):
-    crew = Crew(1, sys.exit)
+    crew = WorkerPool(1, sys.exit)
     said = r"a worker ended \(status 1\), and its own error is printed above"
-    with pytest.raises(ValueError, match=said), crew.minded(ValueError, crew.close):
+    with pytest.raises(ValueError, match=said), crew.closing_on_error(ValueError, crew.close):
         crew.connections[0].recv()
     assert "Connection" in capfd.readouterr().err

@@ -15,7 +15,7 @@ from workloads.data import text_packages as packages
 from workloads.data.file_sets import fetch, status
 from workloads.data.idx import DataError
 from workloads.data.partition import PartitionError
-from workloads.data.text_files import drawn_for_test, essence
+from workloads.data.text_files import choose_test, essence
 from workloads.data.texts import TEXTS, BySource, TextFiles, TextSet, load_texts
 
 RATED = {
@@ -109,7 +109,7 @@ def test_headlines_and_instructions(invented):
 
 
 def test_a_hash_draws_about_its_share_and_keeps_keys_together():
-    drawn = drawn_for_test([str(i // 2) for i in range(10000)])
+    drawn = choose_test([str(i // 2) for i in range(10000)])
     assert (drawn[::2] == drawn[1::2]).all()
     assert abs(drawn.mean() - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 5000)
     assert essence("Don't STOP!") == essence("dont stop") != essence("dont go")

@@ -119,14 +119,14 @@ def test_a_tokenizer_that_lacks_what_is_needed_is_named():
 
 def test_clients_by_class_by_source_or_at_random():
     found = tokens(classified(*"abcdefgh"), Letters(), 8)
-    by_label = found.divided(ByLabel(), 2, 0)
+    by_label = found.divide(ByLabel(), 2, 0)
     assert [set((part % 2).tolist()) for part in by_label] == [{0}, {1}]
-    by_source = found.divided(BySource(), 4, 0)
+    by_source = found.divide(BySource(), 4, 0)
     assert [part.tolist() for part in by_source] == [[0, 1], [2, 3], [4, 5], [6, 7]]
     causal = tokens(asked(*[("a", "b")] * 6), Beginning(), 8)
-    assert causal.divided(Even(), 3, 0).sizes.tolist() == [2, 2, 2]
+    assert causal.divide(Even(), 3, 0).sizes.tolist() == [2, 2, 2]
     with pytest.raises(DataError, match="Dirichlet divides by class, and these texts have none"):
-        causal.divided(Dirichlet(), 2, 0)
+        causal.divide(Dirichlet(), 2, 0)
 
 
 def test_files_count_the_samples_of_the_data_set(tmp_path):
@@ -136,13 +136,13 @@ def test_files_count_the_samples_of_the_data_set(tmp_path):
     assert (cut.kept.tolist(), cut.total) == ([0, 2, 4], 5)
     for client, indices in enumerate(("4", "1 2 3")):
         (tmp_path / f"{client}.txt").write_text(indices)
-    assert [part.tolist() for part in cut.divided(Files(str(tmp_path)), 2, 0)] == [[2], [1]]
+    assert [part.tolist() for part in cut.divide(Files(str(tmp_path)), 2, 0)] == [[2], [1]]
     (tmp_path / "0.txt").write_text("4 5")
     with pytest.raises(PartitionError, match=r"0\.txt: 5 is no sample; there are 5, counted from 0"):
-        cut.divided(Files(str(tmp_path)), 2, 0)
+        cut.divide(Files(str(tmp_path)), 2, 0)
     (tmp_path / "0.txt").write_text("4")
     (tmp_path / "1.txt").write_text("3 1")
     with pytest.raises(
         PartitionError, match=r"no sample of .*1\.txt is left to train on: all 2 are held out, not drawn"
     ):
-        cut.divided(Files(str(tmp_path)), 2, 0)
+        cut.divide(Files(str(tmp_path)), 2, 0)

@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from workloads.written import _HEADER, RECORD, ForeignFileError, Written
+from workloads.written import _HEADER, RECORD, FolderRecord, ForeignFileError
 
 
 def forged(folder, *lines):
     folder.mkdir()
     (folder / RECORD).write_bytes(_HEADER + b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-    return Written(folder)
+    return FolderRecord(folder)
 
 
 def line_of(name, data):
@@ -48,7 +48,7 @@ def test_a_file_behind_a_link_that_leads_out_is_somebody_elses(tmp_path):
 
 
 def test_what_was_written_in_a_folder_below_is_cleared(tmp_path):
-    record = Written(tmp_path / "out")
+    record = FolderRecord(tmp_path / "out")
     (tmp_path / "out" / "below").mkdir(parents=True)
     record.write({tmp_path / "out" / "below" / "one": b"1", tmp_path / "out" / "two": b"2"})
     record.clear()

@@ -1,1 +1,1 @@
-"""Data sets: where they are, how they are read, and how they are divided."""
+"""Data sets: their places, their formats, and their division among clients."""

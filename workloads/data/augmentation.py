@@ -1,4 +1,4 @@
-"""Images prepared batch by batch on the device where they are: cropped, flipped and normalised.
+"""Preparation of image batches on their device: crops, flips and normalisation.
 
 Randomness is given: offsets and flips are drawn before the work, from a generator on the host, so that the same
 seed gives the same images on every device and in every order.
@@ -30,7 +30,7 @@ class Offsets(NamedTuple):
 
 @dataclass(frozen=True)
 class Preparation:
-    """How images are prepared: in training cropped and flipped at random, always normalised.
+    """Preparation of images: random crops and flips in training, normalisation always.
 
     A crop has the image's own size, taken from the image with black pixels around it. The mirror image is taken of
     every second image, left and right exchanged. Then come levels between 0 and 1, minus the mean, over the deviation.
@@ -60,17 +60,17 @@ class Preparation:
 
     @property
     def random(self) -> bool:
-        """Whether anything is drawn."""
+        """Whether it draws random numbers."""
         return self.flip or self.padding > 0
 
     def draw(self, rng: np.random.Generator, count: int) -> Offsets:
-        """Draws the offsets of a batch of ``count`` images."""
+        """Draw the offsets of a batch of ``count`` images."""
         top, left = (torch.from_numpy(rng.integers(0, 2 * self.padding + 1, count)) for _ in range(2))
         flip = rng.integers(0, 2, count).astype(bool) if self.flip else np.zeros(count, dtype=bool)
         return Offsets(top, left, torch.from_numpy(flip))
 
     def __call__(self, images: Tensor, offsets: Offsets | None = None) -> Tensor:
-        """Prepares a batch.
+        """Prepare a batch.
 
         Args:
             images: Levels, uint8 from 0 to 255 or floating from 0 to 1, (n, c, h, w); grey levels also (n, h, w).
@@ -90,15 +90,15 @@ class Preparation:
                 "for each channel"
             )
         if offsets is not None and self.random:
-            images = cropped(images, offsets, self.padding)
+            images = crop(images, offsets, self.padding)
         levels = images if images.is_floating_point() else images.to(torch.float32) / 255
         # One operation for each channel: constants on the host become no tensors that would have to be copied.
         channels = [(levels[:, c] - m) / d for c, (m, d) in enumerate(zip(self.mean, self.deviation, strict=True))]
         return torch.stack(channels, dim=1)
 
 
-def cropped(images: Tensor, offsets: Offsets, padding: int) -> Tensor:
-    """Crops of the images' own size out of the images with ``padding`` zeros around them, mirrored where asked.
+def crop(images: Tensor, offsets: Offsets, padding: int) -> Tensor:
+    """Crop images to their own size after padding them with ``padding`` zeros, and mirror them where asked.
 
     Args:
         images: (n, c, h, w).

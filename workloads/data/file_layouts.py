@@ -1,4 +1,4 @@
-"""How the files of a data set are arranged in its folder, and how they are read."""
+"""Layouts of the files of data sets, and their readers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Images = tuple[NDArray[np.uint8], NDArray[np.uint8]]
 
 @dataclass(frozen=True)
 class Layout:
-    """How the files of a data set are arranged and read.
+    """The layout of a data set's files, with their reader.
 
     Attributes:
         below: The folder below the data set's own, or empty.

@@ -1,4 +1,4 @@
-"""Data sets as files of known content: where they are looked for, how they are verified and fetched.
+"""Data sets as files of known content: finding, verifying and fetching them.
 
 A data set is a folder of files, each verified by the MD5 of its unpacked content before anything reads it.
 """
@@ -48,24 +48,24 @@ class FileSet:
 
     @property
     def remedy(self) -> str:
-        """How to get the data: a command where there is one."""
+        """How to get the data: a command if there is one."""
         if self.sources:
             return f"run `rankproof data fetch {self.name}`"
         return f"it is read where you have it and not fetched: {self.otherwise}"
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of its files."""
+        """Names of its files."""
         return tuple(self.md5)
 
     def under(self, root: str | Path) -> Path:
-        """Its folder under a root."""
+        """Return its folder under a root."""
         return Path(root) / self.folder
 
 
 @dataclass(frozen=True)
 class Status:
-    """Whether a data set is on this machine.
+    """The state of a data set on this machine.
 
     Attributes:
         name: The registry name.
@@ -81,12 +81,12 @@ class Status:
 
 
 def find(data: FileSet, root: str | Path | None = None) -> Path | None:
-    """Return the first folder that holds all files of a data set, or None; contents are not looked at.
+    """Return the first folder that holds all files of a data set, or None; contents are not checked.
 
     Looks under `root`, then under the environment variable RANKPROOF_DATA, then under `./data`, each file plain or .gz,
     then where the operating system keeps the files.
     """
-    return next((folder for folder in _folders(data, root) if _whole(data, folder)), None)
+    return next((folder for folder in _folders(data, root) if _has_all_files(data, folder)), None)
 
 
 def verify(data: FileSet, root: str | Path | None = None) -> Path:
@@ -95,11 +95,11 @@ def verify(data: FileSet, root: str | Path | None = None) -> Path:
     Raises:
         DataError: A file is missing, a gzip is truncated, or a checksum is wrong.
     """
-    return _verified(data, found(data, root))
+    return _verify_files(data, require_folder(data, root))
 
 
 def status(data: FileSet, root: str | Path | None = None) -> Status:
-    """Whether a data set is on this machine, verified if found."""
+    """Return whether a data set is on this machine, verified if found."""
     place = find(data, root)
     try:
         return Status(data.name, "present", verify(data, root), "")
@@ -120,20 +120,20 @@ def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -
     place = Path(root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT)
     target = data.under(place)
     for folder in [target] if root is not None else _folders(data, None):
-        if _whole(data, folder):
+        if _has_all_files(data, folder):
             try:
-                return _verified(data, folder)
+                return _verify_files(data, folder)
             except DataError:
                 if not data.sources:
                     raise
                 continue  # damaged: a fresh copy takes its place, or goes before it
     if not data.sources:
-        found(data, root)
+        require_folder(data, root)
         raise DataError(f"{data.title} is not under {place}; {data.remedy}")
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetch-") as scratch:
-            contents = _fetched(data, Path(scratch), runner)
+            contents = _fetch_files(data, Path(scratch), runner)
             target.mkdir(parents=True, exist_ok=True)
             write_new({target / file: content for file, content in contents.items()})
     except ForeignFileError as error:
@@ -147,11 +147,11 @@ def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -
     return target
 
 
-def found(data: FileSet, root: str | Path | None) -> Path:
+def require_folder(data: FileSet, root: str | Path | None) -> Path:
     """Return the folder `find` finds.
 
     Raises:
-        DataError: No folder has all files; the message names the files that one lacks, or where was looked.
+        DataError: No folder has all files; the message names the missing files or the searched folders.
     """
     folder = find(data, root)
     if folder is not None:
@@ -193,7 +193,7 @@ def _folders(data: FileSet, root: str | Path | None) -> list[Path]:
     return [data.under(r) for r in roots if r] + list(data.places)
 
 
-def _whole(data: FileSet, folder: Path) -> bool:
+def _has_all_files(data: FileSet, folder: Path) -> bool:
     return all(_file(folder, file) for file in data.files)
 
 
@@ -207,13 +207,13 @@ def _compare(data: FileSet, file: str, content: bytes, shown: str, remedy: str) 
         raise DataError(f"{shown}: expected MD5 {data.md5[file]} of the unpacked content, found {found}; {remedy}")
 
 
-def _verified(data: FileSet, folder: Path) -> Path:
+def _verify_files(data: FileSet, folder: Path) -> Path:
     for file in data.files:
         content(data, folder, file)
     return folder
 
 
-def _fetched(data: FileSet, scratch: Path, runner: Runner) -> dict[str, bytes]:
+def _fetch_files(data: FileSet, scratch: Path, runner: Runner) -> dict[str, bytes]:
     reasons = []
     for source in data.sources:
         with tempfile.TemporaryDirectory(dir=scratch) as work:

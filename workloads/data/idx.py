@@ -12,7 +12,7 @@ UINT8 = 0x08  # the only one of the format's element types that MNIST and its re
 
 
 class DataError(RuntimeError):
-    """Data that is missing, damaged, or cannot be fetched; the message is one line with the remedy."""
+    """Error about data that are missing, damaged, or cannot be fetched; one line with the remedy."""
 
 
 def parse(content: bytes, name: str = "IDX data") -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""A folder of images of one's own, a subfolder for each class, as torchvision's `ImageFolder` takes it.
+"""A user's folder of images with a subfolder for each class, as in torchvision's `ImageFolder`.
 
 Two layouts are read:
 
@@ -96,7 +96,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
     """
     if not root.is_dir():
         raise DataError(f"there is no folder {root}; name one that holds a subfolder of images for each class")
-    trains, tests = _named(root, TRAINS), _named(root, TESTS)
+    trains, tests = _subfolders_named(root, TRAINS), _subfolders_named(root, TESTS)
     split_like = [path for path in (*trains, *tests) if not _holds_images(path)]
     class_like = [path for path in (*trains, *tests) if path not in split_like]
     if not split_like:
@@ -105,7 +105,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
                 f"{class_like[0]} has the name of a split and holds images without class folders; sort them into "
                 f"class folders such as {class_like[0]}/cat, or rename it if it is a class"
             )
-        return _divided(_by_class(root))
+        return _divide(_by_class(root))
     if empty := next((path for path in tests[:1] if not _images(path)), None):
         raise _without_images(empty)
     one = split_like[0]
@@ -131,8 +131,8 @@ def _splits(root: Path) -> tuple[Files, Files]:
     return train, test
 
 
-def _named(root: Path, names: Sequence[str]) -> list[Path]:
-    """Subfolders with one of the names, in the order of the names."""
+def _subfolders_named(root: Path, names: Sequence[str]) -> list[Path]:
+    """Return the subfolders with one of the names, in the order of the names."""
     found = [path for path in _folders(root) if path.name.lower() in names]
     return sorted(found, key=lambda path: names.index(path.name.lower()))
 
@@ -142,7 +142,7 @@ def _folders(place: Path) -> list[Path]:
 
 
 def _images(folder: Path) -> list[Path]:
-    """Image files in a folder and below, sorted."""
+    """Return image files in a folder and below, sorted."""
     return sorted(path for path in folder.rglob("*") if _is_image(path))
 
 
@@ -155,7 +155,7 @@ def _subfolder_with_images(folder: Path) -> Path | None:
 
 
 def _holds_images(folder: Path) -> bool:
-    """Whether a folder with the name of a split holds images as a class does, and no class folders.
+    """Return whether a folder with the name of a split holds images like a class, without class folders.
 
     Raises:
         DataError: It holds both.
@@ -174,13 +174,13 @@ def _without_images(folder: Path) -> DataError:
 
 
 def _by_class(place: Path) -> Files:
-    """Image files below each subfolder, sorted by name."""
+    """Return image files below each subfolder, sorted by name."""
     found: dict[str, list[Path]] = {}
     for folder in _folders(place):
         found[folder.name] = _images(folder)
         if not found[folder.name]:
             raise _without_images(folder)
-        inner = [path.name for names in (TRAINS, TESTS) for path in _named(folder, names)[:1]]
+        inner = [path.name for names in (TRAINS, TESTS) for path in _subfolders_named(folder, names)[:1]]
         if len(inner) == 2:
             raise DataError(
                 f"{folder} holds the folders {inner[0]} and {inner[1]}, as a data set does; name that folder, or bring "
@@ -194,8 +194,8 @@ def _by_class(place: Path) -> Files:
     return found
 
 
-def _divided(files: Files) -> tuple[Files, Files]:
-    """Draw the test images of each class, the same in every run, and leave at least one image to train on."""
+def _divide(files: Files) -> tuple[Files, Files]:
+    """Draw the test images of each class, the same in every run, and leave at least one training image."""
     rng = np.random.default_rng(0)
     train: dict[str, list[Path]] = {}
     test: dict[str, list[Path]] = {}
@@ -216,15 +216,15 @@ def _paths(files: Files) -> Iterator[Path]:
 
 
 def _mode(path: Path) -> str:
-    with _opened(path) as image:
+    with _open_image(path) as image:
         return GREY if image.mode in ("1", GREY) else COLOUR
 
 
 def _read(path: Path, mode: str, side: int | None) -> NDArray[np.uint8]:
-    """Pixels of an image, (height, width) or (3, height, width)."""
+    """Return pixels of an image, (height, width) or (3, height, width)."""
     from PIL import Image
 
-    with _opened(path) as image:
+    with _open_image(path) as image:
         try:
             pixels = image.convert(mode)
         except Exception as error:  # what a decoder says of a broken file
@@ -238,7 +238,7 @@ def _read(path: Path, mode: str, side: int | None) -> NDArray[np.uint8]:
     return values if mode == GREY else np.ascontiguousarray(values.transpose(2, 0, 1))
 
 
-def _opened(path: Path) -> Any:
+def _open_image(path: Path) -> Any:
     """Open an image with Pillow, which is imported where it is needed.
 
     Raises:
@@ -262,7 +262,7 @@ def _unreadable(path: Path, error: Exception) -> DataError:
 
 
 def _levels(images: NDArray[np.uint8]) -> tuple[float | tuple[float, ...], float | tuple[float, ...]]:
-    """Mean and standard deviation of the pixels in units of 255, one of each colour; a constant one has deviation 1."""
+    """Return mean and standard deviation of each colour, in units of 255; a constant colour has deviation 1."""
     channels = images[:, None] if images.ndim == 3 else images
     means, deviations = [], []
     for channel in range(channels.shape[1]):
@@ -275,7 +275,7 @@ def _levels(images: NDArray[np.uint8]) -> tuple[float | tuple[float, ...], float
 
 
 def _progress(total: int) -> Any:
-    """Make a bar that appears where reading takes more than three seconds."""
+    """Return a progress bar that appears if reading takes more than three seconds."""
     from tqdm import tqdm
 
     return tqdm(total=total, desc="reading images", unit="image", delay=3.0, mininterval=1.0, leave=False)

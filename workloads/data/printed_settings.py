@@ -1,4 +1,4 @@
-"""The federations of the papers' experiments, as printed: how many clients, how many take part, what they hold."""
+"""The federations of the papers' experiments, as printed: clients, participation and partitions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ The caption says 20 clients for both settings; the second has 19.
 
 
 def client_ranks(setting: int) -> tuple[int, ...]:
-    """The rank of each client in a setting of model heterogeneity, the largest first.
+    """Return the rank of each client in a setting of model heterogeneity, the largest first.
 
     Raises:
         ValueError: No such setting.

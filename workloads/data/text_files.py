@@ -1,4 +1,4 @@
-"""How the files of texts are read: each reader takes verified contents and returns every sample, of both splits."""
+"""Readers of text files: each takes verified contents and returns the samples of both splits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 class Samples(NamedTuple):
-    """All samples of a data set.
+    """The samples of a data set, of both splits.
 
     Attributes:
         texts: Texts of the samples; of instructions, what comes before the answers.
@@ -47,19 +47,19 @@ Reader = Callable[[Mapping[str, bytes]], Samples]
 
 
 def essence(text: str) -> str:
-    """The letters and digits of a text in lower case, by which copies are found; of a text without any, itself."""
+    """Return the letters and digits of a text in lower case, to find copies; or the text, if it has none."""
     if text.isascii():  # a hundred times faster
         return text.lower().encode().translate(None, _NO_LETTERS).decode() or text
     return "".join(re.findall(r"[^\W_]+", text.lower())) or text
 
 
-def drawn_for_test(keys: Sequence[str], share: float = TEST_SHARE) -> NDArray[np.bool_]:
-    """Which samples belong to the test split, bool (n,): by a hash of their keys, so that equal keys stay together."""
+def choose_test(keys: Sequence[str], share: float = TEST_SHARE) -> NDArray[np.bool_]:
+    """Choose the test samples, bool (n,), by a hash of their keys, so that equal keys stay together."""
     return np.array([int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) < share * 16**8 for key in keys], dtype=bool)
 
 
 def rated_sentences(contents: Mapping[str, bytes]) -> Samples:
-    """Sentences of four sources, with the sign of the mean of their ratings; all of one review or article together.
+    """Read sentences of four sources with the signs of their mean ratings; reviews and articles stay together.
 
     Hutto and Gilbert (2014): reviews of films and of products, tweets, and editorials of a newspaper.
     """
@@ -81,12 +81,12 @@ def rated_sentences(contents: Mapping[str, bytes]) -> Samples:
         ("negative", "positive"),
         np.array(origins, dtype=np.int64),
         ("film reviews", "tweets", "product reviews", "editorials"),
-        drawn_for_test(keys),
+        choose_test(keys),
     )
 
 
 def newsgroups(contents: Mapping[str, bytes]) -> Samples:
-    """Posts of twenty newsgroups in lower case and without punctuation, split as published (by date).
+    """Read posts of twenty newsgroups in lower case and without punctuation, split as published (by date).
 
     The source of a post is the hierarchy of its group, the first part of the name.
     """
@@ -110,7 +110,7 @@ def newsgroups(contents: Mapping[str, bytes]) -> Samples:
 
 
 def headlines(contents: Mapping[str, bytes]) -> Samples:
-    """Headlines in lower case, sarcastic or not; equal ones are in the same split."""
+    """Read headlines in lower case, sarcastic or not; equal headlines are in the same split."""
     rows = [json.loads(line) for line in contents[HEADLINES[0]].decode().splitlines()]
     texts = [row["input"][-1]["content"].strip() for row in rows]
     return Samples(
@@ -119,12 +119,12 @@ def headlines(contents: Mapping[str, bytes]) -> Samples:
         ("sincere", "sarcastic"),
         np.zeros(len(rows), dtype=np.int64),
         ("headlines",),
-        drawn_for_test([essence(text) for text in texts]),
+        choose_test([essence(text) for text in texts]),
     )
 
 
 def instructions(contents: Mapping[str, bytes]) -> Samples:
-    """Instructions with answers, alone or with an input; equal instructions are in the same split."""
+    """Read instructions with answers, with or without an input; equal instructions are in the same split."""
     rows = json.loads(contents[INSTRUCTIONS[0]])
     texts = [
         f"Instruction: {row['instruction']}\n" + (f"Input: {row['input']}\n" if row["input"] else "") + "Answer:\n"
@@ -136,6 +136,6 @@ def instructions(contents: Mapping[str, bytes]) -> Samples:
         (),
         np.array([bool(row["input"]) for row in rows], dtype=np.int64),
         ("instruction alone", "instruction with an input"),
-        drawn_for_test([essence(text) for text in texts]),
+        choose_test([essence(text) for text in texts]),
         [row["output"] for row in rows],
     )

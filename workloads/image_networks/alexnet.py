@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from workloads.image_networks.initial import initialised
-from workloads.image_networks.resize import adapted, require_positive
+from workloads.image_networks.initial import initialise
+from workloads.image_networks.resize import adapt_network, require_positive
 
 SIDE = 32
 CHANNELS = (64, 192, 384, 256, 256)
@@ -32,7 +32,7 @@ class AlexNet(nn.Module):
 
     def __init__(self, classes: int, channels: int, side: int, adapt: str, hidden: int, filters: Sequence[int]) -> None:
         super().__init__()
-        self.fit = adapted("AlexNet", side, SIDE, adapt)
+        self.fit = adapt_network("AlexNet", side, SIDE, adapt)
         first, second, third, fourth, fifth = filters
         self.features = nn.Sequential(
             *(nn.Conv2d(channels, first, 3, stride=2, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
@@ -73,7 +73,7 @@ def alexnet(
         seed: Seed of the initial weights.
         channels: Channels of the images.
         side: Height and width of the images.
-        adapt: Treatment of images that are smaller than 32 x 32; see `workloads.image_networks.resize.adapted`.
+        adapt: Treatment of images that are smaller than 32 x 32; see `workloads.image_networks.resize.adapt_network`.
         hidden: Features between the linear layers.
         filters: Channels of the five convolutions.
         dtype: Type of the parameters.
@@ -82,7 +82,7 @@ def alexnet(
         ValueError: A size is not positive, or the images do not fit.
     """
     shapes = alexnet_shapes(classes, channels=channels, side=side, adapt=adapt, hidden=hidden, filters=filters)
-    return initialised(shapes, seed, dtype)
+    return initialise(shapes, seed, dtype)
 
 
 def alexnet_shapes(

@@ -16,7 +16,7 @@ Progress = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How to train.
+    """Settings of training.
 
     Attributes:
         epochs: Passes over the data; 0 leaves the model as it is.

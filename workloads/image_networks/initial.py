@@ -12,8 +12,8 @@ NORMS = (nn.BatchNorm2d, nn.GroupNorm, nn.LayerNorm)
 M = TypeVar("M", bound=nn.Module)
 
 
-def initialised(shapes: M, seed: int, dtype: torch.dtype = torch.float32, *, fan: str = "in") -> M:
-    """Gives a network of the meta device its memory and its initial weights, in place.
+def initialise(shapes: M, seed: int, dtype: torch.dtype = torch.float32, *, fan: str = "in") -> M:
+    """Allocate a network of the meta device and draw its initial weights, in place.
 
     Convolutions are normal with variance 2/(channels x kernel area) (He et al., 2015). Linear layers are normal with
     variance 1/fan-in, or 2/fan-in where a ReLU follows in a `Sequential`. Biases are zero and norms the identity. A

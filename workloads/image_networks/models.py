@@ -27,7 +27,7 @@ class ModelSettings:
         seed: Seed of the initial weights.
         width: Width of the network, in the unit of `MODELS`; default: the paper's.
         norm: Normalisation of a residual network: `batch` or `group`.
-        adapt: Treatment of images that do not fit; see `workloads.image_networks.resize.adapted`.
+        adapt: Treatment of images that do not fit; see `workloads.image_networks.resize.adapt_network`.
         dtype: Type of the parameters.
     """
 
@@ -56,7 +56,7 @@ def _alexnet(s: ModelSettings) -> nn.Module:
         side=s.side,
         adapt=s.adapt,
         hidden=hidden,
-        filters=_narrowed(CHANNELS, hidden, 4096),
+        filters=_narrow(CHANNELS, hidden, 4096),
         dtype=s.dtype,
     )
 
@@ -70,13 +70,13 @@ def _vgg16(s: ModelSettings) -> nn.Module:
         side=s.side,
         adapt=s.adapt,
         hidden=(hidden,) * 2,
-        stages=tuple(_narrowed(stage, hidden, 512) for stage in STAGES),
+        stages=tuple(_narrow(stage, hidden, 512) for stage in STAGES),
         dtype=s.dtype,
     )
 
 
-def _narrowed(channels: Sequence[int], width: int, full: int) -> tuple[int, ...]:
-    """Channels of convolutions in proportion to the width of the head."""
+def _narrow(channels: Sequence[int], width: int, full: int) -> tuple[int, ...]:
+    """Return the channels of convolutions, in proportion to the width of the head."""
     return tuple(max(1, count * width // full) for count in channels)
 
 
@@ -139,7 +139,7 @@ layers (FeDLRT), the input's map (RoLoRA); of the two small networks, the larges
 
 
 def model(name: str, settings: ModelSettings) -> nn.Module:
-    """A network by its name.
+    """Build a network by its name.
 
     Raises:
         ValueError: An unknown name, a norm for a network that has none to choose, or sizes that do not fit.

@@ -1,4 +1,4 @@
-"""Images of another size than a network was made for: how they are adapted, by name."""
+"""Adaptations of a network to images of another size, by name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from torch import nn
 ADAPTATIONS = ("none", "pad")
 
 
-def adapted(network: str, side: int, needed: int, adapt: str) -> nn.Module:
-    """The first layer of a network that takes images of one side only.
+def adapt_network(network: str, side: int, needed: int, adapt: str) -> nn.Module:
+    """Return the first layer that adapts images to the only side that a network takes.
 
     `none` takes images of that side and no others. `pad` surrounds smaller ones by copies of their outermost pixels,
     which leaves the network and its parameter count as they are: 28 x 28 becomes 32 x 32 with two pixels on each side.
@@ -39,7 +39,7 @@ def adapted(network: str, side: int, needed: int, adapt: str) -> nn.Module:
 
 
 def require_positive(**sizes: int) -> None:
-    """Refuses sizes below 1.
+    """Refuse sizes below 1.
 
     Raises:
         ValueError: Names the sizes and their values.

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from workloads.image_networks.initial import initialised
+from workloads.image_networks.initial import initialise
 
 BLOCKS = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
 """Basic blocks of the four stages, by depth."""
@@ -95,7 +95,7 @@ def resnet(
     Raises:
         ValueError: The depth or the norm is unknown, or a size is not positive or not divisible.
     """
-    return initialised(resnet_shapes(depth, classes, channels=channels, width=width, norm=norm), seed, dtype, fan="out")
+    return initialise(resnet_shapes(depth, classes, channels=channels, width=width, norm=norm), seed, dtype, fan="out")
 
 
 def resnet_shapes(depth: int, classes: int, *, channels: int = 3, width: int = 64, norm: str = "batch") -> ResNet:

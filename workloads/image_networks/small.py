@@ -1,4 +1,4 @@
-"""Small smooth networks, seeded without touching the global random state, and the images they are fed."""
+"""Small smooth networks, seeded without touching the global random state, and their input images."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def perceptron(
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise(widths):
         layers += [skip_init(nn.Linear, fan_in, fan_out, dtype=dtype), _activation(activation)]
-    return _initialised(nn.Sequential(*layers[:-1]), seed)
+    return _initialise(nn.Sequential(*layers[:-1]), seed)
 
 
 def small_convnet(
@@ -86,7 +86,7 @@ def small_convnet(
         layers += [convolution, _activation(activation), nn.AvgPool2d(2)]
     features = (1, *channels)[-1] * (side // shrink) ** 2
     layers += [nn.Flatten(), skip_init(nn.Linear, features, classes, dtype=dtype)]
-    return _initialised(nn.Sequential(*layers), seed)
+    return _initialise(nn.Sequential(*layers), seed)
 
 
 def pool(data: ImageSet, side: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -138,7 +138,7 @@ def _activation(name: str) -> nn.Module:
 
 
 @torch.no_grad()
-def _initialised(model: nn.Sequential, seed: int) -> nn.Sequential:
+def _initialise(model: nn.Sequential, seed: int) -> nn.Sequential:
     generator = torch.Generator().manual_seed(seed)
     for parameter in model.parameters():
         if parameter.ndim > 1:

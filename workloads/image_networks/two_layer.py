@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from workloads.image_networks.initial import initialised
+from workloads.image_networks.initial import initialise
 from workloads.image_networks.resize import require_positive
 
 BASES = ("normal", "zero")
@@ -35,7 +35,7 @@ class InputMap(nn.Module):
         self.weight = nn.Parameter(torch.empty(inputs, outputs))
 
     def draw(self, generator: torch.Generator) -> None:
-        """Draws W with variance 1/inputs, or sets it to 0."""
+        """Draw W with variance 1/inputs, or set it to 0."""
         deviation = len(self.weight) ** -0.5 if self.base == "normal" else 0.0
         self.weight.normal_(0, 1, generator=generator).mul_(deviation)
 
@@ -89,7 +89,7 @@ def two_layer(
     Raises:
         ValueError: A size is not positive, or the base or the slope is unknown.
     """
-    return initialised(two_layer_shapes(classes, inputs=inputs, width=width, base=base, slope=slope), seed, dtype)
+    return initialise(two_layer_shapes(classes, inputs=inputs, width=width, base=base, slope=slope), seed, dtype)
 
 
 def two_layer_shapes(

@@ -12,8 +12,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from workloads.image_networks.initial import initialised
-from workloads.image_networks.resize import adapted, require_positive
+from workloads.image_networks.initial import initialise
+from workloads.image_networks.resize import adapt_network, require_positive
 
 SIDE = 32
 Stages = tuple[tuple[int, ...], ...]
@@ -34,7 +34,7 @@ class VGG16(nn.Module):
         self, classes: int, channels: int, side: int, adapt: str, hidden: tuple[int, ...], stages: Stages
     ) -> None:
         super().__init__()
-        self.fit = adapted("VGG16", side, SIDE, adapt)
+        self.fit = adapt_network("VGG16", side, SIDE, adapt)
         layers: list[nn.Module] = []
         for stage in stages:
             for outputs in stage:
@@ -71,7 +71,7 @@ def vgg16(
         channels: Channels of the images.
         side: Height and width of the images.
         adapt: Treatment of images that are smaller than 32 x 32, which five poolings would leave without a pixel;
-            see `workloads.image_networks.resize.adapted`.
+            see `workloads.image_networks.resize.adapt_network`.
         hidden: Features of the hidden layers of the head.
         stages: Channels of the convolutions, stage by stage.
         dtype: Type of the parameters.
@@ -80,7 +80,7 @@ def vgg16(
         ValueError: A size is not positive, or the images do not fit.
     """
     shapes = vgg16_shapes(classes, channels=channels, side=side, adapt=adapt, hidden=hidden, stages=stages)
-    return initialised(shapes, seed, dtype)
+    return initialise(shapes, seed, dtype)
 
 
 def vgg16_shapes(

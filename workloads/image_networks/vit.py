@@ -12,8 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from workloads.image_networks.initial import initialised
-from workloads.image_networks.resize import adapted, require_positive
+from workloads.image_networks.initial import initialise
+from workloads.image_networks.resize import adapt_network, require_positive
 
 SIDE = 32
 
@@ -32,7 +32,7 @@ class Attention(nn.Module):
         self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what every token takes from the others."""
+        """Return the attention output of every token."""
         query, key, value = (
             of(x).unflatten(-1, (self.heads, -1)).transpose(-3, -2) for of in (self.query, self.key, self.value)
         )
@@ -80,7 +80,7 @@ class VisionTransformer(nn.Module):
     ) -> None:
         super().__init__()
         self.patch = patch
-        self.fit = adapted("this transformer", side, SIDE, adapt)
+        self.fit = adapt_network("this transformer", side, SIDE, adapt)
         self.embedding = nn.Linear(channels * patch**2, width)
         self.token = nn.Parameter(torch.empty(1, 1, width))
         self.positions = nn.Parameter(torch.empty(1, (SIDE // patch) ** 2 + 1, width))
@@ -88,7 +88,7 @@ class VisionTransformer(nn.Module):
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """Draws the parameters that belong to no layer: normal with deviation 0.02."""
+        """Draw the parameters outside of layers: normal with standard deviation 0.02."""
         for parameter in (self.token, self.positions):
             parameter.normal_(0, 0.02, generator=generator)
 
@@ -122,7 +122,7 @@ def vit(
         seed: Seed of the initial weights.
         channels: Channels of the images.
         side: Height and width of the images.
-        adapt: Treatment of images that are smaller than 32 x 32; see `workloads.image_networks.resize.adapted`.
+        adapt: Treatment of images that are smaller than 32 x 32; see `workloads.image_networks.resize.adapt_network`.
         patch: Side of a patch, a divisor of 32.
         width: Features of a token.
         depth: Attention layers.
@@ -144,7 +144,7 @@ def vit(
         heads=heads,
         dropout=dropout,
     )
-    return initialised(shapes, seed, dtype)
+    return initialise(shapes, seed, dtype)
 
 
 def vit_shapes(

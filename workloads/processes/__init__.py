@@ -1,1 +1,1 @@
-"""Processes and clusters that do work, and end with the one that started them."""
+"""Worker processes and clusters that end with the process that started them."""

@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them, however that one ends: by itself, by an error, by any signal.
+"""Child processes that end with their parent, however it ends: normally, by an error, or by a signal.
 
 Each waits in a thread for the closing of a pipe whose other end only its starter holds; the system closes it even for a
 starter that is killed. Pipes and threads work alike on Linux, macOS and Windows.
@@ -26,7 +26,7 @@ SETTINGS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_TH
 
 @contextmanager
 def worker_environment() -> Iterator[None]:
-    """`SETTINGS` for the processes that are started meanwhile, and for libraries that this one imports meanwhile.
+    """Apply `SETTINGS`, while open, to processes started and libraries imported.
 
     Threads of linear algebra wait for each other actively: with a process of higher priority at work on one of two
     processors, eigenvalues of a 400 x 400 matrix took seventy times as long by two threads as by one.
@@ -44,8 +44,8 @@ def worker_environment() -> Iterator[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Keeps Ctrl-C waiting, and for good from the processes that are started meanwhile: it is for their starter.
+def delay_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C while open, and keep it from the processes started meanwhile, because their parent handles it.
 
     Another thread of this process may take the signal, and Python then interrupts the main one all the same; what comes
     so is kept, and raised at the end.
@@ -68,13 +68,13 @@ def uninterrupted() -> Iterator[None]:
 
 
 def end_with_pipe(watched: Connection) -> None:
-    """Ends this process, at once, when the other end of the pipe is closed; Ctrl-C is left to its starter."""
+    """End this process at once when the other end of the pipe is closed; Ctrl-C is left to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_after(lambda: watched.poll(None))
 
 
 def end_after(closed: Callable[[], object]) -> None:
-    """Ends this process, at once, when a call returns."""
+    """End this process at once when a call returns."""
 
     def wait() -> None:
         with suppress(OSError):
@@ -85,7 +85,7 @@ def end_after(closed: Callable[[], object]) -> None:
 
 
 def run_program(command: Sequence[str], folder: Path, timeout: float) -> tuple[int, str]:
-    """Runs a program that knows nothing of pipes, without a shell, input or output; what it starts ends with it.
+    """Run a program without a shell, input or output; the processes that it starts end with it.
 
     An interpreter beside it waits for the closing of the pipe, in a session of its own that a terminal does not reach.
 
@@ -116,7 +116,7 @@ def run_program(command: Sequence[str], folder: Path, timeout: float) -> tuple[i
 
 
 def _keep(command: Sequence[str]) -> int:
-    """Body of the interpreter beside a program: the status of that, unless its own standard input is closed before."""
+    """Run a program and return its status, unless standard input is closed first; the body of a guardian process."""
     try:
         program = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     except OSError as error:

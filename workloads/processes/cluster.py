@@ -1,4 +1,4 @@
-"""A Ray cluster that is joined, or that starts on this machine and ends with this process; needs the extra `ray`."""
+"""A Ray cluster: an existing one, or a new one on this machine that ends with this process. Needs the extra `ray`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from workloads.numbers import real
+from workloads.numbers import read_real
 from workloads.processes.shadows import require_own_modules
 
 LOCAL = "local"
@@ -23,8 +23,8 @@ GRAIN = 1e-4
 _GRAPHICS = f"the GPUs of a worker must be a part of one, such as 0.25 and at least {GRAIN:g}, or a whole number"
 
 
-def installed(failed: Callable[[str], Exception]) -> Any:
-    """The package, quiet and without reports of its use.
+def import_ray(failed: Callable[[str], Exception]) -> Any:
+    """Import Ray, quiet and without usage reports.
 
     Raises:
         Exception: As `failed` makes it, of what is wrong: it is not installed.
@@ -41,7 +41,7 @@ def installed(failed: Callable[[str], Exception]) -> Any:
 def cluster(
     address: str, workers: int, failed: Callable[[str], Exception], most: int | None = None
 ) -> tuple[Any, bool]:
-    """Ray, connected; a cluster that this process has joined before is taken.
+    """Connect Ray; a cluster that this process has already joined is reused.
 
     Args:
         address: Address as `ray.init` takes it, or `LOCAL`.
@@ -56,7 +56,7 @@ def cluster(
         Exception: As `failed` makes it: Ray is not installed, there is no such cluster, too many workers for one here,
             or modules of the current folder that hide those of this package.
     """
-    ray = installed(failed)
+    ray = import_ray(failed)
     require_own_modules(failed)
     if ray.is_initialized():
         return ray, False
@@ -80,7 +80,7 @@ def cluster(
 
 
 def _require_answer(address: str, failed: Callable[[str], Exception]) -> None:
-    """Whether somebody listens there; Ray itself finds it out slowly and with many words."""
+    """Fail fast if nothing listens at the address; Ray's own time-out is long."""
     if "://" in address:
         raise failed(
             f"{address} is for programs outside a cluster: run this on one of its machines, with auto as address"
@@ -97,7 +97,7 @@ def _require_answer(address: str, failed: Callable[[str], Exception]) -> None:
 
 
 def require_graphics(graphics: float, failed: Callable[[str], Exception]) -> None:
-    """Checks the GPUs of a worker: a part of one, or whole ones, as Ray can give them.
+    """Check the GPUs of a worker: a fraction of one, or whole ones, as Ray can assign them.
 
     Raises:
         Exception: As `failed` makes it: neither.
@@ -113,7 +113,7 @@ def graphics_of(text: str, failed: Callable[[str], Exception]) -> float:
         Exception: As `failed` makes it.
     """
     try:
-        graphics = real(text)
+        graphics = read_real(text)
     except ValueError as error:
         raise failed(f"{_GRAPHICS}, got {text[:40]!r}") from error
     require_graphics(graphics, failed)
@@ -121,7 +121,7 @@ def graphics_of(text: str, failed: Callable[[str], Exception]) -> float:
 
 
 def workers_at_once(processors: float, graphics: float, each: float) -> int:
-    """Workers of one processor each that a machine has at a time.
+    """Return the number of workers of one processor each that fit on a machine.
 
     Args:
         processors: Processors of the machine.
@@ -139,7 +139,7 @@ def workers_at_once(processors: float, graphics: float, each: float) -> int:
 def require_room(
     ray: Any, address: str, processors: float, graphics: float, failed: Callable[[str], Exception]
 ) -> None:
-    """Checks that a cluster has so much free; what ended a moment ago is waited for.
+    """Check that a cluster has enough room, after waiting for work that has just ended.
 
     Raises:
         Exception: As `failed` makes it: it has not.

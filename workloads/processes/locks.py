@@ -1,4 +1,4 @@
-"""Locks of folders, which end with the process that holds them, however that one ends."""
+"""Locks of folders that end with the process that holds them, however it ends."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 @contextmanager
-def alone(folder: Path, wait: bool = False) -> Iterator[bool]:
-    """Locks a folder against other processes that ask for the same, while open.
+def lock_folder(folder: Path, wait: bool = False) -> Iterator[bool]:
+    """Lock a folder against other processes that lock it, while open.
 
     Where there is no folder, or the system has no such locks, nothing is locked.
 

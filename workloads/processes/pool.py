@@ -1,4 +1,4 @@
-"""Independent pieces of work in the workers of a Ray cluster, where others have processes; needs the extra `ray`."""
+"""Independent tasks in the workers of a Ray cluster. Needs the extra `ray`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RAY = "ray"
 
 @dataclass(frozen=True)
 class Place:
-    """Where independent work is done.
+    """The place of independent work: a Ray cluster and its workers.
 
     Attributes:
         address: Address of a Ray cluster, or `LOCAL`.
@@ -36,7 +36,7 @@ class Place:
 
 
 def add_place_options(parser: argparse.ArgumentParser, what: str) -> None:
-    """Declares where independent work is done."""
+    """Declare the options for the place of independent work."""
     add = parser.add_argument
     add("--on", choices=(RAY,), help=f"{what} in the workers of a Ray cluster, the longest first; default: here")
     add(
@@ -50,7 +50,7 @@ def add_place_options(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) -> Place | None:
-    """The place that the options of `add_place_options` name; none: here.
+    """Return the place named by the options of `add_place_options`; None means this process.
 
     Raises:
         Exception: As `failed` makes it: they do not fit together.
@@ -79,7 +79,7 @@ def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) ->
 
 
 def slots_of(place: Place | None, failed: Callable[[str], Exception]) -> tuple[str, ...]:
-    """The machine of each piece of work that is done at a time; a local cluster is started only to find its GPUs.
+    """Return the machine of each concurrent task; a local cluster is started only to find its GPUs.
 
     Raises:
         Exception: As `failed` makes it: as of `RayPool`.
@@ -93,7 +93,7 @@ def slots_of(place: Place | None, failed: Callable[[str], Exception]) -> tuple[s
 
 
 class RayPool(Executor):
-    """Calls of functions of modules, each on a processor of its own, begun in the order in which they are handed in.
+    """A pool for calls of module functions, each on its own processor, started in the order of submission.
 
     A call whose machine is lost is made again elsewhere; what it writes must bear that. Calls that are under way end
     with this object and with this process.
@@ -103,7 +103,7 @@ class RayPool(Executor):
     """
 
     def __init__(self, place: Place, failed: Callable[[str], Exception]) -> None:
-        """Joins the cluster.
+        """Join the cluster.
 
         Args:
             place: Where.
@@ -121,7 +121,7 @@ class RayPool(Executor):
             self.shutdown()
             needed = f"a processor and {place.graphics:g} GPU" if place.graphics else "a processor"
             raise failed(f"no machine of the Ray cluster at {place.address} has {needed}: leave --gpus-per-worker out")
-        self._call = self._ray.remote(_made).options(num_cpus=1, num_gpus=place.graphics, max_retries=3)
+        self._call = self._ray.remote(_load_call).options(num_cpus=1, num_gpus=place.graphics, max_retries=3)
 
     def _slots(self, graphics: float) -> tuple[str, ...]:
         found: list[str] = []
@@ -133,7 +133,7 @@ class RayPool(Executor):
         return tuple(found)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Hands a call in."""
+        """Submit a call."""
         answer: Future[Any] = Future()
         reference = self._call.remote(sys.path, os.getcwd(), pickle.dumps((function, arguments, named)))
         self._under_way.add(reference)
@@ -154,7 +154,7 @@ class RayPool(Executor):
         return answer
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Ends what is under way."""
+        """End the running calls."""
         if self._own:
             self._own = False
             self._ray.shutdown()
@@ -163,8 +163,8 @@ class RayPool(Executor):
                 self._ray.cancel(reference, force=True)
 
 
-def _made(path: Sequence[str], folder: str, call: bytes) -> Any:
-    """A call, where modules are found as they are at its giver's: only then is it read."""
+def _load_call(path: Sequence[str], folder: str, call: bytes) -> Any:
+    """Load a call after setting the module path of the submitting process."""
     import torch
 
     sys.path += [place for place in path if place not in sys.path]

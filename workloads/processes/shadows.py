@@ -20,15 +20,15 @@ def require_own_modules(failed: Callable[[str], Exception]) -> None:
     Raises:
         Exception: As `failed` makes it.
     """
-    for name, own, other in _hidden(Path.cwd()):
+    for name, own, other in _find_hidden(Path.cwd()):
         raise failed(
             f"workers would import {other} instead of {name} of {own.parent}: rename it, or start from another folder, "
             "or leave the workers out"
         )
 
 
-def _hidden(folder: Path) -> Iterator[tuple[str, Path, Path]]:
-    """Yield names of loaded modules, where they are, and what a folder has in their place."""
+def _find_hidden(folder: Path) -> Iterator[tuple[str, Path, Path]]:
+    """Yield names of loaded modules, their files, and the files of a folder that hide them."""
     path = [place or os.getcwd() for place in sys.path]
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)

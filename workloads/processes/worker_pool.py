@@ -1,4 +1,4 @@
-"""Processes that wait for orders over connections of their own, and end with the one that started them."""
+"""A pool of worker processes, each with its own connection, that end with the process that started them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from workloads.processes.child_processes import end_with_pipe, uninterrupted, worker_environment
+from workloads.processes.child_processes import delay_interrupts, end_with_pipe, worker_environment
 from workloads.processes.shadows import require_own_modules
 
 _UNGUARDED = 79
 """Status of a worker whose script would start workers when it is imported."""
 
 
-class Crew:
-    """Processes with one thread for linear algebra, which leave Ctrl-C to their starter.
+class WorkerPool:
+    """Worker processes with one thread for linear algebra, which leave Ctrl-C to their parent.
 
     A script that starts them needs the line ``if __name__ == "__main__":``, since every one of them imports it.
 
@@ -31,7 +31,7 @@ class Crew:
     def __init__(
         self, count: int, serve: Callable[..., None], *settings: Any, failed: Callable[[str], Exception] = RuntimeError
     ) -> None:
-        """Starts them.
+        """Start the processes.
 
         Args:
             count: Number of processes.
@@ -52,7 +52,7 @@ class Crew:
         self.processes: list[BaseProcess] = []
         self.connections: list[Connection] = []
         self._end = weakref.finalize(self, _end, held, self.processes, self.connections)
-        with worker_environment(), uninterrupted():
+        with worker_environment(), delay_interrupts():
             for _ in range(count):
                 here, there = context.Pipe()
                 process = context.Process(target=_live, args=(watched, serve, there, *settings), daemon=True)
@@ -64,16 +64,16 @@ class Crew:
 
     @property
     def ended(self) -> bool:
-        """Whether they were ended."""
+        """Whether the processes were ended."""
         return not self._end.alive
 
     def close(self) -> None:
-        """Ends them, in the middle of their work if need be."""
+        """End the processes, in the middle of their work if needed."""
         self._end()
 
     @contextmanager
-    def minded(self, failed: Callable[[str], Exception], close: Callable[[], None]) -> Iterator[None]:
-        """Ends them if anything goes wrong meanwhile.
+    def closing_on_error(self, failed: Callable[[str], Exception], close: Callable[[], None]) -> Iterator[None]:
+        """End the processes if an error occurs while open.
 
         Args:
             failed: The error to raise where one of them ended, of how it ended and what to do.
@@ -82,7 +82,7 @@ class Crew:
         try:
             yield
         except (EOFError, OSError) as error:
-            message = self._obituary()
+            message = self._describe_end()
             close()
             if message is None:
                 raise
@@ -91,8 +91,8 @@ class Crew:
             close()  # in the middle of their work
             raise
 
-    def _obituary(self) -> str | None:
-        """How one of them ended and what to do, if one did."""
+    def _describe_end(self) -> str | None:
+        """Describe how a process ended, with the remedy, if one did."""
         gone = wait([process.sentinel for process in self.processes], timeout=5.0)
         code = None
         for process in (process for process in self.processes if process.sentinel in gone):
@@ -122,7 +122,7 @@ def _live(watched: Connection, serve: Callable[..., None], connection: Connectio
 
 
 def _end(held: Connection, processes: Sequence[BaseProcess], connections: Sequence[Connection]) -> None:
-    """They end when the pipe that they watch is closed."""
+    """End the processes by closing the pipe that they watch."""
     held.close()
     for connection in connections:
         connection.close()

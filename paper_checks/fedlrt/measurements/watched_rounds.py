@@ -10,7 +10,7 @@ from torch import Tensor
 
 from algorithms.descent import Descent
 from algorithms.fedlrt import Correction, FeDLRT
-from algorithms.low_rank import USV, Truncation, product
+from algorithms.low_rank import USV, Truncation, append_columns, product
 from algorithms.rounds import one_round
 from paper_checks.claim import Dropped
 from paper_checks.context import Context

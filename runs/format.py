@@ -1,4 +1,4 @@
-"""Numbers of runs in words, and tables as text."""
+"""Formats of numbers and texts: sizes, tables, and texts safe for a terminal."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ CELL, LINE = 500, 10_000
 """Most characters of a cell and of a line that are shown: received folders may hold texts of any length."""
 
 
-def bytes_in_words(size: float) -> str:
-    """A size with its unit.
+def format_bytes(size: float) -> str:
+    """Format a number of bytes with its unit.
 
-    >>> bytes_in_words(1536000)
+    >>> format_bytes(1536000)
     '1.54 MB'
     """
     for unit in ("B", "kB", "MB", "GB"):
@@ -22,7 +22,7 @@ def bytes_in_words(size: float) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text in one line with escapes for control characters, which could change what a terminal shows.
+    r"""Return a text in one line with escapes for control characters, which could change the terminal's display.
 
     >>> printable("a\x1b[2Jb")
     'a\\x1b[2Jb'
@@ -30,22 +30,22 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text without its middle where it is too long; cause and remedy stand at the ends of a message.
+def shorten(text: str, most: int) -> str:
+    """Return a text without its middle if it is too long; the ends of a message hold cause and remedy.
 
-    >>> shortened("a" * 20 + "b" * 20, 9)
+    >>> shorten("a" * 20 + "b" * 20, 9)
     'aaa...bbb'
     """
     half = (most - 3) // 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
 
 
-def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Rows as lines of text with a heading, columns below each other; a cell has `CELL` characters at most."""
+def align_rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Align rows as lines of text with a heading; a cell has at most `CELL` characters."""
     if not rows:
         return []
     lines = [
-        [shortened(printable(cell), CELL) for cell in line]
+        [shorten(printable(cell), CELL) for cell in line]
         for line in (list(rows[0]), *(list(row.values()) for row in rows))
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
