@@ -29,8 +29,8 @@ from algorithms.tree import Tree, weighted_sum
 
 
 @dataclass(frozen=True)
-class Averaged:
-    """A trip whose uploads were averaged.
+class AveragedExchange:
+    """An exchange whose uploads were averaged.
 
     Attributes:
         work: Name of what the clients did.
@@ -71,23 +71,23 @@ class Averaged:
         return AB(self.common["A"], upload.factor) if self.work == "train_B" else AB(upload.factor, self.common["B"])
 
 
-class KeepingUploads(Watched):
-    """An executor that keeps every averaged trip with all that the clients sent; numbers are those of the other."""
+class UploadRecorder(Watched):
+    """An executor that keeps every averaged exchange with all that the clients sent; numbers are those of the other."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._trips: list[Averaged] = []
+        self._exchanges: list[AveragedExchange] = []
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, exchange: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
         """The sum of share times upload, and a receipt for each client."""
-        common = {name: trip.shared[name] for name in ("A", "B") if name in trip.shared}
-        mean, receipts = super().sum(trip, shares)
-        self._trips.append(Averaged(trip.name, tuple(shares), tuple(self.taken()), mean, common))
+        common = {name: exchange.shared[name] for name in ("A", "B") if name in exchange.shared}
+        mean, receipts = super().sum(exchange, shares)
+        self._exchanges.append(AveragedExchange(exchange.name, tuple(shares), tuple(self.taken()), mean, common))
         return mean, receipts
 
-    def trips(self) -> list[Averaged]:
+    def exchanges(self) -> list[AveragedExchange]:
         """Trips since they were asked for last."""
-        found, self._trips = self._trips, []
+        found, self._exchanges = self._exchanges, []
         return found
 
 
@@ -115,15 +115,15 @@ class AggregationError:
     angle: float
 
 
-def aggregation_error(trip: Averaged, server: AB, before: Tree) -> AggregationError:
-    """Measures one trip.
+def aggregation_error(exchange: AveragedExchange, server: AB, before: Tree) -> AggregationError:
+    """Measures one exchange.
 
     Args:
-        trip: The trip with its uploads.
+        exchange: The exchange with its uploads.
         server: Factors that the server makes of them.
-        before: Product before the trip.
+        before: Product before the exchange.
     """
-    mean = weighted_sum(zip(trip.shares, trip.products, strict=True))
+    mean = weighted_sum(zip(exchange.shares, exchange.products, strict=True))
     least, U = 0.0, {}
     for name, M in mean.items():
         rank = server.A[name].shape[1]
@@ -147,22 +147,22 @@ def angle_between(A: Mapping[str, Tensor], U: Mapping[str, Tensor]) -> float:
     return sqrt(total / count)
 
 
-def errors_of_few(trip: Averaged, few: int, draws: int, rng: np.random.Generator) -> float:
+def errors_of_few(exchange: AveragedExchange, few: int, draws: int, rng: np.random.Generator) -> float:
     """Root mean square, over cohorts drawn from those who sent, of the error that the few would make by themselves.
 
     Args:
-        trip: The trip, with factors of both kinds from each client.
+        exchange: The exchange, with factors of both kinds from each client.
         few: Number of clients of such a cohort.
         draws: Number of cohorts.
         rng: Draws them.
     """
-    pairs = trip.pairs
+    pairs = exchange.pairs
     assert pairs is not None
     squares = []
     for _ in range(draws):
         chosen = rng.choice(len(pairs), few, replace=False)
-        total = sum(trip.shares[number] for number in chosen)
-        shares = [trip.shares[number] / total for number in chosen]
+        total = sum(exchange.shares[number] for number in chosen)
+        shares = [exchange.shares[number] / total for number in chosen]
         some = [pairs[number]._replace(rest=Tree()) for number in chosen]
         mean = weighted_sum(zip(shares, map(product_of, some), strict=True))
         apart = weighted_sum(zip(shares, some, strict=True))

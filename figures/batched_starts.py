@@ -36,7 +36,7 @@ class KeepAll(Truncation):
         return sigma.shape[-1]
 
 
-def recorded(rounds: int, dense: int = 20) -> list[int]:
+def recorded_rounds(rounds: int, dense: int = 20) -> list[int]:
     """Rounds to look at: each of the first ones, then ever fewer, and the last."""
     found, stride = [0], 1
     while found[-1] + stride <= rounds:
@@ -77,14 +77,14 @@ def run_fedlrt(
             groups.setdefault(state.S["W"].shape[-1], []).append(number)
         federations = {key: fed for key, fed in federations.items() if list(key) in groups.values()}
         for rank, numbers in sorted(groups.items()):
-            state = _together([states[number] for number in numbers])
+            state = _stack([states[number] for number in numbers])
             done = follow(count, numbers, product(state)["W"], rank)
             states = {n: s for n, s in states.items() if n not in numbers or not done[numbers.index(n)]}
             numbers = [number for number, over in zip(numbers, done, strict=True) if not over]
             if not numbers or count == rounds:
                 continue
             if len(numbers) < len(done):
-                state = _together([states[number] for number in numbers])
+                state = _stack([states[number] for number in numbers])
             fed = federations.get(tuple(numbers))
             if fed is None:
                 fed = federations[tuple(numbers)] = Federation(
@@ -123,7 +123,7 @@ def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tu
     return linear.flatten(1), constant.flatten(1)
 
 
-def powers(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tensor:
+def iterate(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tensor:
     """The weights ``(rounds, problems, m, n)`` after some rounds of an affine map, in increasing order from 0.
 
     Args:
@@ -153,5 +153,5 @@ def _power(maps: dict[int, tuple[Tensor, Tensor]], stride: int) -> tuple[Tensor,
     return maps[stride]
 
 
-def _together(states: Sequence[USV]) -> USV:
+def _stack(states: Sequence[USV]) -> USV:
     return USV(*(Tree(W=torch.stack([state[part]["W"] for state in states])) for part in range(3)))

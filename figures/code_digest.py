@@ -33,7 +33,7 @@ def code_digest(data: Callable[..., Any], rooms: Sequence[str], root: Path) -> s
         root: Folder of the packages.
     """
     project = _Project(tuple(rooms), root)
-    waiting = [place for name in _named_by(data) for place in [project.found(*name)] if place is not None]
+    waiting = [place for name in _names_behind(data) for place in [project.resolve(*name)] if place is not None]
     if not waiting:
         return None
     reached: dict[Place, str] = {}
@@ -48,26 +48,26 @@ def code_digest(data: Callable[..., Any], rooms: Sequence[str], root: Path) -> s
     return digest.hexdigest()
 
 
-def _named_by(value: Any) -> Iterator[Place]:
+def _names_behind(value: Any) -> Iterator[Place]:
     """Names at the top of modules that a function, or what it was made of, stands for."""
     if isinstance(value, partial):
         for part in (value.func, *value.args, *value.keywords.values()):
-            yield from _named_by(part)
+            yield from _names_behind(part)
     elif isinstance(value, FunctionType | type):
         file = getattr(sys.modules.get(value.__module__), "__file__", None)
         if file is not None:
             place, own = Path(file).resolve(), value.__qualname__.split(".")[0]
             line = value.__code__.co_firstlineno if isinstance(value, FunctionType) and own == "<lambda>" else None
-            names = [own] if line is None else _around(place, line)
+            names = [own] if line is None else _definitions_at(place, line)
             yield from ((place, name) for name in names)
         for cell in getattr(value, "__closure__", None) or ():
-            yield from _named_by(cell.cell_contents)
+            yield from _names_behind(cell.cell_contents)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _named_by(part)
+            yield from _names_behind(part)
 
 
-_BESIDE = ("_picture", "cost")
+_NOT_NUMBERS = ("_picture", "cost")
 """Ends of names of modules on which no number rests."""
 
 
@@ -84,7 +84,7 @@ class _Project:
     rooms: tuple[str, ...]
     root: Path
 
-    def found(self, file: Path, name: str) -> Place | None:
+    def resolve(self, file: Path, name: str) -> Place | None:
         """Where a name at the top of a module is defined; none where that is outside the rooms."""
         module = _module(file, file.stat().st_mtime_ns)
         if name in module.definitions:
@@ -92,29 +92,29 @@ class _Project:
         if name not in module.imports:
             return None
         of, inner = module.imports[name]
-        return None if inner is None else self._imported(self._absolute(of, file), inner)
+        return None if inner is None else self._resolve_import(self._absolute_name(of, file), inner)
 
-    def places(self, tree: ast.AST, file: Path) -> list[Place]:
+    def resolve_all(self, tree: ast.AST, file: Path) -> list[Place]:
         module, found = _module(file, file.stat().st_mtime_ns), []
         local = dict(_imports_of(tree))
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 if node.id in local and local[node.id][1] is not None:
                     of, inner = local[node.id]
-                    found.append(self._imported(self._absolute(of, file), str(inner)))
+                    found.append(self._resolve_import(self._absolute_name(of, file), str(inner)))
                 else:
-                    found.append(self.found(file, node.id))
+                    found.append(self.resolve(file, node.id))
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 of, inner = local.get(node.value.id) or module.imports.get(node.value.id) or ("", None)
-                whole = f"{self._absolute(of, file)}.{inner}" if inner else self._absolute(of, file)
-                found.append(self._imported(whole, node.attr))
+                whole = f"{self._absolute_name(of, file)}.{inner}" if inner else self._absolute_name(of, file)
+                found.append(self._resolve_import(whole, node.attr))
         return [place for place in found if place is not None]
 
-    def _imported(self, module: str, name: str) -> Place | None:
-        file = self._file(module)
-        return None if file is None or file.stem.endswith(_BESIDE) else self.found(file, name)
+    def _resolve_import(self, module: str, name: str) -> Place | None:
+        file = self._module_file(module)
+        return None if file is None or file.stem.endswith(_NOT_NUMBERS) else self.resolve(file, name)
 
-    def _absolute(self, module: str, file: Path) -> str:
+    def _absolute_name(self, module: str, file: Path) -> str:
         """A module's dotted name, from one that may begin with dots."""
         level = len(module) - len(module.lstrip("."))
         if not level:
@@ -122,7 +122,7 @@ class _Project:
         package = file.parent.parts[len(self.root.parts) :]
         return ".".join([*package[: len(package) + 1 - level], *filter(None, [module[level:]])])
 
-    def _file(self, module: str) -> Path | None:
+    def _module_file(self, module: str) -> Path | None:
         parts = module.split(".")
         if parts[0] not in self.rooms:
             return None
@@ -136,9 +136,9 @@ def _definition(project: _Project, file: Path, name: str, changed: int) -> tuple
     """The text of a definition as it runs, and the places of the names in it, at the state of a file of a moment."""
     texts, places = [], []
     for statement in _module(file, changed).definitions[name]:
-        bare = _Bare().visit(deepcopy(statement))
+        bare = _Stripper().visit(deepcopy(statement))
         texts.append(ast.unparse(ast.fix_missing_locations(bare)))
-        places += project.places(bare, file)
+        places += project.resolve_all(bare, file)
     return "\n".join(texts), places
 
 
@@ -147,14 +147,14 @@ def _module(file: Path, changed: int) -> _Module:
     """The top of a module, at the state of its file of a moment."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     definitions: dict[str, list[ast.stmt]] = {}
-    for statement in _flat(tree.body):
-        for name in _defined(statement):
+    for statement in _flatten(tree.body):
+        for name in _names_defined(statement):
             definitions.setdefault(name, []).append(statement)
-    top = ast.Module([s for s in _flat(tree.body) if isinstance(s, ast.Import | ast.ImportFrom)], [])
+    top = ast.Module([s for s in _flatten(tree.body) if isinstance(s, ast.Import | ast.ImportFrom)], [])
     return _Module(definitions, dict(_imports_of(top)))
 
 
-def _around(file: Path, line: int) -> list[str]:
+def _definitions_at(file: Path, line: int) -> list[str]:
     """Names whose definitions a line is part of."""
     definitions = _module(file, file.stat().st_mtime_ns).definitions
     return [
@@ -164,19 +164,19 @@ def _around(file: Path, line: int) -> list[str]:
     ]
 
 
-def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+def _flatten(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements at the top, also those under a condition or in an attempt."""
     for statement in body:
         if isinstance(statement, ast.If | ast.Try | ast.With | ast.For):
             for part in ("body", "orelse", "finalbody"):
-                yield from _flat(getattr(statement, part, []))
+                yield from _flatten(getattr(statement, part, []))
             for handler in getattr(statement, "handlers", []):
-                yield from _flat(handler.body)
+                yield from _flatten(handler.body)
         else:
             yield statement
 
 
-def _defined(statement: ast.stmt) -> list[str]:
+def _names_defined(statement: ast.stmt) -> list[str]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.name]
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
@@ -199,7 +199,7 @@ def _imports_of(tree: ast.AST) -> Iterator[tuple[str, tuple[str, str | None]]]:
                 yield alias.asname or alias.name, ("." * node.level + (node.module or ""), alias.name)
 
 
-class _Bare(ast.NodeTransformer):
+class _Stripper(ast.NodeTransformer):
     """Takes docstrings and annotations away."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:

@@ -19,7 +19,7 @@ from workloads.progress import reporting
 
 if TYPE_CHECKING:
     from figures.figure import Figure
-    from figures.make import Made
+    from figures.make import DrawnFigure
     from figures.spectrum.measured_network import SpectrumRequest
     from hessian.lanczos.memory import Budget
 
@@ -108,32 +108,32 @@ def _figure(options: argparse.Namespace) -> int:
     chosen = all_figures() if options.all else select(options.ids)
     place = place_of(options, FigureError)
     if options.dry_run:
-        return _planned(chosen, options, slots_of(place, FigureError))
+        return _plan(chosen, options, slots_of(place, FigureError))
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, FigureError))
-        return _drawn(chosen, options, pool)
+        return _draw(chosen, options, pool)
 
 
-def _planned(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[str, ...]) -> int:
+def _plan(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[str, ...]) -> int:
     """Tells what figures cost, and runs nothing."""
-    from figures.experiments.sweep import OnlyPlannedError, of_runs
+    from figures.experiments.sweep import OnlyPlannedError, needs_runs
     from figures.figure import Settings
 
     for figure in figures:
-        if not of_runs(figure):
+        if not needs_runs(figure):
             print(f"{figure.id}: numbers are computed here, in one piece")
             continue
         print(f"{figure.id}:")
         runs = Path(options.out) / "runs"
-        settings = Settings(options.scale, options.seed, options.device, options.root, runs, told=print, slots=slots)
+        settings = Settings(options.scale, options.seed, options.device, options.root, runs, notify=print, slots=slots)
         with suppress(OnlyPlannedError):
             figure.data(settings)
     return 0
 
 
-def _drawn(figures: Sequence[Figure], options: argparse.Namespace, pool: Executor | None) -> int:
+def _draw(figures: Sequence[Figure], options: argparse.Namespace, pool: Executor | None) -> int:
     for figure in figures:
-        made = _made(figure, options, Path(options.out), pool)
+        made = _make_one(figure, options, Path(options.out), pool)
         stored = ", numbers as stored" if made.manifest["stored"] else ""
         print(
             f"{made.figure.id}: {', '.join(str(path) for path in made.paths.values())} ({made.seconds:.1f} s{stored})"
@@ -143,14 +143,14 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, pool: Executo
     return 0
 
 
-def _made(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor | None = None) -> Made:
+def _make_one(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor | None = None) -> DrawnFigure:
     """Makes one figure as the options of `add_figure_options` say, with its progress on the terminal."""
     from figures.figure import Settings
     from figures.make import make
 
     with reporting(figure.id) as bar:
 
-        def tell(text: str) -> None:
+        def write_line(text: str) -> None:
             bar.write(f"{figure.id}: {text}", sys.stderr)
 
         settings = Settings(
@@ -159,7 +159,7 @@ def _made(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor
             device=options.device,
             data_root=options.root,
             progress=bar.step,
-            told=tell,
+            notify=write_line,
             pool=pool,
         )
         return make(figure, settings, out, recompute=options.recompute)

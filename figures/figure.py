@@ -38,7 +38,7 @@ class Settings:
         runs: Folder of training runs: those that stand there are taken, missing ones are made there.
         pieces: Folder of parts of the numbers that are done (`figures.pieces`); none are kept without.
         progress: Called with one line of text now and then.
-        told: Called with lines that are to stand: what long work costs, before it starts.
+        notify: Called with lines that are to stand: what long work costs, before it starts.
         pool: Makes training runs, several at a time; default: one after the other, here.
         slots: Machine of each run that is made at a time, of a dry run alone, which tells that and runs nothing.
 
@@ -53,7 +53,7 @@ class Settings:
     runs: str | Path = "results/runs"
     pieces: Path | None = None
     progress: Callable[[str], None] | None = None
-    told: Callable[[str], None] | None = None
+    notify: Callable[[str], None] | None = None
     pool: Executor | None = None
     slots: tuple[str, ...] | None = None
 
@@ -85,8 +85,8 @@ class Settings:
 
     def announce(self, text: str) -> None:
         """Tells the caller a line that is to stand."""
-        if self.told is not None:
-            self.told(text)
+        if self.notify is not None:
+            self.notify(text)
 
     def check_device(self) -> None:
         """Fails before the work rather than in the middle of it.
@@ -149,7 +149,7 @@ class Figure:
     choose: Callable[[Settings], DataChoice] | None = None
     quick_decides: bool = True
 
-    def chosen(self, settings: Settings) -> DataChoice:
+    def data_choice(self, settings: Settings) -> DataChoice:
         """The data sets for these settings; whether they are whole is not looked at."""
         return DataChoice(self.datasets) if self.choose is None else self.choose(settings)
 

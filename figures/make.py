@@ -36,7 +36,7 @@ _FORMATS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Made:
+class DrawnFigure:
     """A figure that has been made.
 
     Attributes:
@@ -71,7 +71,7 @@ class Made:
         return self.manifest["found"]
 
 
-def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> Made:
+def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> DrawnFigure:
     """Computes or loads the numbers of a figure, draws them, and writes PNG, PDF, SVG, CSV and a manifest.
 
     Numbers are kept in `out/.cache`, one file for each figure, scale, seed and device, and used again while the code
@@ -106,18 +106,18 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     entry = None if recompute else stored_numbers(figure, settings)
     stored = entry is not None
     if entry is None:
-        entry, cached = _numbers(figure, settings, sources, out, recompute)
+        entry, cached = _load_or_compute(figure, settings, sources, out, recompute)
     else:
         cached = True
     stale = entry["identity"]["sources_sha256"] != sources
-    table = table_of(entry["csv"])
+    table = read_table(entry["csv"])
     settings.report("drawing")
-    contents = {**rendered(lambda: figure.picture(table)), "csv": entry["csv"].encode()}
+    contents = {**render(lambda: figure.picture(table)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
         **entry["identity"],
         "title": figure.title,
-        "caption": _caption(figure, settings, table, entry, stored, stale),
+        "caption": _caption_with_origin(figure, settings, table, entry, stored, stale),
         **({"data_note": entry["note"]} if entry["note"] else {}),
         "found": figure.found(table),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
@@ -132,18 +132,18 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     }
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     Written(out).write({paths[kind]: content for kind, content in contents.items()})
-    return Made(figure, paths, table, seconds, cached, manifest)
+    return DrawnFigure(figure, paths, table, seconds, cached, manifest)
 
 
-def _numbers(
+def _load_or_compute(
     figure: Figure, settings: Settings, sources: str, out: Path, recompute: bool
 ) -> tuple[dict[str, Any], bool]:
     """The numbers from the cache or computed, and whether they are from the cache."""
     started = time.perf_counter()
-    choice = figure.chosen(settings)
+    choice = figure.data_choice(settings)
     if choice.note:
         settings.report(choice.note)
-    data = [_data_set(name, settings) for name in choice.names]
+    data = [_verified_data_set(name, settings) for name in choice.names]
     identity = {
         "figure": figure.id,
         "scale": settings.scale,
@@ -156,7 +156,7 @@ def _numbers(
     beside = {"machine": machine(), "note": choice.note}
     name = f"{figure.slug}.{settings.scale}.{settings.seed}.{settings.device.replace(':', '-')}"
     kept = out / ".cache" / f"{name}.json"
-    entry = None if recompute else _cached(kept, identity)
+    entry = None if recompute else _read_cache(kept, identity)
     if entry is not None:
         return {**entry, **beside}, True
     taken = stored_seconds(figure, settings.scale)
@@ -167,7 +167,7 @@ def _numbers(
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):
         if other != pieces:
             Written(other).clear()
-    with _runs(out, name, sources, recompute or settings.scale == "quick") as runs:
+    with _run_folder(out, name, sources, recompute or settings.scale == "quick") as runs:
         table = figure.data(replace(settings, runs=runs, pieces=pieces))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
@@ -208,7 +208,7 @@ def _adopt(written: Written, paths: Mapping[str, Path]) -> None:
 
 
 @contextmanager
-def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
+def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
     """The folder of training runs for a figure.
 
     Runs from nothing have a folder of their own until all are done, so that what was cut off goes on with the same
@@ -242,7 +242,7 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
             anew.parent.rmdir()
 
 
-def table_of(csv: str) -> DataFrame:
+def read_table(csv: str) -> DataFrame:
     """The table of a CSV file, to the last bit on every version of pandas: its own parsers round differently."""
     import numpy as np
     import pandas as pd
@@ -260,7 +260,7 @@ def table_of(csv: str) -> DataFrame:
     return table
 
 
-def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)) -> dict[str, bytes]:
+def render(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)) -> dict[str, bytes]:
     """A picture in the house's style as the content of files of some kinds: `png`, `pdf`, `svg`."""
     from matplotlib import rc_context
 
@@ -276,7 +276,7 @@ def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)
     return pictures
 
 
-def _caption(
+def _caption_with_origin(
     figure: Figure, settings: Settings, table: DataFrame, entry: Mapping[str, Any], stored: bool, stale: bool
 ) -> str:
     names = ", ".join(f"{data['title']} (genuine, checksums verified)" for data in entry["identity"]["data"])
@@ -287,7 +287,7 @@ def _caption(
     return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
 
 
-def _data_set(name: str, settings: Settings) -> dict[str, Any]:
+def _verified_data_set(name: str, settings: Settings) -> dict[str, Any]:
     """Name and checksums of a data set that is present and verified."""
     from workloads.data.datasets import REGISTRY
     from workloads.data.file_sets import FileSet, verify
@@ -302,7 +302,7 @@ def _digest(csv: str) -> str:
     return hashlib.sha256(csv.encode()).hexdigest()
 
 
-def _cached(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+def _read_cache(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         whole = entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from figures.make import rendered
+from figures.make import render
 from figures.style import MARKERS, SERIES, WIDTH, set_headline
 from runs.listing import FoundRun, Group, grouped, metric_of
 from runs.settings import RunError
@@ -86,10 +86,10 @@ def draw_curves(table: DataFrame, metric: str) -> Picture:
     axes[0].set_xlabel("round")
     axes[0].xaxis.set_major_locator(MaxNLocator(integer=True))
     axes[1].set_xlabel(f"data sent in both directions ({name})")
-    if _spans(groups.bytes.max()):
+    if _spans_decades(groups.bytes.max()):
         axes[1].set_xscale("log")
     axes[0].set_ylabel(_plain(metric))
-    if _spans([*table.least, *table.most]):
+    if _spans_decades([*table.least, *table.most]):
         axes[0].set_yscale("log")
     set_headline(picture, _plain(_title(metric, bool((table.seeds > 1).any()))))
     picture.legend(axes[0].get_lines(), labels, loc="outside lower left")
@@ -127,7 +127,7 @@ def _unit(most: float) -> tuple[float, str]:
     return 1000.0**power, ("B", "kB", "MB", "GB", "TB")[power]
 
 
-def _spans(values: Iterable[float]) -> bool:
+def _spans_decades(values: Iterable[float]) -> bool:
     finite = [value for value in values if isfinite(value)]
     return bool(finite) and min(finite) > 0 and max(finite) / min(finite) > 10
 
@@ -149,7 +149,7 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list
     table = curves(runs, metric)
     name = re.sub(r"[^\w.-]+", "-", f"runs-{metric}")
     contents = {
-        **rendered(lambda: draw_curves(table, metric), ("png", "pdf")),
+        **render(lambda: draw_curves(table, metric), ("png", "pdf")),
         "csv": table.to_csv(index=False, na_rep="nan", lineterminator="\n").encode(),
     }
     write_own({out / f"{name}.{kind}": content for kind, content in contents.items()}, out)

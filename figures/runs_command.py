@@ -92,14 +92,14 @@ def _runs(options: argparse.Namespace) -> int:
     found = found_runs(Path(options.folder))
     edited = [said_edited(run) for run in found if run.edited]
     if options.action == "list":
-        _show([*listed(found), *edited])
+        _show([*list_runs(found), *edited])
     elif options.action == "show":
         for place, run in enumerate(found):
-            _show([*([""] if place else []), *described(run)])
+            _show([*([""] if place else []), *describe_run(run)])
     elif options.action == "compare":
         whole = once_each(as_written(found))
         _show([f"{text}: left out" for text in edited])
-        _show(compared(whole, options.metric, options.round, options.against))
+        _show(compare_runs(whole, options.metric, options.round, options.against))
     else:
         from figures.run_curves import write_curves
 
@@ -128,7 +128,7 @@ def _refuse_unused(options: argparse.Namespace) -> None:
             raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")
 
 
-def listed(runs: Sequence[FoundRun]) -> list[str]:
+def list_runs(runs: Sequence[FoundRun]) -> list[str]:
     """One line for each run: how far it is, its last metrics, and the settings in which runs differ.
 
     A cell is blank where a run lacks the setting or the metric; a column that is blank for all is left out.
@@ -153,7 +153,7 @@ def listed(runs: Sequence[FoundRun]) -> list[str]:
     return aligned([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
 
 
-def described(run: FoundRun) -> list[str]:
+def describe_run(run: FoundRun) -> list[str]:
     """One run: its settings, the versions that computed it, its metrics, and what travelled.
 
     Raises:
@@ -208,7 +208,7 @@ def _messages(run: FoundRun) -> dict[tuple[str, str], list[int]]:
     return sizes
 
 
-def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[str]:
+def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[str]:
     """Groups of runs over their seeds after one round, and their differences, paired by the seeds.
 
     Args:

@@ -73,7 +73,7 @@ def views(driver: Any, page: Path, axe: str) -> Iterator[tuple[int, str, list[di
             yield width, scheme, found["violations"]
 
 
-def told(violation: dict[str, Any]) -> str:
+def describe(violation: dict[str, Any]) -> str:
     """A violation, its number of elements, and the first of them."""
     nodes = violation["nodes"]
     lines = [f"  {violation['impact']}: {violation['id']}, {violation['help']} ({len(nodes)})"]
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for width, scheme, violations in views(driver, page, axe):
                 print(f"{page}, {width} px, {scheme}: {len(violations) or 'no'} violation{'s'[: len(violations) != 1]}")
                 for violation in violations:
-                    print(told(violation))
+                    print(describe(violation))
                 count += len(violations)
     finally:
         driver.quit()

@@ -50,7 +50,7 @@ def targets(text: str, path: str) -> Iterator[str]:
                 yield target
 
 
-def relinked(text: str, path: str) -> str:
+def relink(text: str, path: str) -> str:
     """The page with links as they are on the site.
 
     Args:
@@ -81,7 +81,7 @@ def page_of(path: str) -> str:
     return f"# {path}\n\n``````python\n{file.read_text(encoding='utf-8')}``````\n"
 
 
-def reached(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]:
+def linked_pages(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]:
     """Pages that the given pages link to, directly or through others, each once.
 
     Args:

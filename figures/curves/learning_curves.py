@@ -14,13 +14,13 @@ from figures.curves.learning_curves_runs import (
     METHODS,
     CurveSizes,
     cases_of,
-    choosing,
     constant_answers,
     curves_choice,
     experiment_of,
     outcomes_of,
+    rate_experiments,
     row_of,
-    tuned,
+    tune,
 )
 from figures.experiments.sweep import require_run
 from figures.figure import Figure, Settings
@@ -41,9 +41,9 @@ def curves_data(settings: Settings) -> pd.DataFrame:
     first = 100 * settings.seed
     seeds = tuple(range(first, first + sizes.seeds))
     whole = experiment_of(sizes, cases, dict.fromkeys(sizes.methods, sizes.rates[0]), seeds)
-    every = [*choosing(settings, sizes, cases).values(), whole]
+    every = [*rate_experiments(settings, sizes, cases).values(), whole]
     require_run([trial for part in every for trial in part.trials], settings)
-    rows, rates = tuned(settings, sizes, cases)
+    rows, rates = tune(settings, sizes, cases)
     experiment = experiment_of(sizes, cases, rates, seeds)
     outcomes = outcomes_of(experiment, settings)
     chosen = [(method, case) for method in METHODS if method.label in rates for case in cases]
@@ -87,7 +87,7 @@ def draw_learning(table: pd.DataFrame) -> Picture:
     return draw_panels(table[table.stage == "curve"], rows)
 
 
-def found_in_short(table: pd.DataFrame) -> str:
+def learning_headline(table: pd.DataFrame) -> str:
     """One sentence on the least margin."""
     finals = margins(table)
     low = int((finals.margin < MARGIN).sum())
@@ -109,9 +109,9 @@ def learning_found(table: pd.DataFrame) -> str:
     least = finals.sort_values("margin").iloc[0].to_dict()
     where = f"{least['method']} on {NAMES[least['data']]}, {least['split']}, seed {least['seed']}"
     return (
-        f"No paper states this. Found: {found_in_short(table)} The least margin is {100 * least['margin']:.1f} points, "
-        f"of {where}: accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound "
-        f"{100 * least['bound']:.1f} %, best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
+        f"No paper states this. Found: {learning_headline(table)} "
+        f"The least margin is {100 * least['margin']:.1f} points, of {where}: accuracy {100 * least['accuracy']:.1f} %, "
+        f"{100 * LEVEL:.0f} % lower bound {100 * least['bound']:.1f} %, best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
         f"per cent, means over the seeds, (p) of personal models. {'. '.join(parts)}."
     )
 
@@ -162,7 +162,7 @@ LEARNING_CURVES = Figure(
     r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged beside the factors.",
     data=curves_data,
     draw=draw_learning,
-    headline=found_in_short,
+    headline=learning_headline,
     found=learning_found,
     sizes=learning_sizes,
     choose=curves_choice,

@@ -235,7 +235,7 @@ def experiment_of(
     )
 
 
-def choosing(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> dict[float, Experiment]:
+def rate_experiments(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> dict[float, Experiment]:
     """The runs that choose the learning rates, by rate; none where there is one."""
     short = replace(sizes, rounds=sizes.tuning_rounds, every=sizes.tuning_rounds)
     rates = sizes.rates if len(sizes.rates) > 1 else ()
@@ -243,7 +243,7 @@ def choosing(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> di
     return {rate: experiment_of(short, cases, dict.fromkeys(sizes.methods, rate), seeds) for rate in rates}
 
 
-def tuned(
+def tune(
     settings: Settings, sizes: CurveSizes, cases: Sequence[Case]
 ) -> tuple[list[dict[str, object]], dict[str, float]]:
     """Rows of the runs that choose the learning rates, and the rates by the labels of the algorithms.
@@ -256,7 +256,7 @@ def tuned(
     if len(sizes.rates) == 1:
         return [], {method.label: sizes.rates[0] for method in methods}
     rows: list[dict[str, object]] = []
-    for rate, experiment in choosing(settings, sizes, cases).items():
+    for rate, experiment in rate_experiments(settings, sizes, cases).items():
         (seed,) = experiment.trials[0].seeds
         table = [(method, case) for method in methods for case in cases]
         for (method, case), outcome in zip(table, outcomes_of(experiment, settings, f"rate {rate:g}: "), strict=True):

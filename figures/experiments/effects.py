@@ -65,10 +65,10 @@ class Effect:
         return replace(self, mean=-self.mean)
 
     @property
-    def in_words(self) -> str:
+    def text(self) -> str:
         """Mean, interval and the smallest detectable difference, in hundredths.
 
-        >>> Effect(5, 0.021, 0.013, 0.02).in_words
+        >>> Effect(5, 0.021, 0.013, 0.02).text
         '+2.1 [+0.8, +3.4] points, smallest detectable 2.0'
         """
         if not self.pairs:
@@ -81,7 +81,7 @@ class Effect:
         )
 
 
-def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
+def paired_effect(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
     """The effect between two lines from their final values by seed; nan stands for a run that failed.
 
     Raises:

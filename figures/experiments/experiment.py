@@ -103,7 +103,7 @@ class Design:
         return tuple(range(100 * settings.seed, 100 * settings.seed + self.seeds))
 
 
-def results(design: Design, settings: Settings) -> pd.DataFrame:
+def run_design(design: Design, settings: Settings) -> pd.DataFrame:
     """Runs what the store lacks: first what chooses the learning rates, then the experiment.
 
     Returns:
@@ -115,7 +115,7 @@ def results(design: Design, settings: Settings) -> pd.DataFrame:
     Raises:
         RunError, FederationError, DataError, OSError: As `runs.experiments.carried_out`.
     """
-    rows, rates = chosen_rates(design, settings)
+    rows, rates = choose_rates(design, settings)
     trials = [line.trial(design.rounds, design.own_seeds(settings), rates.get(line.rate_of)) for line in design.lines]
     for line, outcomes in zip(design.lines, _by_trial(trials, settings), strict=True):
         for outcome in outcomes:
@@ -123,7 +123,7 @@ def results(design: Design, settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def chosen_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, float]]:
+def choose_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """Rows of the runs that choose, and the learning rate of each group of lines.
 
     The rate with the largest accuracy on the samples held out for validation is taken (personal models: on the clients'
@@ -148,14 +148,14 @@ def chosen_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any
 
 def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> list[list[Outcome]]:
     assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
-    experiment = Experiment(_told_apart(trials))
+    experiment = Experiment(_number_alike(trials))
     say = lambda text: settings.report(before + text)  # noqa: E731
     found = carried_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
     outcomes = iter(found)
     return [[next(outcomes) for _ in trial.seeds] for trial in trials]
 
 
-def _told_apart(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+def _number_alike(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     """Trials with the learning rate in their labels where these are the same."""
     labels = [trial.label for trial in trials]
     return tuple(

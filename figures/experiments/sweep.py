@@ -15,7 +15,7 @@ from runs.words import aligned, bytes_in_words
 
 SUSTAINED = 1e13
 """Operations in a second that a GPU is taken to sustain, an assumption: small batches and images keep it from more."""
-PLANNERS = ("announced", "carried_out")
+PLANNERS = ("announce_cost", "carried_out")
 """Functions that modules of figures of training runs call."""
 
 
@@ -58,12 +58,12 @@ def require_run(trials: Sequence[Trial], settings: Settings) -> None:
             Planned(one.label, len(one.seeds), one.rounds, cost_of(one.plan(one.seeds[0], settings.place)))
             for one in trials
         ]
-        for text in table_of(lines, settings.slots):
+        for text in plan_table(lines, settings.slots):
             settings.announce(text)
         raise OnlyPlannedError
 
 
-def table_of(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
+def plan_table(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
     """Table of what is run where, the longest first, as it is handed out to whichever machine is free.
 
     Args:
@@ -105,7 +105,7 @@ def _hours(operations: float) -> str:
     return f"{hours:,.{0 if hours >= 100 else 2 if hours >= 0.01 else 6}f}"
 
 
-def of_runs(figure: Figure) -> bool:
+def needs_runs(figure: Figure) -> bool:
     """Whether the numbers of a figure come from training runs: its module plans them, or one of which it uses some."""
     data = figure.data.func if isinstance(figure.data, partial) else figure.data
     module = vars(sys.modules[data.__module__])

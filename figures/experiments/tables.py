@@ -91,7 +91,7 @@ class Contrast:
         return (self.effect.reversed if self.falls else self.effect).above
 
 
-def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
+def count_effects(one: str, other: str, effects: Sequence[Effect]) -> str:
     """In how many settings one line is above another by the runs, below it, or neither.
 
     >>> counted("FedLoRU", "FedAvg", [Effect(5, 0.02, 0.01, 0.02), Effect(5, 0.01, 0.03, 0.04)])

@@ -70,7 +70,7 @@ def draw_gains(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def gains_in_short(table: pd.DataFrame) -> str:
+def gains_headline(table: pd.DataFrame) -> str:
     """Whether the gain grows with the number of clients, by the ends."""
     parts = []
     for method, mine in relative_gains(table).groupby("method", sort=False):
@@ -86,7 +86,7 @@ def gains_found(table: pd.DataFrame) -> str:
     """The statement of the paper and the finding."""
     return (
         f"Stated: the gain of FedLoRU and FedLoRA over FedAvg grows with the number of clients. Found: "
-        f"{gains_in_short(table)}."
+        f"{gains_headline(table)}."
     )
 
 
@@ -131,7 +131,7 @@ def draw_costs(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def costs_in_short(table: pd.DataFrame) -> str:
+def costs_headline(table: pd.DataFrame) -> str:
     """The median cost of FedLoRU beside FedAvg's."""
     parts = []
     for (_, clients), mine in costs_to_target(table).groupby(["data", "clients"], sort=False):
@@ -145,7 +145,7 @@ def costs_in_short(table: pd.DataFrame) -> str:
 
 def costs_found(table: pd.DataFrame) -> str:
     """The statement of the paper and the finding."""
-    return f"Stated: FedLoRU reaches a target accuracy at a much lower cost. Found: {costs_in_short(table)}."
+    return f"Stated: FedLoRU reaches a target accuracy at a much lower cost. Found: {costs_headline(table)}."
 
 
 def draw_curves(table: pd.DataFrame) -> Picture:
@@ -181,7 +181,7 @@ def rounds_to_target(table: pd.DataFrame) -> dict[tuple[int, str], float]:
     return {key: float(np.median(rounds)) for key, rounds in found.items()}
 
 
-def curves_in_short(table: pd.DataFrame) -> str:
+def curves_headline(table: pd.DataFrame) -> str:
     """Rounds to the target."""
     rounds = rounds_to_target(table)
     parts = []
@@ -193,7 +193,7 @@ def curves_in_short(table: pd.DataFrame) -> str:
 
 def curves_found(table: pd.DataFrame) -> str:
     """The statement of the paper and the finding."""
-    return f"Stated: FedLoRU converges about as fast as FedAvg. Found, median over the seeds: {curves_in_short(table)}."
+    return f"Stated: FedLoRU converges about as fast as FedAvg. Found, median over the seeds: {curves_headline(table)}."
 
 
 FIGURE_2 = Figure(
@@ -203,7 +203,7 @@ FIGURE_2 = Figure(
     "over the seeds with 95 % intervals, and the printed ratios of Table 6.",
     data_by(tab6_design),
     draw_gains,
-    gains_in_short,
+    gains_headline,
     gains_found,
     sizes_of,
     choose=choices("cifar-100"),
@@ -218,7 +218,7 @@ FIGURE_3 = Figure(
     "at the start are counted.",
     data_by(tab1_design),
     draw_costs,
-    costs_in_short,
+    costs_headline,
     costs_found,
     sizes_of,
     choose=choices("cifar-10", "cifar-100"),
@@ -231,7 +231,7 @@ FIGURE_5 = Figure(
     "largest size.",
     data_by(tab1_design),
     draw_curves,
-    curves_in_short,
+    curves_headline,
     curves_found,
     sizes_of,
     choose=choices("fashion-mnist", "cifar-10", "cifar-100"),

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired
-from figures.experiments.experiment import CHOICE, RUN, Design, finals, results
-from figures.experiments.tables import Contrast, Value, counted, draw_table
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
+from figures.experiments.experiment import CHOICE, RUN, Design, finals, run_design
+from figures.experiments.tables import Contrast, Value, count_effects, draw_table
 from figures.fedloru.designs import (
     EVALUATIONS,
     LEFT_OUT,
@@ -48,8 +48,8 @@ def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.Dat
 
     def data(settings: Settings) -> pd.DataFrame:
         made = design(settings)
-        announced(made, settings, left_out())
-        return results(made, settings)
+        announce_cost(made, settings, left_out())
+        return run_design(made, settings)
 
     return data
 
@@ -59,7 +59,7 @@ def left_out() -> list[str]:
     return [f"{entry.name}: {entry.value} ({entry.source})" for entry in LEFT_OUT]
 
 
-def published(table: str, row: Row) -> float | None:
+def published_accuracy(table: str, row: Row) -> float | None:
     """The printed accuracy of a line, in per cent; none where nothing is printed.
 
     Args:
@@ -102,7 +102,7 @@ def values(table: pd.DataFrame, of: str) -> list[Value]:
             Value(
                 group_of(of, row),
                 name_of(of, row),
-                published(of, row),
+                published_accuracy(of, row),
                 100 * mean,
                 100 * half_width,
                 int(line.failed.sum()),
@@ -118,15 +118,18 @@ def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) ->
     found = []
     for one, other in pairs:
         for keys, rival in _both(ends, one, other):
-            ours, theirs = published(of, {**keys, "method": one}), published(of, {**rival, "method": other})
-            effect = paired(by_seed(ends, **keys, method=one), by_seed(ends, **rival, method=other))
+            ours, theirs = (
+                published_accuracy(of, {**keys, "method": one}),
+                published_accuracy(of, {**rival, "method": other}),
+            )
+            effect = paired_effect(by_seed(ends, **keys, method=one), by_seed(ends, **rival, method=other))
             printed = None if ours is None or theirs is None else ours - theirs
             names = (f"minus {other}", one) if of == "restarts" else (f"{one} minus {other}", where(of, keys))
             found.append(Contrast(*names, printed, effect))
     return found
 
 
-def printed_alone(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contrast]]:
+def printed_only(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contrast]]:
     """Accuracies that Table 4 prints for data sets that are not run, and the differences between its methods there."""
     if of != "4":
         return [], []
@@ -202,11 +205,11 @@ STATED: Mapping[str, str] = {
 }
 
 
-def in_short(table: pd.DataFrame, of: str) -> str:
+def lead_headline(table: pd.DataFrame, of: str) -> str:
     """In how many settings the first method of each comparison is above the second, and by how much."""
     if of == "restarts":
         return "; ".join(
-            counted(
+            count_effects(
                 "A form that accumulates",
                 other,
                 [c.effect for c in contrasts(table, of, PAIRS[of]) if c.group == f"minus {other}"],
@@ -216,16 +219,16 @@ def in_short(table: pd.DataFrame, of: str) -> str:
     parts = []
     for one, other in PAIRS[of]:
         found = contrasts(table, of, [(one, other)])
-        parts += [counted(one, other, [contrast.effect for contrast in found])] if found else []
+        parts += [count_effects(one, other, [contrast.effect for contrast in found])] if found else []
     return "; ".join(parts)
 
 
-def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
+def drawing(of: str) -> Callable[[pd.DataFrame], Picture]:
     """Draws a table."""
 
     def draw(table: pd.DataFrame) -> Picture:
         unit = "personal, %" if of == "3" else "accuracy, %"
-        rows, differences = printed_alone(table, of)
+        rows, differences = printed_only(table, of)
         return draw_table([*values(table, of), *rows], [*contrasts(table, of, PAIRS[of]), *differences], unit)
 
     return draw
@@ -233,7 +236,7 @@ def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
 
 def headline(of: str) -> Callable[[pd.DataFrame], str]:
     """The finding under the table's number."""
-    return lambda table: f"{f'Table {of}: ' if of.isdigit() else ''}{in_short(table, of)}."
+    return lambda table: f"{f'Table {of}: ' if of.isdigit() else ''}{lead_headline(table, of)}."
 
 
 JUDGED = {
@@ -247,26 +250,26 @@ def found_in(of: str) -> Callable[[pd.DataFrame], str]:
     """The statement of the paper and the finding, comparison by comparison."""
 
     def found(table: pd.DataFrame) -> str:
-        each = ". ".join(map(_in_words, contrasts(table, of, PAIRS[of])))
+        each = ". ".join(map(_describe, contrasts(table, of, PAIRS[of])))
         told = JUDGED.get(of, "The printed order of the two")
-        return f"Stated: {STATED[of]}. Found: {in_short(table, of)}. {told}: {each}."
+        return f"Stated: {STATED[of]}. Found: {lead_headline(table, of)}. {told}: {each}."
 
     return found
 
 
-def _in_words(contrast: Contrast) -> str:
+def _describe(contrast: Contrast) -> str:
     printed = "" if contrast.published is None else f" (published {contrast.published:+z.2f})"
-    return f"{contrast.group}, {contrast.name}: {contrast.effect.in_words}{printed}: {contrast.finding}"
+    return f"{contrast.group}, {contrast.name}: {contrast.effect.text}{printed}: {contrast.finding}"
 
 
 def sizes_of(table: pd.DataFrame) -> str:
     """Sizes of the scale that a table is of."""
     sizes = _scale_of(table)
-    told = described(table, sizes, sizes.rounds, sizes.tau)
+    told = describe_sizes(table, sizes, sizes.rounds, sizes.tau)
     return f"{told}; final accuracy: mean of the last {EVALUATIONS} evaluations."
 
 
-def described(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> str:
+def describe_sizes(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> str:
     """Network, data, local steps, ranks, learning rates and seeds."""
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
     of, network = sizes.federation, network_of(sizes, str(runs.data.iloc[0]))
@@ -313,7 +316,7 @@ def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed:
         title,
         CAPTION,
         data_by(design),
-        drawn(of),
+        drawing(of),
         headline(of),
         found_in(of),
         sizes_of,
@@ -340,7 +343,7 @@ RESTARTS_FIGURE = Figure(
     CAPTION + " FedLoRA never accumulates. A anew: as LoRA starts; A kept: only B is zero; both kept: the listing of "
     "Algorithm 1, by which the product counts twice.",
     data_by(restarts_design),
-    drawn("restarts"),
+    drawing("restarts"),
     headline("restarts"),
     found_in("restarts"),
     sizes_of,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from figures.fedloru.fig1_picture import draw_fig1
 from figures.figure import DataChoice, Figure, Scale, Settings
 from figures.pieces import piece
-from figures.spectrum.spiked_prediction import shuffled
+from figures.spectrum.spiked_prediction import shuffle
 from figures.threads import few_threads
 from hessian import Curvature, stable_rank_of
 from hessian.fits.density_reading import AS_PLOTTED, RAW_NODES, printed_stable_rank
@@ -82,7 +82,7 @@ def fig1(images: ImageSet, sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame
         Columns weights, samples, run, epoch, estimator, value, low, high (the ends of the interval, or the value),
         and of the training: loss, parameters, depth, width, side.
     """
-    x, y = shuffled(images, sizes.side, sizes.runs * sizes.server, settings, "fig-1", torch.float32)
+    x, y = shuffle(images, sizes.side, sizes.runs * sizes.server, settings, "fig-1", torch.float32)
     x = x[:, None] if x.ndim == 3 else x  # grey images are those of one channel
     rows: list[dict[str, object]] = []
     for run in range(sizes.runs):

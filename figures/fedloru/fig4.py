@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, paired
-from figures.experiments.experiment import RUN, Design, Line, finals, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, paired_effect
+from figures.experiments.experiment import RUN, Design, Line, finals, run_design
 from figures.figure import Figure, Scale, Settings
 from figures.style import ORANGE, VERMILION, WIDTH
 
@@ -127,18 +127,18 @@ def by_loss(runs: Design) -> list[Design]:
 def fig4_data(settings: Settings) -> pd.DataFrame:
     """The losses of both methods on held-out and on training answers, one row for each evaluation."""
     made = design(settings)
-    announced(made, settings, LEFT_OUT)
-    return pd.concat([results(each, settings) for each in by_loss(made)], ignore_index=True)
+    announce_cost(made, settings, LEFT_OUT)
+    return pd.concat([run_design(each, settings) for each in by_loss(made)], ignore_index=True)
 
 
 def gain(table: pd.DataFrame, answers: str = "held out") -> Effect:
     """FedLoRA's final loss minus FedLoRU's, paired over the seeds: above 0 where FedLoRU is better."""
     ends = finals(table)
     first, second = (by_seed(ends, answers=answers, method=method) for method in METHODS)
-    return paired(first, second)
+    return paired_effect(first, second)
 
 
-def in_short(table: pd.DataFrame) -> str:
+def fig4_headline(table: pd.DataFrame) -> str:
     """The final losses on held-out answers, their perplexities, and the differences of both losses."""
     ends = finals(table)
     ends, effect = ends[ends.answers == "held out"], gain(table)
@@ -149,12 +149,12 @@ def in_short(table: pd.DataFrame) -> str:
     if not effect.pairs:
         return f"Loss on held-out answers at the end: {told}"
     return (
-        f"Loss on held-out answers at the end: {told}; FedLoRA minus FedLoRU {_measured(effect)}, on training answers "
-        f"{_measured(gain(table, 'training'))}"
+        f"Loss on held-out answers at the end: {told}; FedLoRA minus FedLoRU "
+        f"{_describe_effect(effect)}, on training answers {_describe_effect(gain(table, 'training'))}"
     )
 
 
-def _measured(effect: Effect) -> str:
+def _describe_effect(effect: Effect) -> str:
     width = f" +- {effect.half_width:.3f}" if isfinite(effect.half_width) else " (one seed)"
     return f"{effect.mean:+.3f}{width}"
 
@@ -163,7 +163,7 @@ def fig4_found(table: pd.DataFrame) -> str:
     """The statement of the paper and the finding."""
     return (
         "Stated: the test loss of FedLoRU is below that of FedLoRA after the 25th round, and their train losses fall "
-        f"at similar rates. Found, at this scale: {in_short(table)}. The former: {gain(table).above}."
+        f"at similar rates. Found, at this scale: {fig4_headline(table)}. The former: {gain(table).above}."
     )
 
 
@@ -208,7 +208,7 @@ FIG_4 = Figure(
     "the data are other ones.",
     fig4_data,
     draw_fig4,
-    in_short,
+    fig4_headline,
     fig4_found,
     fig4_sizes,
     (TEXTS,),

@@ -152,16 +152,16 @@ def language_ranks(settings: Settings) -> pd.DataFrame:
         test texts).
     """
     with few_threads():
-        return pd.DataFrame([row for sizes in settings.sizes(LAYER_SIZES) for row in _of_model(sizes, settings)])
+        return pd.DataFrame([row for sizes in settings.sizes(LAYER_SIZES) for row in _model_rows(sizes, settings)])
 
 
-def _of_model(sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]:
+def _model_rows(sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]:
     line = Line({"method": "central"}, "central", sizes.texts, {**sizes.options, "dropout": 0.0})
     seed = 100 * settings.seed
     run = RankSizes(sizes.rounds, sizes.measured, 1, sizes.clients)
     for number, problem, weights in states(line, RATE, seed, run, settings):
         quality = {name: value for name, value in problem.evaluate(weights).items() if name in QUALITIES}
-        chosen = drawn(problem, sizes, settings, seed)
+        chosen = draw_samples(problem, sizes, settings, seed)
         for client, samples in [(SERVER, sizes.server)] + [
             (client, samples) for samples in sizes.samples for client in range(sizes.clients)
         ]:
@@ -175,7 +175,7 @@ def _of_model(sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]
             return  # what is trained after it is not measured
 
 
-def drawn(problem: NetworkProblem, sizes: LayerSizes, settings: Settings, seed: int) -> np.ndarray:
+def draw_samples(problem: NetworkProblem, sizes: LayerSizes, settings: Settings, seed: int) -> np.ndarray:
     """The server's training samples, at random; those of a client follow one another."""
     return settings.rng("language-ranks", seed).choice(len(problem.clients.data.x), sizes.server, replace=False)
 
@@ -261,7 +261,7 @@ def layer_ranks(operator: Curvature, sizes: LayerSizes, settings: Settings) -> I
         }
 
 
-def compared(table: pd.DataFrame) -> pd.DataFrame:
+def compare_with_server(table: pd.DataFrame) -> pd.DataFrame:
     """Each client's block beside the server's.
 
     Returns:
@@ -286,11 +286,13 @@ def counts(of: pd.DataFrame) -> str:
     )
 
 
-def in_short(table: pd.DataFrame) -> str:
+def ranks_headline(table: pd.DataFrame) -> str:
     """The counts by model, state and number of samples."""
     parts = [
         f"{_state(model, number)}, {samples} samples: {counts(of)}"
-        for (model, number, samples), of in compared(table).groupby(["model", "round", "samples"], sort=False)
+        for (model, number, samples), of in compare_with_server(table).groupby(
+            ["model", "round", "samples"], sort=False
+        )
     ]
     return f"Block's stable rank of a client above the server's: {'; '.join(parts)}"
 
@@ -299,7 +301,7 @@ def heading(table: pd.DataFrame) -> str:
     """The counts by model and state alone."""
     parts = [
         f"{_state(model, number)} {int((of.value > of.server).sum())} of {len(of)}"
-        for (model, number), of in compared(table).groupby(["model", "round"], sort=False)
+        for (model, number), of in compare_with_server(table).groupby(["model", "round"], sort=False)
     ]
     return f"Block's stable rank of a client above the server's: {', '.join(parts)}"
 
@@ -345,21 +347,21 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def found_in(table: pd.DataFrame) -> str:
+def ranks_found(table: pd.DataFrame) -> str:
     """The statement of the paper and the finding, layer by layer."""
     by_layer = "; ".join(
         f"{_state(model, number)}, layer {str(layer).rpartition('.')[2]}: server {of.server.iloc[0]:.2f}, clients "
         f"{of.value.mean():.2f} in the mean, largest eigenvalue {of.larger.median():.2f} times the server's (median), "
         f"above in {counts(of)}"
-        for (model, number, layer), of in compared(table).groupby(["model", "round", "layer"], sort=False)
+        for (model, number, layer), of in compare_with_server(table).groupby(["model", "round", "layer"], sort=False)
     )
     return (
         "Stated: at any weights the Hessian of a client has a larger stable rank than that of the server. Found: "
-        f"{in_short(table)}. {by_layer}."
+        f"{ranks_headline(table)}. {by_layer}."
     )
 
 
-def sizes_of(table: pd.DataFrame) -> str:
+def ranks_sizes(table: pd.DataFrame) -> str:
     """Blocks, samples, intervals."""
     known = {(sizes.model, sizes.server): sizes for every in LAYER_SIZES.values() for sizes in every}
     parts = []
@@ -391,8 +393,8 @@ LANGUAGE_RANKS = Figure(
     language_ranks,
     draw_language_ranks,
     heading,
-    found_in,
-    sizes_of,
+    ranks_found,
+    ranks_sizes,
     (SENTENCES, INSTRUCTIONS),
     quick_decides=False,
 )

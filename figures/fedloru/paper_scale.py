@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.experiment import RUN, Design, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import RUN, Design, run_design
 from figures.fedloru.curves import COLOURS, LARGE
 from figures.fedloru.designs import tab1_design
 from figures.fedloru.experiments import left_out
@@ -50,8 +50,8 @@ def data(settings: Settings) -> pd.DataFrame:
     """The table of both runs, as `figures.experiments.experiment.results` gives it."""
     made = design(settings)
     notes = [note for note in left_out() if not note.startswith("tau")]
-    announced(made, settings, [*notes, f"tau: {TAU[settings.scale]} (the printed grid is 20 to 80)"])
-    return results(made, settings)
+    announce_cost(made, settings, [*notes, f"tau: {TAU[settings.scale]} (the printed grid is 20 to 80)"])
+    return run_design(made, settings)
 
 
 def ends(table: pd.DataFrame) -> dict[str, tuple[int, float]]:
@@ -93,7 +93,7 @@ def draw(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def in_short(table: pd.DataFrame) -> str:
+def paper_scale_headline(table: pd.DataFrame) -> str:
     """The ends in words."""
     last = ends(table)
     rounds, fedavg = last["FedAvg"]
@@ -104,15 +104,15 @@ def in_short(table: pd.DataFrame) -> str:
     )
 
 
-def found(table: pd.DataFrame) -> str:
+def paper_scale_found(table: pd.DataFrame) -> str:
     """The statement of the paper and the finding."""
     return (
         "Stated: FedLoRU is about as accurate as FedAvg after as many rounds, at a lower cost. Found in the first "
-        f"rounds, one seed, one learning rate for both: {in_short(table)}."
+        f"rounds, one seed, one learning rate for both: {paper_scale_headline(table)}."
     )
 
 
-def sizes(table: pd.DataFrame) -> str:
+def paper_scale_sizes(table: pd.DataFrame) -> str:
     """Rounds, clients and seed of the runs."""
     runs = table[table.stage == RUN]
     return (
@@ -130,9 +130,9 @@ PAPER_SCALE = Figure(
     "narrower networks, fewer clients and rounds.",
     data,
     draw,
-    in_short,
-    found,
-    sizes,
+    paper_scale_headline,
+    paper_scale_found,
+    paper_scale_sizes,
     choose=lambda settings: DataChoice(("fashion-mnist",)),
     quick_decides=False,
 )

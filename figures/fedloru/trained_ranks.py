@@ -16,8 +16,8 @@ import pandas as pd
 from torch import Tensor
 
 from algorithms.rounds import rounds
-from figures.experiments.cost import announced
-from figures.experiments.experiment import Design, Line, chosen_rates
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import Design, Line, choose_rates
 from figures.fedloru.curves import COLOURS
 from figures.fedloru.designs import tab1_design
 from figures.fedloru.experiments import TITLES, choices
@@ -81,21 +81,21 @@ def trained_ranks(settings: Settings) -> pd.DataFrame:
         is measured once and stands under both names.
     """
     sizes, design = settings.sizes(RANK_SIZES), federations(settings)
-    announced(replace(design, rounds=sizes.rounds, seeds=sizes.seeds), settings)
-    _, rates = chosen_rates(design, settings)
+    announce_cost(replace(design, rounds=sizes.rounds, seeds=sizes.seeds), settings)
+    _, rates = choose_rates(design, settings)
     rows: list[dict[str, Any]] = []
     with few_threads():
         for seed in range(100 * settings.seed, 100 * settings.seed + sizes.seeds):
             start: list[dict[str, Any]] = []
             for line in design.lines:
-                of_line = partial(followed, line, rates[line.rate_of], seed, start, sizes, settings)
+                of_line = partial(follow, line, rates[line.rate_of], seed, start, sizes, settings)
                 found = piece(settings, f"{line.label}, seed {seed}", of_line)
                 start = start or [row for row in found if row["round"] == 0]
                 rows += found
     return pd.DataFrame(rows)
 
 
-def followed(
+def follow(
     line: Line, rate: float, seed: int, start: Sequence[Mapping[str, Any]], sizes: RankSizes, settings: Settings
 ) -> list[dict[str, Any]]:
     """The rows of one federation; those of the start are given, or measured."""
@@ -106,7 +106,7 @@ def followed(
             rows += [{**row, **named} for row in start]
             continue
         settings.report(f"{line.label}, seed {seed}, round {number}")
-        rows += [{**named, **row} for row in measured(problem, weights, seed, number, sizes, settings)]
+        rows += [{**named, **row} for row in measure_ranks(problem, weights, seed, number, sizes, settings)]
     return rows
 
 
@@ -130,7 +130,7 @@ def states(
             yield step.state.round, problem, parts.algorithm.weights(step.state.algorithm)
 
 
-def measured(
+def measure_ranks(
     problem: NetworkProblem, weights: Mapping[str, Tensor], seed: int, number: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[dict[str, Any]]:
     """The stable ranks at some weights: of the server's samples, and of the first clients'."""
@@ -149,7 +149,7 @@ def measured(
         }
 
 
-def compared(table: pd.DataFrame) -> pd.DataFrame:
+def compare_with_server(table: pd.DataFrame) -> pd.DataFrame:
     """Each client beside its server, and what the spiked model with the client's noise says of it.
 
     The noise has the Frobenius norm by which the client's exceeds the server's, and no direction; the server's own is
@@ -186,7 +186,7 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
     from matplotlib.figure import Figure as New
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    pairs, methods = compared(table), list(dict.fromkeys(table.method))
+    pairs, methods = compare_with_server(table), list(dict.fromkeys(table.method))
     picture = New(figsize=(WIDTH, 3.0))
     grid = picture.subplots(1, len(methods), squeeze=False, sharey=True)[0]
     for axes, method in zip(grid, methods, strict=True):
@@ -222,9 +222,9 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def in_short(table: pd.DataFrame) -> str:
+def ranks_headline(table: pd.DataFrame) -> str:
     """How often a client's stable rank is above the server's, by method."""
-    pairs = compared(table)
+    pairs = compare_with_server(table)
     start, later = pairs[pairs["round"] == 0], pairs[pairs["round"] > 0]
     parts = [] if start.empty else [f"before training in {_above(start[start.method == start.method.iloc[0]])}"]
     parts += [f"later with {method} in {_above(of)}" for method, of in later.groupby("method", sort=False)]
@@ -238,7 +238,7 @@ def _above(pairs: pd.DataFrame) -> str:
 
 def ranks_found(table: pd.DataFrame) -> str:
     """The statement of the paper and the finding, with the errors of the model."""
-    pairs = compared(table)
+    pairs = compare_with_server(table)
     by_round = "; ".join(
         f"{method}, round {number}: server {of.server.mean():.2f}, clients {of.measured.mean():.2f}, by the spiked "
         f"model {of.predicted.mean():.2f}, largest eigenvalue {of.larger.mean():.2f} times the server's"
@@ -246,7 +246,7 @@ def ranks_found(table: pd.DataFrame) -> str:
     )
     return (
         "Stated: in the spiked model a client's Hessian has the larger stable rank as the number of weights grows "
-        f"(Theorem 3.2), and at any weights (introduction). Found: {in_short(table)} Means: {by_round}."
+        f"(Theorem 3.2), and at any weights (introduction). Found: {ranks_headline(table)} Means: {by_round}."
     )
 
 
@@ -274,7 +274,7 @@ TRAINED_RANKS = Figure(
     "client's Hessian is larger.",
     trained_ranks,
     draw_ranks,
-    in_short,
+    ranks_headline,
     ranks_found,
     ranks_sizes,
     choose=choices("fashion-mnist"),

@@ -22,7 +22,7 @@ STATED = {"fig-5": (0.90,), "fig-6": (0.96, 0.97), "fig-8": (0.55,)}
 """Shares of the factorised layers' communication that the text says are saved, by figure."""
 
 
-def sent(m: int, n: int, rank: int, row: str) -> int:
+def elements_sent(m: int, n: int, rank: int, row: str) -> int:
     """Numbers that a round of FeDLRT sends to and from a client for a layer whose bases can both be doubled."""
     return 3 * (m + n) * rank + SQUARES[row] * rank**2
 
@@ -43,7 +43,7 @@ def communication_data(settings: Settings) -> pd.DataFrame:
         for rank in range(1, min(min(layer) for layer in layers) // 2 + 1):
             kept = sum((m + n + rank) * rank for m, n in layers)
             for row, (_, counterpart, _) in VARIANTS.items():
-                low, trips = sum(sent(m, n, rank, row) for m, n in layers), TRIPS[counterpart]
+                low, trips = sum(elements_sent(m, n, rank, row) for m, n in layers), TRIPS[counterpart]
                 rows.append(
                     {
                         "figure": figure,
@@ -93,7 +93,7 @@ def draw_communication(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def in_short(table: pd.DataFrame) -> str:
+def communication_headline(table: pd.DataFrame) -> str:
     """The ranks that the stated savings ask for."""
     head, vit = (
         largest_rank(table, figure, "simplified correction", STATED[figure][0]) for figure in ("fig-5", "fig-8")
@@ -139,7 +139,7 @@ COMMUNICATION = Figure(
     "without factors. Dotted, what is stated.",
     communication_data,
     draw_communication,
-    in_short,
+    communication_headline,
     communication_found,
     communication_sizes,
 )

@@ -99,14 +99,14 @@ def fig1_found(table: pd.DataFrame) -> str:
     names = list(has.index)
 
     def those(*wanted: str) -> str:
-        return _named(set(has.index[has[list(wanted)].all(axis=1)]), names)
+        return _list_methods(set(has.index[has[list(wanted)].all(axis=1)]), names)
 
     row = table.drop_duplicates("reading").assign(allowed=lambda part: 1.0 / (12.0 * part.smoothness * part.steps))
     return (
         "Stated: FedAvg and FeDLRT without correction soon stand still, FedLin and FeDLRT with correction come to 1e-5 "
         "and to single precision, FeDLRT faster. Found, by the median distance to the minimiser: the methods without "
         f"correction stand still above 1e-5 in {those('plateau')}, and so does FeDLRT with the full correction in "
-        f"{_named(set(_stalls_corrected(table)), names)}; with the full correction both come to 1e-5 in "
+        f"{_list_methods(set(_stalls_corrected(table)), names)}; with the full correction both come to 1e-5 in "
         f"{those('exact')}, FeDLRT in fewer rounds in {those('faster')}, and FeDLRT to single precision in "
         f"{those('single')}; all of it (but for single precision) in {those('plateau', 'exact', 'faster')}. FeDLRT's "
         f"three variants coincide (within 1e-6 of each other) in {those('alike')}, and FedAvg with FedLin in "
@@ -117,7 +117,7 @@ def fig1_found(table: pd.DataFrame) -> str:
     )
 
 
-def _named(some: set[str], names: list[str]) -> str:
+def _list_methods(some: set[str], names: list[str]) -> str:
     if not some:
         return "none"
     chosen = [name for name in names if name in some]

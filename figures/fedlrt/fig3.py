@@ -65,7 +65,7 @@ FIG3_SIZES: dict[Scale, Fig3Sizes] = {
 }
 
 
-class Counting(Sequential):
+class CountingExecutor(Sequential):
     """One client after the other, with counts of what the first one computes and holds.
 
     Attributes:
@@ -89,13 +89,13 @@ class Counting(Sequential):
         yield from replies
 
 
-def counted(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, float]:
+def count_costs(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, float]:
     """One round of a method with two clients of one sample each: entries that travel for a client, flops, entries."""
 
     def normal(*shape: int) -> torch.Tensor:
         return torch.from_numpy(rng.standard_normal(shape))
 
-    counting = Counting()
+    counting = CountingExecutor()
     fed = Federation([OneSample(normal(1, n), normal(1, n), normal()) for _ in range(2)], executor=counting)
     if method in ("FedAvg", "FedLin"):
         one_round((FedAvg if method == "FedAvg" else FedLin)(_LOCAL).round, fed, Tree(W=normal(n, n)))
@@ -123,7 +123,7 @@ def fig3(sizes: Fig3Sizes, settings: Settings) -> pd.DataFrame:
         settings.report(method)
         ranks = sizes.ranks if method.startswith("FeDLRT") else sizes.ranks[:1]
         for r in ranks:
-            counts = counted(method, sizes.n, r, settings.rng("fig-3", method, r))
+            counts = count_costs(method, sizes.n, r, settings.rng("fig-3", method, r))
             for panel in PANELS:
                 at = sizes.ranks if len(ranks) == 1 else (r,)
                 for rank in at:

@@ -118,7 +118,11 @@ def fig4_found(table: pd.DataFrame) -> str:
         starts = int(last.starts.sum())
         target = int(last.target_rank.iloc[0])
         r = f"at round {int(last['round'].iloc[0])}, rank {target} in {int(last.right.sum())} of {starts} runs"
-        r += f" (from {_settled(low)})" if last.right.sum() == starts else f" (ranks up to {int(last.rank_high.max())})"
+        r += (
+            f" (from {_describe_end(low)})"
+            if last.right.sum() == starts
+            else f" (ranks up to {int(last.rank_high.max())})"
+        )
         r += f", below it at some time in {int(last.below.sum())}"
         near = [first_round(low[low.clients == C], CLOSE) for C in last.clients]
         reached = [(C, n) for C, n in zip(last.clients, near, strict=True) if np.isfinite(n)]
@@ -130,7 +134,7 @@ def fig4_found(table: pd.DataFrame) -> str:
         ratios = []
         for C in last.clients:
             ours, theirs, level = ratio_to_fedlin(low[low.clients == C], full[full.clients == C])
-            ratios.append(f"C = {C}: {level:.0e} in {ours:.0f} rounds, FedLin {_times(ours, theirs)}")
+            ratios.append(f"C = {C}: {level:.0e} in {ours:.0f} rounds, FedLin {_describe_ratio(ours, theirs)}")
         ends = last.sort_values("clients").distance.to_numpy()
         c = _order(ends) if len(ends) > 1 else ""
         lines.append(f"{reading}: {r}; {d}{c}; {'; '.join(ratios)}")
@@ -151,14 +155,14 @@ def fig4_found(table: pd.DataFrame) -> str:
     )
 
 
-def _settled(low: pd.DataFrame) -> str:
+def _describe_end(low: pd.DataFrame) -> str:
     """The first recorded round from which on every start has the target's rank."""
     wrong = low[low.right < low.starts]["round"]
     later = low[low["round"] > (wrong.max() if len(wrong) else -1)]["round"]
     return f"round {int(later.min())} on"
 
 
-def _times(ours: float, theirs: float) -> str:
+def _describe_ratio(ours: float, theirs: float) -> str:
     if not np.isfinite(theirs):
         return "not within the rounds followed"
     return f"{theirs:.0f}" + (f", {theirs / ours:.1f} times as many" if ours else "")

@@ -17,7 +17,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Rule, Truncation
-from figures.batched_starts import affine_map, powers, recorded, run_fedlrt
+from figures.batched_starts import affine_map, iterate, recorded_rounds, run_fedlrt
 from figures.figure import Settings
 from figures.pieces import piece
 from toymodels.legendre import many_targets
@@ -109,7 +109,7 @@ class Trace:
             self._note(place, numbers, E, distance, rank)
         return done
 
-    def all_at_once(self, W: Tensor) -> None:
+    def record_all(self, W: Tensor) -> None:
         """Notes weights ``(rounds, starts, m, n)`` of a full-rank method."""
         E = W - self.minimisers
         self.distance[:] = torch.linalg.vector_norm(E, dim=(-2, -1)).numpy()
@@ -210,9 +210,9 @@ def _runs(
             rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
 
     for name in plan.full_rank:
-        trace = Trace(W, H, recorded(plan.far), plan.target_rank)
+        trace = Trace(W, H, recorded_rounds(plan.far), plan.target_rank)
         algorithm = {"FedAvg": FedAvg, "FedLin": FedLin}[name](plan.local)
-        trace.all_at_once(powers(*affine_map(algorithm, clients), starts, trace.rounds))
+        trace.record_all(iterate(*affine_map(algorithm, clients), starts, trace.rounds))
         add(name, trace, range(len(same)))
     for correction, method in LOW_RANK.items():
         chosen = [place for place, reading in enumerate(same) if correction in reading.corrections]
@@ -220,7 +220,7 @@ def _runs(
             continue
         numbers = [place * plan.starts + start for place in chosen for start in range(plan.starts)]
         own = [same[number // plan.starts] for number in numbers]
-        trace = Trace(W[numbers], H, recorded(plan.rounds[own[0].basis]), plan.target_rank)
+        trace = Trace(W[numbers], H, recorded_rounds(plan.rounds[own[0].basis]), plan.target_rank)
         run_fedlrt(
             [client.some(numbers) for client in clients],
             starts[numbers],

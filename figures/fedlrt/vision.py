@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, paired
-from figures.experiments.experiment import CHOICE, finals, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, paired_effect
+from figures.experiments.experiment import CHOICE, finals, run_design
 from figures.fedlrt.vision_picture import draw_rows
-from figures.fedlrt.vision_runs import BUDGET, TRIPS, VARIANTS, VISION, Vision, called
+from figures.fedlrt.vision_runs import BUDGET, TRIPS, VARIANTS, VISION, Vision, method_name
 from figures.figure import DataChoice, Figure, Settings
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def vision_of(name: str, settings: Settings) -> Vision:
 def vision_data(name: str, settings: Settings) -> pd.DataFrame:
     """Makes the runs; one row for each evaluation, with the entries of the factorised layers and the local steps."""
     vision = vision_of(name, settings)
-    announced(vision.design, settings, LEFT_OUT)
-    table = results(vision.design, settings)
+    announce_cost(vision.design, settings, LEFT_OUT)
+    table = run_design(vision.design, settings)
     return table.assign(factorised=vision.factorised, steps=table.clients.map(vision.local_steps))
 
 
@@ -88,17 +88,19 @@ def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
     for row in rows:
         for clients in sorted(set(ends.clients)):
             other = VARIANTS[row][1]
-            name = f"FeDLRT {called(row)} against {other}, {counted(clients)}"
-            found[name] = paired(of(row, clients), of(other, clients))
-        found[f"FeDLRT {called(row)}: {counted(least)} against {most}"] = paired(of(row, least), of(row, most))
+            name = f"FeDLRT {method_name(row)} against {other}, {counted(clients)}"
+            found[name] = paired_effect(of(row, clients), of(other, clients))
+        found[f"FeDLRT {method_name(row)}: {counted(least)} against {most}"] = paired_effect(
+            of(row, least), of(row, most)
+        )
         if table.steps.nunique() == 1 and PEAK in set(ends.clients):
-            for label, method in ((f"FeDLRT {called(row)}", row), (VARIANTS[row][1],) * 2):
+            for label, method in ((f"FeDLRT {method_name(row)}", row), (VARIANTS[row][1],) * 2):
                 for clients in sorted({*ends.clients} - {PEAK}):
                     name = f"{label}: {PEAK} clients against {clients}"
-                    found[name] = paired(of(method, PEAK), of(method, clients))
+                    found[name] = paired_effect(of(method, PEAK), of(method, clients))
     if "without correction" in rows:
         for row in rows[1:]:
-            found[f"{row} against none, {most} clients"] = paired(of(row, most), of("without correction", most))
+            found[f"{row} against none, {most} clients"] = paired_effect(of(row, most), of("without correction", most))
     return found
 
 
@@ -112,7 +114,7 @@ def draw_vision(table: pd.DataFrame) -> Picture:
     return draw_rows(finals(table), savings(table))
 
 
-def in_short(table: pd.DataFrame) -> str:
+def vision_headline(table: pd.DataFrame) -> str:
     """One sentence on the differences and the savings."""
     ends, saved = finals(table), savings(table)
     apart: list[float] = []
@@ -122,7 +124,7 @@ def in_short(table: pd.DataFrame) -> str:
             apart += [float(value) for value in 100 * (ours - theirs)]
     means = 100 * saved.groupby(["method", "clients"]).of_layers.mean()
     sent = ", ".join(
-        f"{_sent(float(means[row].min()), float(means[row].max()), other)} {called(row)}"
+        f"{_describe_saving(float(means[row].min()), float(means[row].max()), other)} {method_name(row)}"
         for row, (_, other, _) in VARIANTS.items()
         if row in means.index
     )
@@ -140,7 +142,7 @@ def _between(least: float, most: float) -> str:
     return f"{near:.1f} to {far:.1f} points {'above' if most > 0.0 else 'below'}"
 
 
-def _sent(least: float, most: float, other: str) -> str:
+def _describe_saving(least: float, most: float, other: str) -> str:
     """Per cent of the factorised layers' communication that FeDLRT saves, or sends beyond it."""
     if least < 0.0 < most:
         return f"{-least:.0f} % more to {most:.0f} % less than {other}"
@@ -151,15 +153,15 @@ def _sent(least: float, most: float, other: str) -> str:
 
 def vision_found(stated: str, table: pd.DataFrame) -> str:
     """The text's statement about a figure, and each difference with its interval."""
-    effects = "; ".join(f"{name}: {effect.in_words}" for name, effect in contrasts(table).items())
+    effects = "; ".join(f"{name}: {effect.text}" for name, effect in contrasts(table).items())
     saved = savings(table).groupby(["method", "clients"], sort=False)[["saved", "of_layers"]].mean().reset_index()
     told = "; ".join(
-        f"{called(one['method'])}, {counted(one['clients'])}: {100 * one['of_layers']:.1f} % "
+        f"{method_name(one['method'])}, {counted(one['clients'])}: {100 * one['of_layers']:.1f} % "
         f"({100 * one['saved']:.1f} % of all)"
         for one in saved.to_dict("records")
     )
     return (
-        f"Stated: {stated}. Found, at this scale: {in_short(table)} Differences of accuracies: {effects}. "
+        f"Stated: {stated}. Found, at this scale: {vision_headline(table)} Differences of accuracies: {effects}. "
         f"Communication saved of the factorised layers: {told}."
     )
 
@@ -204,7 +206,7 @@ def _figure(name: str, title: str, stated: str) -> Figure:
         "seeds and their 95 % intervals.",
         partial(vision_data, name),
         draw_vision,
-        in_short,
+        vision_headline,
         partial(vision_found, stated),
         partial(vision_sizes, name),
         choose=partial(chosen_data, name),

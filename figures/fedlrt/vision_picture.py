@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from figures.fedlrt.vision_runs import VARIANTS, called
+from figures.fedlrt.vision_runs import VARIANTS, method_name
 from figures.style import BLUE, ORANGE, WIDTH
 from runs.listing import paired_difference
 
@@ -32,7 +32,7 @@ def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
         other = VARIANTS[row][1]
         left.axhline(0.0, color="black", linewidth=0.6)
         left.set_ylabel(f"saved against {other} (%)", fontsize=8.5)
-        left.set_title(f"FeDLRT {called(row)}", fontsize=8.5)
+        left.set_title(f"FeDLRT {method_name(row)}", fontsize=8.5)
         _errors(right, ends[ends.method == row], "value", BLUE, "o-", "FeDLRT")
         _errors(right, ends[ends.method == other], "value", ORANGE, "s--", other)
         right.set(ylabel="test accuracy (%)")

@@ -23,7 +23,7 @@ VARIANTS: Mapping[str, tuple[str, str, str]] = {
 """Rows of the figures: FeDLRT's algorithm, its counterpart and that one's algorithm."""
 
 
-def called(row: str) -> str:
+def method_name(row: str) -> str:
     """Words for a row after FeDLRT.
 
     >>> called("full correction"), called("without correction")

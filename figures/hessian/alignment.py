@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
 from figures.hessian.alignment_picture import draw_client_alignment
-from figures.spectrum.spiked_prediction import Array, noise_size, shuffled, with_noise
+from figures.spectrum.spiked_prediction import Array, noise_size, shuffle, with_noise
 from figures.threads import few_threads
 from hessian import exact_hessian, fit_spiked
 from rmt import ClientGradients, SpikedModel, alignment_by_rank
@@ -234,7 +234,7 @@ def client_alignment(images: ImageSet, sizes: AlignmentSizes, settings: Settings
     largest = max(sizes.sizes)
     if sizes.clients < 3 or sizes.clients * largest > sizes.server:
         raise ValueError(f"need at least 3 clients of {largest} among {sizes.server} samples, got {sizes.clients}")
-    x, y = shuffled(images, sizes.side, sizes.server, settings, "client alignment")
+    x, y = shuffle(images, sizes.side, sizes.server, settings, "client alignment")
     x = x.flatten(1)
     seed = int(settings.rng("client alignment", "weights").integers(2**31))
     model = perceptron(x.shape[1], sizes.hidden, 10, seed).to(settings.device)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
 from figures.hessian.covariance_picture import draw_covariance_figure
-from figures.spectrum.spiked_prediction import Array, shuffled
+from figures.spectrum.spiked_prediction import Array, shuffle
 from figures.threads import few_threads
 from hessian import bootstrap_eigenvalues, fit_covariance, sample_factors, spectra_of
 from rmt import Semicircle, SpikedModel
@@ -83,14 +83,14 @@ class Stage:
         return self.factors.shape[2]
 
 
-def stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iterator[Stage]:
+def train_stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iterator[Stage]:
     """Trains every network with every seed and stops at every stage."""
     for name in NETWORKS:
         for seed in range(sizes.seeds):
             drawn = int(settings.rng("covariance", name, seed).integers(2**31))
             model, side = build(name, drawn)
             purpose = f"covariance, {name}, {seed}"
-            x, y = shuffled(images, side, sizes.training, settings, purpose)
+            x, y = shuffle(images, side, sizes.training, settings, purpose)
             x = x[:, None]
             before, model = 0, model.to(settings.device).eval()
             for epochs in sizes.stages:
@@ -107,7 +107,7 @@ def stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iter
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Measurement:
     """Spectrum of a subset, measured or predicted.
 
     Attributes:
@@ -127,7 +127,7 @@ class Found:
     alignment: float = float("nan")
 
 
-def measured(stage: Stage, M: int, subset: NDArray[np.int64]) -> Found:
+def measure(stage: Stage, M: int, subset: NDArray[np.int64]) -> Measurement:
     """Exactly, over some samples."""
     rows = stage.factors[torch.from_numpy(subset)].reshape(-1, stage.parameters) / M**0.5
     wide = len(rows) < stage.parameters
@@ -139,29 +139,31 @@ def measured(stage: Stage, M: int, subset: NDArray[np.int64]) -> Found:
         top = top / top.norm(dim=0)
     shares = (stage.vectors[:, :TOP].T @ top).square()
     rank = float(matrix.square().sum()) / float(values[-1]) ** 2
-    return Found(values[::-1], shares.diagonal().cpu().numpy(), float(shares.sum()) / TOP, rank, top[:, 0])
+    return Measurement(values[::-1], shares.diagonal().cpu().numpy(), float(shares.sum()) / TOP, rank, top[:, 0])
 
 
-def clients(stage: Stage, M: int, subsets: int, rng: np.random.Generator) -> tuple[list[Found], list[float]]:
+def measure_clients(
+    stage: Stage, M: int, subsets: int, rng: np.random.Generator
+) -> tuple[list[Measurement], list[float]]:
     """Subsets of M samples, two of them disjoint where there are enough, and the alignments of these pairs."""
-    found: list[Found] = []
+    found: list[Measurement] = []
     between = []
     while len(found) < subsets:
         order = rng.permutation(len(stage.factors))
-        pair = [measured(stage, M, part) for part in (order[:M], order[M : 2 * M]) if len(part) == M]
+        pair = [measure(stage, M, part) for part in (order[:M], order[M : 2 * M]) if len(part) == M]
         if len(pair) == 2 and pair[0].vector is not None and pair[1].vector is not None:
             between.append(float((pair[0].vector @ pair[1].vector) ** 2))
         found += pair
     return found[:subsets], between or [float("nan")]
 
 
-def wigner(stage: Stage, scatter: float) -> Found:
+def wigner_prediction(stage: Stage, scatter: float) -> Measurement:
     """The spiked Wigner model: the eigenvalues of all samples as spikes, and noise of a squared Frobenius norm."""
     spikes = stage.eigenvalues[stage.eigenvalues > 1e-12 * stage.eigenvalues[0]]
     spiked = SpikedModel(tuple(spikes), Semicircle((scatter / stage.parameters) ** 0.5))
     first = spiked.outliers[:TOP]
     overlaps = np.array([o.overlap for o in first])
-    return Found(
+    return Measurement(
         np.array([o.location for o in first]),
         overlaps,
         float(overlaps.mean()),
@@ -179,19 +181,19 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
     condition = spectra.trace**2 / model.frobenius_squared - 1.0 - 2.0 * float((others / (first - others)).sum())
     rows: list[dict[str, object]] = []
     for M in sizes.sizes:
-        found, between = clients(stage, M, sizes.subsets, rng)
+        found, between = measure_clients(stage, M, sizes.subsets, rng)
         values, shares = bootstrap_eigenvalues(spectra, M, RESAMPLES, rng)
         predicted = model.predict(M, top=TOP)
         models = {
-            "covariance": Found(
+            "covariance": Measurement(
                 predicted.eigenvalues,
                 predicted.overlaps.diagonal(),
                 float(predicted.overlaps.sum()) / TOP,
                 predicted.stable_rank,
                 alignment=float((predicted.overlaps[0] ** 2).sum()),
             ),
-            "Wigner": wigner(stage, predicted.frobenius_squared - model.frobenius_squared),
-            "bootstrap": Found(
+            "Wigner": wigner_prediction(stage, predicted.frobenius_squared - model.frobenius_squared),
+            "bootstrap": Measurement(
                 values.mean(axis=0)[:TOP],
                 np.diagonal(shares, axis1=1, axis2=2).mean(axis=0)[:TOP],
                 float(shares[:, :TOP, :TOP].sum(axis=(1, 2)).mean()) / TOP,
@@ -260,7 +262,7 @@ def covariance_table(images: ImageSet, sizes: CovarianceSizes, settings: Setting
         parameters, samples (N), subsets, accuracy, condition (positive where the first order in 1/M predicts that
         fewer samples raise the stable rank), rank_of_all (of N samples).
     """
-    tables = [compare(stage, sizes, settings) for stage in stages(images, sizes, settings)]
+    tables = [compare(stage, sizes, settings) for stage in train_stages(images, sizes, settings)]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -281,7 +283,7 @@ def errors(table: pd.DataFrame, quantities: str, model: str) -> Array:
     return np.asarray(off / rows.measured.loc[off.index] if quantities in ("eigenvalue", "stable rank") else off)
 
 
-def _said(table: pd.DataFrame, name: str, model: str) -> str:
+def _describe_errors(table: pd.DataFrame, name: str, model: str) -> str:
     off = 100 * errors(table, name, model)
     return f"{np.median(off):.2g} % (at most {off.max():.3g} %)"
 
@@ -311,8 +313,8 @@ def covariance_found(table: pd.DataFrame) -> str:
     parts = []
     for model in ("covariance", "Wigner", "bootstrap"):
         said = (
-            f"{_said(table, 'stable rank', model)} for the stable rank, {_said(table, 'eigenvalue', model)} for the "
-            "first five eigenvalues"
+            f"{_describe_errors(table, 'stable rank', model)} for the stable rank, "
+            f"{_describe_errors(table, 'eigenvalue', model)} for the first five eigenvalues"
         )
         shares = [
             f"{np.median(off):.2f} (at most {off.max():.2f}) for {what}"

@@ -17,7 +17,7 @@ from figures.spectrum.spiked_prediction import (
     exact_stable_rank,
     noise_size,
     predicted_eigenvalues,
-    shuffled,
+    shuffle,
     sides,
     with_noise,
 )
@@ -95,7 +95,7 @@ def trained_networks(images: ImageSet, sizes: PredictionSizes, settings: Setting
 
     def train(name: str, chosen: NetworkSizes, build: Callable[[int], nn.Module], flat: bool) -> Network:
         settings.report(f"training the {name}")
-        x, y = shuffled(images, sizes.side, chosen.samples, settings, f"predictions, {name}")
+        x, y = shuffle(images, sizes.side, chosen.samples, settings, f"predictions, {name}")
         x = x.flatten(1) if flat else x[:, None]
         seed = int(settings.rng("predictions", name).integers(2**31))
         model = build(seed).to(settings.device)

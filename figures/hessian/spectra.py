@@ -18,7 +18,7 @@ from figures.spectrum.spiked_prediction import (
     exact_stable_rank,
     predicted_eigenvalues,
     root_mean_square,
-    shuffled,
+    shuffle,
     sides,
     with_noise,
 )
@@ -81,7 +81,7 @@ def hessian_spectra(
         A long table: what (`kind`: `measured`, or the scaling of a prediction), which `quantity`, at how many samples
         `M`, in which `subset`, at which `index`, with which `value`.
     """
-    x, y = shuffled(images, sizes.side, sizes.largest, settings, "hessian")
+    x, y = shuffle(images, sizes.side, sizes.largest, settings, "hessian")
     x = x.flatten(1)
     seed = int(settings.rng("hessian", "weights").integers(2**31))
     model = perceptron(x.shape[1], sizes.hidden, 10, seed).to(settings.device)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.experiment import Design, Line, chosen_rates, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import Design, Line, choose_rates, run_design
 from figures.figure import Scale, Settings
 
 ALGORITHMS: Mapping[str, str] = {
@@ -257,11 +257,11 @@ def designs(lines: Sequence[tuple[Line, int]], seeds: int, rates: Mapping[str, f
 def table_of(lines: Sequence[tuple[Line, int]], sizes: Sizes, settings: Settings) -> pd.DataFrame:
     """Chooses the learning rates, then makes the runs; one row for each evaluation, in the order of the lines."""
     tuning = tuning_designs(sizes, {str(line.keys["method"]) for line, _ in lines})
-    announced([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
+    announce_cost([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
     rates: dict[str, float] = {}
     for design in tuning:
-        rates |= chosen_rates(design, settings)[1]
-    found = [results(design, settings) for design in designs(lines, sizes.seeds, rates, sizes.rates[0])]
+        rates |= choose_rates(design, settings)[1]
+    found = [run_design(design, settings) for design in designs(lines, sizes.seeds, rates, sizes.rates[0])]
     table = pd.concat(found, ignore_index=True)
     table["rate"] = table.method.map(rates)
     table["round"] *= table.method.map(lambda method: TRIPS.get(method, 1))

@@ -210,7 +210,7 @@ def _printed(row: Any) -> str:
     return f"{row.published:g} {'KB' if row.unit == 'KiB' else row.unit}"
 
 
-def found(table: pd.DataFrame) -> str:
+def sizes_found(table: pd.DataFrame) -> str:
     """The printed numbers and those that the shapes give."""
     stated = table[table.published.notna()]
     if (stated.unit == "%").all():
@@ -240,7 +240,7 @@ def found(table: pd.DataFrame) -> str:
     )
 
 
-def sizes_in_words(table: pd.DataFrame) -> str:
+def sizes_counted(table: pd.DataFrame) -> str:
     """Models and settings."""
     return (
         f"{table.model.nunique()} models, {len(table[['group', 'setting']].drop_duplicates())} settings. "
@@ -259,9 +259,9 @@ ROLORA_FIGURE = Figure(
     "one in a round. In Table 8 each row is the method it names. The head of the classifier is not counted.",
     rolora_data,
     draw,
-    found,
-    found,
-    sizes_in_words,
+    sizes_found,
+    sizes_found,
+    sizes_counted,
 )
 FEDLORU_FIGURE = Figure(
     "fedloru/language-sizes",
@@ -270,7 +270,7 @@ FEDLORU_FIGURE = Figure(
     "over the model with its adapters.",
     fedloru_data,
     draw,
-    found,
-    found,
-    sizes_in_words,
+    sizes_found,
+    sizes_found,
+    sizes_counted,
 )

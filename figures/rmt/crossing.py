@@ -76,7 +76,7 @@ def noise_histogram(settings: Settings) -> tuple[NDArray[np.float64], NDArray[np
     return edges, np.diff(counts) / (R * _CELL)
 
 
-def animated(steps: Sequence[Step], edges: NDArray[np.float64], density: NDArray[np.float64]) -> str:
+def animate(steps: Sequence[Step], edges: NDArray[np.float64], density: NDArray[np.float64]) -> str:
     """The animation as SVG text: spectrum above, eigenvalue and overlap against the spike below.
 
     Args:
@@ -245,7 +245,7 @@ def write(folder: Path) -> Path:
         OSError: The folder cannot be written to.
     """
     settings, path = Settings(), folder / "rmt-crossing.svg"
-    write_whole({path: animated(crossing(settings), *noise_histogram(settings)).encode()})
+    write_whole({path: animate(crossing(settings), *noise_histogram(settings)).encode()})
     return path
 
 

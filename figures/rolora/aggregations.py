@@ -227,7 +227,8 @@ def aggregation_found(table: pd.DataFrame) -> str:
         "Stated: RoLoRA converges exponentially to the global minimiser on the linear model and outperforms FFA-LoRA "
         "(Section 5.1), and averaging A and B apart, as FedLoRA does, is inexact; found, as medians of the expected "
         f"loss above its least value after {int(last['round'].max())} communication rounds: {'; '.join(parts)}. "
-        f"RoLoRA against FFA-LoRA: {_in_words(loss, 'FFA-LoRA')}; against FedLoRA: {_in_words(loss, 'FedLoRA')}. "
+        f"RoLoRA against FFA-LoRA: {_describe_lead(loss, 'FFA-LoRA')}; "
+        f"against FedLoRA: {_describe_lead(loss, 'FedLoRA')}. "
         f"{_rates(last)} {diverged} runs diverged at the rate chosen."
     )
 
@@ -245,7 +246,7 @@ def _against(loss: pd.DataFrame, other: str) -> tuple[int, int, int]:
     return below, above, apart
 
 
-def _in_words(loss: pd.DataFrame, other: str) -> str:
+def _describe_lead(loss: pd.DataFrame, other: str) -> str:
     below, above, apart = _against(loss, other)
     return f"below in {below} of {len(CASES)} cases, above in {above}, the central 80% of the seeds apart in {apart}"
 

@@ -61,18 +61,18 @@ def angle_data(settings: Settings) -> pd.DataFrame:
     rows: list[dict[str, object]] = []
     for clients in OWN:
         settings.report(f"{clients} clients, in expectation")
-        rows += piece(settings, f"{clients}, expectation", partial(_expected, settings, sizes, clients))
+        rows += piece(settings, f"{clients}, expectation", partial(_expected_curves, settings, sizes, clients))
         for d in sizes.dimensions:
             for samples in sorted({max(2, round(ratio * d)) for ratio in sizes.ratios if d <= LARGE or ratio <= 2.0}):
                 settings.report(f"{clients} clients, d = {d}, m = {samples}")
                 part = f"{clients}, {d}, {samples}"
-                rows += piece(settings, part, partial(_drawn, settings, sizes, clients, d, samples))
+                rows += piece(settings, part, partial(_sampled_curves, settings, sizes, clients, d, samples))
     settings.report("one-step ratios")
     rows += piece(settings, "one-step ratios", partial(_ratios, settings, sizes))
     return pd.DataFrame(rows)
 
 
-def _expected(settings: Settings, sizes: AngleSizes, clients: str) -> list[dict[str, object]]:
+def _expected_curves(settings: Settings, sizes: AngleSizes, clients: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for step in sorted({*SHOWN[clients], *sizes.steps}):
         given = _problem(settings, MIDDLE, None, OWN[clients], 0)
@@ -82,7 +82,9 @@ def _expected(settings: Settings, sizes: AngleSizes, clients: str) -> list[dict[
     return rows
 
 
-def _drawn(settings: Settings, sizes: AngleSizes, clients: str, d: int, samples: int) -> list[dict[str, object]]:
+def _sampled_curves(
+    settings: Settings, sizes: AngleSizes, clients: str, d: int, samples: int
+) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for data in ("fixed",) if d > LARGE else ("fixed", "fresh"):
         angles = _runs(settings, sizes, clients, data, USUAL, d, samples)

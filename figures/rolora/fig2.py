@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired
-from figures.experiments.experiment import RUN, chosen_rates, finals, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
+from figures.experiments.experiment import RUN, choose_rates, finals, run_design
 from figures.figure import Figure, Settings
 from figures.rolora.fig2_picture import draw_curves
 from figures.rolora.fig2_runs import (
@@ -42,15 +42,15 @@ LEFT_OUT = (
 def fig2_data(settings: Settings) -> pd.DataFrame:
     """Chooses the learning rates, then makes the runs; one row for each evaluation, rounds as communication rounds."""
     sizes = settings.sizes(FIG2_SIZES)
-    announced(list(whole_designs(sizes)), settings, LEFT_OUT)
+    announce_cost(list(whole_designs(sizes)), settings, LEFT_OUT)
     parts: list[pd.DataFrame] = []
     for start in sizes.rounds:
         rates: dict[str, float] = {}
         for design in tuning_designs(sizes, start):
-            rows, chosen = chosen_rates(design, settings)
+            rows, chosen = choose_rates(design, settings)
             rates |= chosen
             parts += [pd.DataFrame(rows)] if rows else []
-        parts += [results(design, settings) for design in designs(sizes, start, rates)]
+        parts += [run_design(design, settings) for design in designs(sizes, start, rates)]
     table = pd.concat(parts, ignore_index=True)
     table["round"] *= table.method.map(trips)
     return table
@@ -81,16 +81,16 @@ def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
         few, many = of(method, 5), of(method, 10)
         return {seed: few[seed] - many[seed] for seed in few}
 
-    found = {"LoRA falls from 5 to 10 clients": paired(of(LORA, 5), of(LORA, 10))}
-    found["LoRA falls by more than RoLoRA"] = paired(fall(LORA), fall(ROLORA))
+    found = {"LoRA falls from 5 to 10 clients": paired_effect(of(LORA, 5), of(LORA, 10))}
+    found["LoRA falls by more than RoLoRA"] = paired_effect(fall(LORA), fall(ROLORA))
     for clients in (5, 10):
         for other in (LORA, FFA):
             name = f"RoLoRA is above {other} with {clients} clients"
-            found[name] = paired(of(ROLORA, clients), of(other, clients))
+            found[name] = paired_effect(of(ROLORA, clients), of(other, clients))
     return found
 
 
-def in_short(table: pd.DataFrame) -> str:
+def fig2_headline(table: pd.DataFrame) -> str:
     """One sentence on the first start that learns."""
     ends = finals(table)
     start = next(name for name in LEARNING if name in set(ends.start))
@@ -129,7 +129,7 @@ def fig2_found(table: pd.DataFrame) -> str:
             f"As printed, with 0 as ReLU's derivative at 0, every run stays at {spread} %, that of a constant answer"
         )
     for start in (name for name in LEARNING if name in set(ends.start)):
-        effects = [f"{name}: {one.above}, {one.in_words}" for name, one in statements(table, start).items()]
+        effects = [f"{name}: {one.above}, {one.text}" for name, one in statements(table, start).items()]
         ends_told = f"{means_by_method(table, start, 1)}; FFA-LoRA ends at {ends_of_ffa(table, start)}"
         parts.append(f"{start.capitalize()}: {ends_told}; {'; '.join(effects)}")
     return (
@@ -179,7 +179,7 @@ FIG_2 = Figure(
     "as ReLU's derivative at 0; or a random frozen $W_0$.",
     fig2_data,
     draw_fig2,
-    in_short,
+    fig2_headline,
     fig2_found,
     fig2_sizes,
     ("mnist",),

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
 from figures.experiments.experiment import RUN, finals
-from figures.experiments.tables import Contrast, Value, counted, draw_table
+from figures.experiments.tables import Contrast, Value, count_effects, draw_table
 from figures.figure import Figure, Settings
 from figures.language.designs import (
     ALGORITHMS,
@@ -68,7 +68,7 @@ def settings_of(table: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def in_words(keys: dict[str, Any]) -> str:
+def describe_setting(keys: dict[str, Any]) -> str:
     """A setting.
 
     >>> in_words({"split": "IID", "clients": 3}), in_words({"rank": 4, "budget": "P1"}), in_words({"uplink": "low"})
@@ -89,7 +89,9 @@ def values(table: pd.DataFrame) -> list[Value]:
             mine = _chosen(ends, {**keys, "method": method})
             if len(mine):
                 mean, half = mean_and_half_width(dict(zip(mine.seed, mine.value, strict=True)))
-                found.append(Value(in_words(keys), method, None, 100 * mean, 100 * half, int(mine.failed.sum())))
+                found.append(
+                    Value(describe_setting(keys), method, None, 100 * mean, 100 * half, int(mine.failed.sum()))
+                )
     return found
 
 
@@ -100,7 +102,7 @@ def leads(table: pd.DataFrame) -> list[tuple[dict[str, Any], str, Effect]]:
         for keys in settings_of(ends):
             if len(_chosen(ends, {**keys, "method": other})):
                 ours, theirs = by_seed(ends, **keys, method=ROLORA), by_seed(ends, **keys, method=other)
-                found.append((keys, other, paired(ours, theirs)))
+                found.append((keys, other, paired_effect(ours, theirs)))
     return found
 
 
@@ -121,7 +123,7 @@ def falls(table: pd.DataFrame) -> list[tuple[str, Effect]]:
         return {seed: before[seed] - after[seed] for seed in before}
 
     return [
-        (f"{other} falls by more than RoLoRA from {few} to {many} clients", paired(fall(other), fall(ROLORA)))
+        (f"{other} falls by more than RoLoRA from {few} to {many} clients", paired_effect(fall(other), fall(ROLORA)))
         for other in (LORA, FFA)
     ]
 
@@ -139,30 +141,37 @@ def robustness(table: pd.DataFrame) -> list[tuple[str, Effect]]:
         return {seed: most[seed] - least[seed] for seed in most}
 
     return [
-        (f"rank {rank}: FFA-LoRA falls by more than RoLoRA from P3 to P1", paired(fall(rank, FFA), fall(rank, ROLORA)))
+        (
+            f"rank {rank}: FFA-LoRA falls by more than RoLoRA from P3 to P1",
+            paired_effect(fall(rank, FFA), fall(rank, ROLORA)),
+        )
         for rank in dict.fromkeys(map(int, ends["rank"]))
     ]
 
 
 def contrasts(table: pd.DataFrame, stated: Iterable[tuple[str, Effect]]) -> list[Contrast]:
     """Comparisons to be drawn: RoLoRA's leads, then what else is stated."""
-    found = [Contrast(f"RoLoRA minus {other}", in_words(keys), None, effect) for keys, other, effect in leads(table)]
+    found = [
+        Contrast(f"RoLoRA minus {other}", describe_setting(keys), None, effect) for keys, other, effect in leads(table)
+    ]
     return found + [Contrast("stated", name, None, effect) for name, effect in stated]
 
 
-def in_short(table: pd.DataFrame) -> str:
+def language_headline(table: pd.DataFrame) -> str:
     """In how many settings RoLoRA is above each other method."""
     found = leads(table)
     names = dict.fromkeys(other for _, other, _ in found)
-    return "; ".join(counted(ROLORA, name, [effect for _, other, effect in found if other == name]) for name in names)
+    return "; ".join(
+        count_effects(ROLORA, name, [effect for _, other, effect in found if other == name]) for name in names
+    )
 
 
-def nothing(table: pd.DataFrame) -> list[tuple[str, Effect]]:
+def no_statements(table: pd.DataFrame) -> list[tuple[str, Effect]]:
     """No further statement."""
     return []
 
 
-def drawn(stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]) -> Callable[[pd.DataFrame], Picture]:
+def drawing(stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]) -> Callable[[pd.DataFrame], Picture]:
     """Draws a table."""
     return lambda table: draw_table(values(table), contrasts(table, stated(table)))
 
@@ -173,9 +182,11 @@ def found_in(
     """The statement of the paper and the finding."""
 
     def found(table: pd.DataFrame) -> str:
-        each = [f"RoLoRA minus {other}, {in_words(keys)}: {effect.in_words}" for keys, other, effect in leads(table)]
-        each += [f"{name}: {effect.above}, {effect.in_words}" for name, effect in stated(table)]
-        return f"Stated: {says}. Found, at this scale: {in_short(table)}. {'; '.join(each)}."
+        each = [
+            f"RoLoRA minus {other}, {describe_setting(keys)}: {effect.text}" for keys, other, effect in leads(table)
+        ]
+        each += [f"{name}: {effect.above}, {effect.text}" for name, effect in stated(table)]
+        return f"Stated: {says}. Found, at this scale: {language_headline(table)}. {'; '.join(each)}."
 
     return found
 
@@ -194,7 +205,7 @@ def draw_curves(table: pd.DataFrame) -> Picture:
             by_round = 100 * mine.groupby("round").value.agg(["mean", "min", "max"])
             axes.plot(by_round.index, by_round["mean"], color=colour, marker=marker, markersize=3, label=str(method))
             axes.fill_between(by_round.index, by_round["min"], by_round["max"], color=colour, alpha=0.15, lw=0)
-        axes.set_title(in_words(keys), fontsize=8.5)
+        axes.set_title(describe_setting(keys), fontsize=8.5)
         axes.set_xlabel("communication round", fontsize=8)
     for axes in picture.axes[len(every) :]:
         axes.set_axis_off()
@@ -252,8 +263,8 @@ CLIENTS_FIGURE = Figure(
     "RoLoRA, Tables 1 and 6 on rated sentences: more and more clients",
     NAMED + "Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     clients_data,
-    drawn(falls),
-    in_short,
+    drawing(falls),
+    language_headline,
     found_in(CLIENTS_SAY, falls),
     sizes_of,
     (TEXTS,),
@@ -266,8 +277,8 @@ FIG_3 = Figure(
     "most. The runs are those of rolora/clients-texts.",
     clients_data,
     draw_curves,
-    in_short,
-    found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", nothing),
+    language_headline,
+    found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", no_statements),
     sizes_of,
     (TEXTS,),
     quick_decides=False,
@@ -279,8 +290,8 @@ FIG_4 = Figure(
     + "Left the final accuracies with 95 % intervals over the seeds, for three layer budgets and four ranks. "
     + DIFFERENCES,
     budgets_data,
-    drawn(robustness),
-    in_short,
+    drawing(robustness),
+    language_headline,
     found_in("with fewer parameters FFA-LoRA loses more than RoLoRA, which stays comparable to LoRA", robustness),
     sizes_of,
     (TEXTS,),
@@ -292,9 +303,9 @@ FIG_5 = Figure(
     NAMED + "FFA-LoRA and RoLoRA have adapters on twice as many blocks as LoRA, so that all send as much in a round, "
     "the head aside. Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     uplinks_data,
-    drawn(nothing),
-    in_short,
-    found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", nothing),
+    drawing(no_statements),
+    language_headline,
+    found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", no_statements),
     sizes_of,
     (TEXTS,),
     quick_decides=False,

@@ -22,8 +22,8 @@ from algorithms.optimisers import Sgd
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from figures.aggregation_error import (
-    Averaged,
-    KeepingUploads,
+    AveragedExchange,
+    UploadRecorder,
     aggregation_error,
     angle_between,
     errors_of_few,
@@ -107,7 +107,7 @@ def mechanism(settings: Settings) -> pd.DataFrame:
     """Trains and measures.
 
     Returns:
-        One row for each averaged trip, which is a communication round: split, clients, seed, method, round, norm,
+        One row for each averaged exchange, which is a communication round: split, clients, seed, method, round, norm,
         change, error, least, angle (as in `AggregationError`), few (number of clients of small cohorts), few_error
         (their error; nan where one factor is common, or products are averaged), full_angle (between A and the best
         subspace of the update by gradient descent in all weights of the layers) and full_share (of that update's
@@ -118,7 +118,7 @@ def mechanism(settings: Settings) -> pd.DataFrame:
         for seed in range(100 * settings.seed, 100 * settings.seed + sizes.seeds):
             for split, clients in ((split, one) for split, counts in sizes.clients.items() for one in counts):
                 name = f"{clients} clients, {split}, seed {seed}"
-                found = piece(settings, name, partial(_measured, sizes, split, clients, seed, settings))
+                found = piece(settings, name, partial(_measure, sizes, split, clients, seed, settings))
                 rows += [{"split": split, "clients": clients, "seed": seed, **row} for row in found]
     return pd.DataFrame(rows)
 
@@ -141,7 +141,7 @@ def plan_of(sizes: MechanismSizes, method: str, split: str, clients: int, seed: 
     return trial.plan(seed, settings.place, settings.device)
 
 
-def _measured(sizes: MechanismSizes, split: str, clients: int, seed: int, settings: Settings) -> list[dict[str, Any]]:
+def _measure(sizes: MechanismSizes, split: str, clients: int, seed: int, settings: Settings) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     best: Mapping[str, torch.Tensor] = {}
     share = nan
@@ -151,7 +151,7 @@ def _measured(sizes: MechanismSizes, split: str, clients: int, seed: int, settin
         settings.report(f"{method}, {clients} clients, {split}, seed {seed}")
         if not best:
             best, share = best_subspace(full_update(parts, sizes.rounds, seed), sizes.rank)
-        for number, row in enumerate(followed(parts, plan.conduct.rounds, seed, best, sizes.few, settings), 1):
+        for number, row in enumerate(follow(parts, plan.conduct.rounds, seed, best, sizes.few, settings), 1):
             rows.append({"method": method, "round": number, **row, "full_share": share})
     return rows
 
@@ -173,30 +173,30 @@ def best_subspace(update: Tree, rank: int) -> tuple[Tree, float]:
     return Tree(U), inside / float(update.map(torch.Tensor.double).square())
 
 
-def followed(
+def follow(
     parts: Parts, count: int, seed: int, best: Mapping[str, torch.Tensor], few: int, settings: Settings
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one federation, a trip each."""
-    executor, before = KeepingUploads(), None
+    """The rows of one federation, an exchange each."""
+    executor, before = UploadRecorder(), None
     for step in rounds(
         parts.algorithm, parts.problem, rounds=count, seed=seed, executor=executor, evaluate_every=max(1, count)
     ):
         factors: AB = step.state.algorithm.factors
-        for trip in executor.trips():
+        for exchange in executor.exchanges():
             assert before is not None
-            server = trip.averaged or factors
-            found = aggregation_error(trip, server, before)
+            server = exchange.averaged or factors
+            found = aggregation_error(exchange, server, before)
             row = {**asdict(found), "few": few, "few_error": nan, "full_angle": angle_between(server.A, best)}
-            if _both_travel(trip) and len(trip.sent) > few:
-                rng = settings.rng("mechanism", seed, len(trip.sent), step.state.round)
-                row["few_error"] = errors_of_few(trip, few, DRAWS, rng)
+            if _both_travel(exchange) and len(exchange.sent) > few:
+                rng = settings.rng("mechanism", seed, len(exchange.sent), step.state.round)
+                row["few_error"] = errors_of_few(exchange, few, DRAWS, rng)
             yield row
             before = product_of(server)
         before = product_of(factors)
 
 
-def _both_travel(trip: Averaged) -> bool:
-    return isinstance(trip.sent[0], AB)
+def _both_travel(exchange: AveragedExchange) -> bool:
+    return isinstance(exchange.sent[0], AB)
 
 
 def relative(table: pd.DataFrame) -> pd.DataFrame:
@@ -233,7 +233,7 @@ def exact_methods(table: pd.DataFrame) -> dict[str, float]:
     return {method: float(of[of.method == method].error.max()) for method in ("FFA-LoRA", "RoLoRA")}
 
 
-def in_short(table: pd.DataFrame) -> str:
+def mechanism_headline(table: pd.DataFrame) -> str:
     """The error of averaging apart, and how it depends on the number of clients."""
     of = relative(table)
     lora = of[of.method == "LoRA"]
@@ -283,7 +283,7 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def found_in(table: pd.DataFrame) -> str:
+def mechanism_found(table: pd.DataFrame) -> str:
     """The statement of the theory and the finding."""
     of = relative(table)
     last = of[of["round"] == of["round"].max()]
@@ -303,7 +303,8 @@ def found_in(table: pd.DataFrame) -> str:
     exact = ", ".join(f"{method} {error:.0e}" for method, error in exact_methods(table).items())
     return (
         "Stated: averaging A and B apart is inexact, which grows with the clients, and training one at a time is "
-        f"exact. Found: {in_short(table)} (largest: {exact}). First and last round, relative to the mean update (least "
+        f"exact. Found: {mechanism_headline(table)} (largest: {exact}). "
+        f"First and last round, relative to the mean update (least "
         f"possible of the rank; relative to the round's change): {errors}. At the same weights: {more}. A's angle "
         "after the last round to the best subspace of the clients' mean product, and of gradient descent in all "
         f"weights: {angles}."
@@ -316,7 +317,7 @@ def _course(of: pd.DataFrame, method: str) -> str:
     return " to ".join(f"{end.error:.2g} ({end.least:.2g}; {end.of_change:.2g})" for end in ends)
 
 
-def sizes_of(table: pd.DataFrame) -> str:
+def mechanism_sizes(table: pd.DataFrame) -> str:
     """Model, texts, clients, steps."""
     ends = int(table.clients.max()), int(table["round"].max())
     scale = next(name for name, of in MECHANISM_SIZES.items() if (of.most, of.rounds) == ends)
@@ -341,9 +342,9 @@ MECHANISM = Figure(
     "update by gradient descent in all weights of the same layers; FFA-LoRA's A stays as it was drawn.",
     mechanism,
     draw_mechanism,
-    in_short,
-    found_in,
-    sizes_of,
+    mechanism_headline,
+    mechanism_found,
+    mechanism_sizes,
     (TEXTS,),
     quick_decides=False,
 )

@@ -193,7 +193,7 @@ def table_6_found(table: pd.DataFrame) -> str:
     return f"{table_1_found(table)} Different from Table 1: {'; '.join(other) or 'nothing'}."
 
 
-def sizes_in_words(table: pd.DataFrame) -> str:
+def table_sizes(table: pd.DataFrame) -> str:
     """Numbers of cells."""
     return f"{len(table)} printed numbers, {int(table.recomputed.notna().sum())} of them recomputed. No training."
 
@@ -207,7 +207,7 @@ TABLE_1_FIGURE = Figure(
     draw_glue,
     averages_found,
     table_1_found,
-    sizes_in_words,
+    table_sizes,
 )
 TABLE_2_FIGURE = Figure(
     "rolora/table-2",
@@ -218,7 +218,7 @@ TABLE_2_FIGURE = Figure(
     draw_by_method,
     trials_found,
     trials_found,
-    sizes_in_words,
+    table_sizes,
 )
 TABLE_6_FIGURE = Figure(
     "rolora/table-6",
@@ -229,7 +229,7 @@ TABLE_6_FIGURE = Figure(
     draw_glue,
     averages_found,
     table_6_found,
-    sizes_in_words,
+    table_sizes,
 )
 TABLE_12_FIGURE = Figure(
     "rolora/table-12",
@@ -240,5 +240,5 @@ TABLE_12_FIGURE = Figure(
     draw_by_method,
     mmlu_found,
     mmlu_found,
-    sizes_in_words,
+    table_sizes,
 )

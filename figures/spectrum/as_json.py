@@ -22,7 +22,7 @@ SUBJECT = ("model", "data", "loss", "matrix", "parameters", "batch_norm", "reduc
 PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
 
 
-def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
+def to_json(measured: MeasuredNetwork) -> dict[str, Any]:
     """Everything that was measured, and with what; numbers that are not finite become null."""
     report, rank = measured.report, measured.report.stable_rank
     measure = report.measure

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from figures.figure import Settings
-from figures.make import rendered
+from figures.make import render
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum.as_json import PACKAGES, plain
 from figures.spectrum.federation import SERVER, TrainedRun, curvatures
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import (
+    expected_pair_products,
+    expected_seconds,
+    explain_memory_errors,
     operators_of,
     settings_of,
-    too_little_memory_told,
-    usual_pair_products,
-    usual_seconds,
 )
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
 from hessian.loss.state_files import load_state, numbered_states
@@ -133,9 +133,9 @@ def measure_run(
 
 def _expect(expect: Expect | None, request: SpectrumRequest, operator: Curvature, states: int) -> None:
     if expect is not None:
-        products = states * usual_pair_products(request.settings.outliers, operator.P)
+        products = states * expected_pair_products(request.settings.outliers, operator.P)
         what = f"some {products:,} products at {states} states; fewer --outliers or files shorten it"
-        expect(usual_seconds(products, operator), what)
+        expect(expected_seconds(products, operator), what)
 
 
 def _name(client: int) -> str:
@@ -148,7 +148,7 @@ def _state(
     """Numbers of a state for the table, and its spectrum."""
     if progress is not None:
         progress(name)
-    with too_little_memory_told():
+    with explain_memory_errors():
         try:
             told = None if progress is None else (lambda text: progress(f"{name}: {text}"))
             now = state_spectrum(operator, settings_of(request, operator), told)
@@ -194,7 +194,7 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     }
     text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
     contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
-    contents |= rendered(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
+    contents |= render(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
     files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
     write_own(files, out)
     return list(files)

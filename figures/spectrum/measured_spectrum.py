@@ -13,8 +13,8 @@ from typing import Any
 from torch import nn
 
 from figures.figure import Settings
-from figures.make import rendered
-from figures.spectrum.as_json import as_json, require_same_subject
+from figures.make import render
+from figures.spectrum.as_json import require_same_subject, to_json
 from figures.spectrum.measured_network import MeasuredNetwork, SpectrumRequest
 from figures.spectrum.measured_spectrum_picture import draw_block_ranks, draw_spectrum_report
 from hessian.block_ranks import block_ranks
@@ -54,11 +54,11 @@ def measure_network(
     """
     operator = next(operators_of(request, (lambda model: None,), progress))
     settings = settings_of(request, operator)
-    with too_little_memory_told():
+    with explain_memory_errors():
         if expect is not None:
-            products = usual_products(settings, operator.P)
+            products = expected_products(settings, operator.P)
             expect(
-                usual_seconds(products, operator),
+                expected_seconds(products, operator),
                 f"some {products:,} products; fewer --steps, --probes or --outliers shorten it",
             )
         report = measure_spectrum(operator, settings, progress)
@@ -66,21 +66,21 @@ def measure_network(
     return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks)
 
 
-def usual_products(settings: SpectrumSettings, P: int) -> int:
+def expected_products(settings: SpectrumSettings, P: int) -> int:
     """Return about how many products a measurement takes, exact for the quadrature and usual for the rest.
 
     >>> usual_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
     370
     """
-    return settings.probes * min(settings.steps, P) + usual_pair_products(2 * settings.outliers, P)
+    return settings.probes * min(settings.steps, P) + expected_pair_products(2 * settings.outliers, P)
 
 
-def usual_pair_products(pairs: int, P: int) -> int:
+def expected_pair_products(pairs: int, P: int) -> int:
     """Return about how many products a stable rank and so many eigenpairs usually take."""
     return min(4 * pairs + 50, 2 * P)
 
 
-def usual_seconds(products: int, operator: Curvature) -> float:
+def expected_seconds(products: int, operator: Curvature) -> float:
     """Return about how long products take, from the time of a gradient."""
     return products * GRADIENTS * operator.cost().gradient_seconds
 
@@ -155,7 +155,7 @@ def settings_of(request: SpectrumRequest, operator: Curvature) -> SpectrumSettin
 
 
 @contextmanager
-def too_little_memory_told() -> Iterator[None]:
+def explain_memory_errors() -> Iterator[None]:
     """Turns an error for want of memory into one line with the remedy.
 
     Raises:
@@ -197,14 +197,14 @@ def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
         OSError: The folder cannot be written to.
     """
     require_writable(out)
-    contents = rendered(lambda: draw_spectrum_report(measured.report), ("png", "pdf"))
-    text = json.dumps(as_json(measured), indent=1, ensure_ascii=False, allow_nan=False)
+    contents = render(lambda: draw_spectrum_report(measured.report), ("png", "pdf"))
+    text = json.dumps(to_json(measured), indent=1, ensure_ascii=False, allow_nan=False)
     contents["json"] = (text + "\n").encode()
     paths = {kind: out / f"spectrum.{kind}" for kind in ("json", "png", "pdf")}
     files = {paths[kind]: content for kind, content in contents.items()}
     if any(block.rank is not None for block in measured.blocks):
         confidence = measured.report.settings.confidence
-        pictures = rendered(lambda: draw_block_ranks(measured.blocks, confidence), ("png", "pdf"))
+        pictures = render(lambda: draw_block_ranks(measured.blocks, confidence), ("png", "pdf"))
         paths |= {f"blocks {kind}": out / f"blocks.{kind}" for kind in pictures}
         files |= {paths[f"blocks {kind}"]: content for kind, content in pictures.items()}
     write_own(files, out)

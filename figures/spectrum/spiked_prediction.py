@@ -16,7 +16,7 @@ from workloads.image_networks.small import pool
 Array = NDArray[np.float64]
 
 
-def shuffled(
+def shuffle(
     images: ImageSet, side: int, count: int, settings: Settings, purpose: str, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor]:
     """Pooled images (count, side, side) and their classes (count,), in a random order named by its purpose."""

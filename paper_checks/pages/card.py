@@ -83,8 +83,8 @@ class Mutant:
     @property
     def outcome(self) -> str:
         """Its prediction and the obtained value, in one line."""
-        predicts = f"{shortened(self.evidence.printed, 70)}; " if self.evidence.printed else ""
-        return f"{predicts}obtained {shortened(obtained_beside(self.evidence), 120)}"
+        predicts = f"{shorten(self.evidence.printed, 70)}; " if self.evidence.printed else ""
+        return f"{predicts}obtained {shorten(obtained_beside(self.evidence), 120)}"
 
 
 @dataclass(frozen=True)
@@ -192,11 +192,11 @@ def headline(result: Result) -> str:
     if verdict == "refuted":
         return fails + ("; the weaker statement below passes the same check." if other_forms(result) else ".")
     if verdict == "depends on the reading":
-        return f"{sentence_case(readings_told(result))}."
+        return f"{sentence_case(describe_readings(result))}."
     return "Not checkable here."
 
 
-def readings_told(result: Result) -> str:
+def describe_readings(result: Result) -> str:
     """Which readings hold and which do not, in one sentence; of a stored result, that some do."""
     if result.judged is None:
         return "holds in some readings, does not in others"
@@ -208,13 +208,13 @@ def readings_told(result: Result) -> str:
     return ", ".join(f"{words} {names}" for words, names in parts.items() if names)
 
 
-def hypotheses_told(result: Result) -> list[str]:
+def describe_hypotheses(result: Result) -> list[str]:
     """Each hypothesis that was dropped, and what came of it."""
     told = {True: "needed: a case without it violates the statement", None: "not known to be needed: no case was found"}
     return [f"{one.name}: {told.get(needed) or f'not needed: {one.superfluous}'}" for one, needed in result.hypotheses]
 
 
-def in_short(result: Result) -> str:
+def summary_line(result: Result) -> str:
     """The finding in one line; formulas stand between dollar signs."""
     claim, decision, evidence = result.claim, result.decision, result.evidence
     if decision.verdict == "corrected" and claim.correction is not None:
@@ -222,13 +222,13 @@ def in_short(result: Result) -> str:
     if decision.verdict == "not checkable here" or evidence is None:
         return sentence_case(decision.reason)
     if decision.verdict == "depends on the reading":
-        return sentence_case(readings_told(result))
+        return sentence_case(describe_readings(result))
     if decision.verdict == "refuted":
-        return shortened(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
-    return shortened(f"Scope: {evidence.scope}", 160)
+        return shorten(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
+    return shorten(f"Scope: {evidence.scope}", 160)
 
 
-def recorded(result: Result) -> str:
+def describe_record(result: Result) -> str:
     """Verdict and grade on record."""
     return result.claim.expect + (f" ({result.expected_grade})" if result.expected_grade else "")
 
@@ -237,7 +237,7 @@ def mark(result: Result) -> str:
     """Why a result is not as recorded; empty if it is."""
     if result.as_expected:
         return ""
-    return "the check has a defect" if result.decision.defect else f"on record: {recorded(result)}"
+    return "the check has a defect" if result.decision.defect else f"on record: {describe_record(result)}"
 
 
 def command(run: Run, result: Result) -> str:
@@ -250,7 +250,7 @@ def tally(run: Run) -> str:
     """Return counts by verdict that add up to all claims, and whether all are on record."""
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
-    told = counted_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
+    told = count_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
     claims = f"{number} claim{'' if number == 1 else 's'}{told}"
     if run.level > SUITE_LEVEL:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
@@ -259,7 +259,7 @@ def tally(run: Run) -> str:
     return f"{claims}; {off if different else 'every verdict as recorded'}{stray}"
 
 
-def counted(verdicts: Iterable[Verdict]) -> str:
+def count_verdicts(verdicts: Iterable[Verdict]) -> str:
     """Return the numbers of verdicts, as a sentence has them.
 
     >>> counted(["holds", "refuted", "holds", "depends on the reading"])
@@ -278,20 +278,24 @@ def verb(verdict: Verdict, number: int) -> str:
     return _VERBS[verdict][number != 1]
 
 
-def counted_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
+def count_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
     """Return the numbers of verdicts, those of statements and numbers apart from the others where there are both.
 
     >>> counted_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
     ': 2 statements and numbers (1 holds, 1 is refuted) + 1 setting (1 holds)'
     """
     parts = [[(kind, verdict) for kind, verdict in found if (kind in STATED) == stated] for stated in (True, False)]
-    told = [(kinds_told([kind for kind, _ in part]), counted(verdict for _, verdict in part)) for part in parts if part]
+    told = [
+        (describe_kinds([kind for kind, _ in part]), count_verdicts(verdict for _, verdict in part))
+        for part in parts
+        if part
+    ]
     if len(told) > 1:
         return ": " + " + ".join(f"{kinds} ({counts})" for kinds, counts in told)
     return f": {told[0][1]}" if told else ""
 
 
-def kinds_told(kinds: Sequence[Kind]) -> str:
+def describe_kinds(kinds: Sequence[Kind]) -> str:
     """Return how many things of which kinds there are; several that can be true are statements and numbers.
 
     >>> kinds_told(["number", "statement", "number"]), kinds_told(["setting"])
@@ -319,7 +323,7 @@ def first_sentence(text: str) -> str:
     return text
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Text cut at a blank to a number of characters, with an ellipsis."""
     return textwrap.shorten(text, most, placeholder=" …")
 
@@ -353,7 +357,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
     known = "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
     lines += _entry("best known", plain_text(known, encoding))
-    for number, hypothesis in enumerate(hypotheses_told(result)):
+    for number, hypothesis in enumerate(describe_hypotheses(result)):
         lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
     for file, answer, names in result.files_told_once():
         place = result.replay_place(file)
@@ -411,14 +415,14 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     given = set(answer.given) | set(answer.proves)
     for name, value in file.values.items():
         if name not in given:
-            told = f"{name} = {shortened(_stored_value(value), 400)}"
-            lines += _entry(file.kind if not lines else "", told + _in_words(name, answer, "  "))
+            told = f"{name} = {shorten(_stored_value(value), 400)}"
+            lines += _entry(file.kind if not lines else "", told + _describe_unit(name, answer, "  "))
     for number, (name, text) in enumerate(answer.given.items()):
         lines += _entry("" if number else "set-up", f"{name} = {text}")
     for number, (told, met) in enumerate(answer.assumes):
         lines += _entry("" if number else "assumed", told if met else f"NOT MET: {told}")
     proves = ", ".join(
-        f"{name} = {_stored_value(value)}{_in_words(name, answer)}" for name, value in answer.proves.items()
+        f"{name} = {_stored_value(value)}{_describe_unit(name, answer)}" for name, value in answer.proves.items()
     )
     lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
@@ -426,7 +430,7 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     return lines + _entry("replay at", place or "")
 
 
-def _in_words(name: str, answer: Replayed, space: str = " ") -> str:
+def _describe_unit(name: str, answer: Replayed, space: str = " ") -> str:
     """Return what a value or a constant is, in brackets; empty where its name says it."""
     return f"{space}({answer.words[name]})" if name in answer.words else ""
 

@@ -100,12 +100,12 @@ def to_mathml(latex: str, display: bool = False) -> list[Markup]:
     root = tree(latex, display)
     for element in list(root.iter()):
         if element.tag not in _CHILDREN:
-            element[:] = _grown(list(element))
+            element[:] = _stretch_brackets(list(element))
     for element in root.iter():
         _space(list(element))
     body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
     leaves = sum(len(element) == 0 for element in root.iter())
-    return [_serialised(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
+    return [_serialise(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
 
 
 def tree(latex: str, display: bool = False) -> Element:
@@ -199,7 +199,7 @@ def _clean(element: Element, latex: str) -> None:
         raise MathError(f"{latex!r} has an unknown command {element.text}")
 
 
-def _grown(row: list[Element]) -> list[Element]:
+def _stretch_brackets(row: list[Element]) -> list[Element]:
     """A row in which brackets are as high as what they enclose, where that holds a fraction, a sum or a matrix."""
     done: list[Element] = []
     opened: list[int] = []
@@ -262,7 +262,7 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
         yield part
 
 
-def _serialised(elements: list[Element], display: bool) -> Markup:
+def _serialise(elements: list[Element], display: bool) -> Markup:
     root = Element("math", {"displaystyle": "true"} if display else {})
     root.extend(elements)
     return Markup(ElementTree.tostring(root, encoding="unicode", short_empty_elements=False))

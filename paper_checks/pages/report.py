@@ -22,7 +22,7 @@ from paper_checks.pages import card, report_cards, status_graph, status_map
 from paper_checks.pages.card import VERDICT_MEANS
 from paper_checks.pages.mathml import rich
 from paper_checks.pages.report_links import claims_of, figure_groups, figures_of, headings, pointers
-from paper_checks.pages.report_papers import FIRST, home, papers_told
+from paper_checks.pages.report_papers import FIRST, home, paper_sections
 from paper_checks.replay import replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.result import Result, Run
@@ -61,7 +61,7 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
         OSError: the folder cannot be made or written.
     """
     page = render(run, figures, manifest)
-    maps = status_map.files({told.name: (told.called, told.columns) for told in papers_told(run, {})}, out)
+    maps = status_map.files({told.name: (told.called, told.columns) for told in paper_sections(run, {})}, out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "index.html"
     write_own({path: page.encode(), **maps}, out)
@@ -97,17 +97,17 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         run=run,
         card=card,
         certainty=report_cards.certainty,
-        found_in_words=report_cards.found_in_words,
-        forms_told=report_cards.forms_told,
-        figure_told=report_cards.figure_told,
-        caption_told=report_cards.caption_told,
+        describe_finding=report_cards.describe_finding,
+        describe_forms=report_cards.describe_forms,
+        split_finding=report_cards.split_finding,
+        split_caption=report_cards.split_caption,
         fails=report_cards.fails,
-        constants_in_words=report_cards.constants_in_words,
+        describe_constants=report_cards.describe_constants,
         results=by_id,
         figures=figures,
         manifest=manifest,
         rows=manifest_rows(run, manifest),
-        papers=papers_told(run, notes),
+        papers=paper_sections(run, notes),
         first=FIRST,
         figure_groups=figure_groups(figures, run.papers),
         pointers=pointers,
@@ -232,17 +232,17 @@ def manifest_rows(run: Run, manifest: Mapping[str, Any]) -> list[tuple[str, str]
     for key, value in manifest.items():
         label = _LABELS.get(key, card.sentence_case(key.replace("_", " ")))
         if isinstance(value, Mapping):
-            rows += [(f"{label}: {name}", _in_words(entry)) for name, entry in value.items()]
+            rows += [(f"{label}: {name}", _describe_versions(entry)) for name, entry in value.items()]
         elif key == "level_spent":
             rows.append((label, f"{run.level:.2g}, summed over all claims; bound {SUITE_LEVEL:g}"))
         elif key == "wall_seconds":
             rows.append((label, f"{value:.1f} s"))
         elif value != []:  # an empty list says nothing
-            rows.append((label, _in_words(value)))
+            rows.append((label, _describe_versions(value)))
     return rows
 
 
-def _in_words(value: object) -> str:
+def _describe_versions(value: object) -> str:
     if value is None:
         return "unknown"
     if isinstance(value, bool):

@@ -38,13 +38,13 @@ def _certainty(result: Result) -> Iterator[tuple[str, str]]:
             witness = answers.get(("witness", one.key))
             yield f"It fails {name}", _FAILS[witness is not None and witness.exact]
         elif one.evidence.ok:
-            yield f"It holds {name}", _holding(one.evidence, proved=("certificate", one.key) in answers)
+            yield f"It holds {name}", _describe_holding(one.evidence, proved=("certificate", one.key) in answers)
     if judged.correction is not None:
         proved = not judged.printed.ok and ("certificate", "") in answers
-        yield "The corrected statement holds", _holding(judged.correction, proved=proved)
+        yield "The corrected statement holds", _describe_holding(judged.correction, proved=proved)
 
 
-def _holding(evidence: Evidence, *, proved: bool) -> str:
+def _describe_holding(evidence: Evidence, *, proved: bool) -> str:
     if proved:
         return BY_PROOF
     return f"{_HOLDS[evidence.grade]}{f' ({evidence.shown})' if evidence.shown else ''}"
@@ -55,7 +55,7 @@ def fails(result: Result) -> bool:
     return result.claim.importance == "result" and result.decision.verdict in NOT_AS_PRINTED
 
 
-def found_in_words(result: Result) -> str:
+def describe_finding(result: Result) -> str:
     """The verdict as a sentence; of readings how many hold, for their names say nothing before they are read."""
     if result.decision.verdict != "depends on the reading" or result.judged is None:
         return card.headline(result)
@@ -66,7 +66,7 @@ def found_in_words(result: Result) -> str:
     return f"{card.sentence_case(', '.join(told))}; they are below."
 
 
-def forms_told(result: Result) -> list[tuple[str, str]]:
+def describe_forms(result: Result) -> list[tuple[str, str]]:
     """Forms beside the printed one, each with a heading; a reading says first whether the statement holds in it."""
     if result.judged is None or result.decision.verdict != "depends on the reading":
         return [(card.sentence_case(name), says) for name, says in card.other_forms(result)]
@@ -78,7 +78,7 @@ def forms_told(result: Result) -> list[tuple[str, str]]:
     return readings + [(card.sentence_case(form.name), form.says) for form in forms]
 
 
-def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
+def split_finding(text: str, most: int = 420) -> tuple[str, list[str]]:
     """The finding of a figure, a list ``a; b; c``: its beginning up to a number of characters, and the rest.
 
     >>> figure_told("one; two; three", 10)
@@ -91,7 +91,7 @@ def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
     return "; ".join(parts[:shown]), parts[shown:]
 
 
-def caption_told(text: str, most: int = 420) -> tuple[str, str]:
+def split_caption(text: str, most: int = 420) -> tuple[str, str]:
     """A caption: its first sentences up to a number of characters, at least one, and the rest.
 
     >>> caption_told("Loss by round, cf. $L. M$. Bands: all seeds. Five seeds.", 45)
@@ -125,7 +125,7 @@ def _open(text: str) -> int:
     return sum(outside.count(one) for one in "([") - sum(outside.count(one) for one in ")]")
 
 
-def constants_in_words(claim: Claim) -> dict[str, str]:
+def describe_constants(claim: Claim) -> dict[str, str]:
     """Constants of a check, and what they stand for, by the ``Args`` of its docstring; empty where it tells none.
 
     The first argument is the measurement, which is no constant.

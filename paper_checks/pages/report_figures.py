@@ -11,7 +11,7 @@ from pathlib import Path
 
 from figures.figure import SCALES, Figure, Settings
 from figures.ledger import select
-from figures.make import Made, make
+from figures.make import DrawnFigure, make
 from figures.stored_numbers import stored_numbers
 from paper_checks.engine.processes import mapped
 from runs.settings import RunError
@@ -59,7 +59,7 @@ class ReportFigure:
         return cls(id, title, caption, command=command, reason=reason)
 
     @classmethod
-    def of(cls, made: Made) -> ReportFigure:
+    def of(cls, made: DrawnFigure) -> ReportFigure:
         """A figure that was made, with the picture and the manifest that ``make`` wrote."""
         manifest = made.manifest
         return cls(
@@ -109,7 +109,7 @@ def report_figures(
         OSError: the folder cannot be written to.
         ProcessError: a worker was killed.
     """
-    one = _One(replace(settings, progress=None, told=None), out, stored and not recompute, recompute)
+    one = _One(replace(settings, progress=None, notify=None), out, stored and not recompute, recompute)
     found = []
     with closing(mapped(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
         for figure in answers:
@@ -129,7 +129,7 @@ class _One:
 
     def __call__(self, id: str) -> ReportFigure:
         [figure] = select([id])
-        settings = replace(self.settings, told=lambda text: print(f"{id}: {text}", file=sys.stderr))
+        settings = replace(self.settings, notify=lambda text: print(f"{id}: {text}", file=sys.stderr))
         scales = (replace(settings, scale=scale) for scale in reversed(SCALES[1:]))
         stored = next((one for one in scales if self.stored and stored_numbers(figure, one) is not None), None)
         if stored is not None:

@@ -56,12 +56,14 @@ class Theme:
     @property
     def tally(self) -> str:
         """How many results, and how many do not hold as printed."""
-        off = card.counted(result.decision.verdict for result in self.results if result.decision.verdict != "holds")
+        off = card.count_verdicts(
+            result.decision.verdict for result in self.results if result.decision.verdict != "holds"
+        )
         return f"{len(self.results)}{': ' if off else ''}{off}"
 
 
 @dataclass(frozen=True)
-class PaperTold:
+class PaperSection:
     """A paper with its results.
 
     Attributes:
@@ -105,7 +107,7 @@ class PaperTold:
     @property
     def kinds(self) -> str:
         """Number of its statements and numbers, in words."""
-        return card.kinds_told([one.claim.kind for one in self.results if one.claim.kind in card.STATED])
+        return card.describe_kinds([one.claim.kind for one in self.results if one.claim.kind in card.STATED])
 
     @property
     def failing(self) -> tuple[int, int, int]:
@@ -119,11 +121,11 @@ class PaperTold:
     def others(self) -> str:
         """Verdicts of the kinds that are neither, in words; empty where there are none."""
         found = [one for one in self.results if one.claim.kind not in card.STATED]
-        kinds = card.kinds_told([one.claim.kind for one in found])
-        return f"{kinds}: {card.counted(one.decision.verdict for one in found)}" if found else ""
+        kinds = card.describe_kinds([one.claim.kind for one in found])
+        return f"{kinds}: {card.count_verdicts(one.decision.verdict for one in found)}" if found else ""
 
 
-def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
+def paper_sections(run: Run, notes: Mapping[str, str]) -> list[PaperSection]:
     """Results paper by paper and theme by theme.
 
     Args:
@@ -137,7 +139,7 @@ def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
         called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
         main, link = (paper.main, paper.link) if paper else ("", "")
         themes = tuple(_themes(found, paper, name))
-        told.append(PaperTold(name, called, title, main, cited, link, themes, headlines, _graph(found, notes)))
+        told.append(PaperSection(name, called, title, main, cited, link, themes, headlines, _graph(found, notes)))
     return told
 
 
@@ -196,6 +198,6 @@ def _graph(results: Sequence[Result], notes: Mapping[str, str]) -> tuple[Markup,
     """Graphs of what a paper's results rest on among each other, directly or through steps."""
     by_id = {result.claim.id: result for result in results}
     kept = [id for id, result in by_id.items() if result.claim.importance == "result"]
-    uses = status_graph.condensed(status_graph.uses_within(results), kept)
+    uses = status_graph.condense(status_graph.uses_within(results), kept)
     together, _ = status_graph.components(uses)
     return tuple(status_graph.draw(group, by_id, notes, lambda id: f"#{id}", uses) for group in together)

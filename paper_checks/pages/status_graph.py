@@ -47,7 +47,7 @@ def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
     return {id: tuple(above) for id, above in found.items()}
 
 
-def condensed(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
+def condense(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The claims that each of some rests on among them, directly or through claims that are left out."""
     found = {}
     for id in kept:
@@ -179,7 +179,7 @@ def _place(columns: Sequence[list[_Box]]) -> None:
     for sweep in range(_SWEEPS):
         there = sweep % 2 == 0
         for column in columns if there else reversed(columns):
-            column.sort(key=lambda box: _wanted(box, box.above if there else box.below))
+            column.sort(key=lambda box: _wanted_position(box, box.above if there else box.below))
             _stack(column)
     for sweep in range(_SWEEPS):
         for column in columns if sweep % 2 else reversed(columns):
@@ -190,7 +190,7 @@ def _place(columns: Sequence[list[_Box]]) -> None:
             box.y += _EDGE - top
 
 
-def _wanted(box: _Box, neighbours: Sequence[_Box]) -> float:
+def _wanted_position(box: _Box, neighbours: Sequence[_Box]) -> float:
     return sum(other.y for other in neighbours) / len(neighbours) if neighbours else box.y
 
 
@@ -209,7 +209,7 @@ def _settle(column: Sequence[_Box]) -> None:
         offsets.append(below)
     pools: list[list[float]] = []  # [mean, size]
     for box, offset in zip(column, offsets, strict=True):
-        pools.append([_wanted(box, box.above + box.below) - offset, 1.0])
+        pools.append([_wanted_position(box, box.above + box.below) - offset, 1.0])
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
             mean, size = pools.pop()
             pools[-1] = [(pools[-1][0] * pools[-1][1] + mean * size) / (pools[-1][1] + size), pools[-1][1] + size]
@@ -249,7 +249,7 @@ def draw(
     left = {box.layer: _EDGE + i * (width + _BETWEEN) for i, column in enumerate(columns) for box in column[:1]}
     edges = [_edge(box, left, width) for column in columns for box in column if box.id]
     boxes = [
-        _drawn(box, left[box.layer], width, results[box.id], labels[box.id], notes.get(box.id, ""), href(box.id))
+        _draw_box(box, left[box.layer], width, results[box.id], labels[box.id], notes.get(box.id, ""), href(box.id))
         for column in columns
         for box in column
         if box.id
@@ -286,7 +286,7 @@ def _edge(box: _Box, left: Mapping[int, float], width: float) -> Markup:
     return Markup("").join(drawn)
 
 
-def _drawn(box: _Box, x: float, width: float, result: Result, label: str, note: str, href: str) -> Markup:
+def _draw_box(box: _Box, x: float, width: float, result: Result, label: str, note: str, href: str) -> Markup:
     top, verdict = box.y - box.height / 2, result.decision.verdict
     title = f"{result.claim.id}: {verdict}" + (f", {note}" if note else "")
     line = Markup('<text class="note" x="{:.1f}" y="{:.1f}">{}</text>').format(x + 11, top + 52, note) if note else ""

@@ -16,7 +16,7 @@ from pathlib import Path
 from markupsafe import escape
 
 from paper_checks.claim import NOT_AS_PRINTED, VERDICTS, Claim, Importance, Verdict
-from paper_checks.pages.card import counted
+from paper_checks.pages.card import count_verdicts
 from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.status_graph import SIGNS
 from paper_checks.paper import Paper
@@ -90,7 +90,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
     """
     cells = [cell for column in columns for cell in column.cells]
     counts = Counter(cell.verdict for cell in cells)
-    told = counted(cell.verdict for cell in cells)
+    told = count_verdicts(cell.verdict for cell in cells)
     body: list[str] = []
     x, top, tallest = 0.0, 34.0, 0
     for number, column in enumerate(columns, 1):

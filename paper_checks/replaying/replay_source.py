@@ -58,7 +58,7 @@ class Parts:
         if inspect.ismodule(found) and _is_own(found.__name__, module):
             raise ScriptError(f"{module.__name__} imports the module {name}; import its functions by their names")
         source = source_of(module)
-        tree = parsed(source)
+        tree = parse(source)
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node, name, module)
@@ -98,7 +98,7 @@ def source_of(module: ModuleType) -> str:
 
 
 @cache
-def parsed(source: str) -> ast.Module:
+def parse(source: str) -> ast.Module:
     """Its tree, made once."""
     return ast.parse(source)
 
@@ -169,10 +169,10 @@ def definition_text(node: ast.stmt, source: str) -> str:
                 dropped |= set(range(part.body[0].lineno - 1, part.body[0].end_lineno or 0))
     kept = [line for number, line in enumerate(lines[first : node.end_lineno], first) if number not in dropped]
     kept = [line for line in kept if line.strip()]
-    return "\n".join(packed(kept))
+    return "\n".join(pack(kept))
 
 
-def packed(lines: Sequence[str]) -> list[str]:
+def pack(lines: Sequence[str]) -> list[str]:
     """Code with several elements of a list or a call on a line, of which the formatter puts each on one of its own."""
     found: list[str] = []
     for line in lines:

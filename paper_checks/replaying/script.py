@@ -26,8 +26,8 @@ from paper_checks.replaying.replay_source import (
     defining_module,
     definition_text,
     needed_names,
-    packed,
-    parsed,
+    pack,
+    parse,
     source_of,
 )
 
@@ -124,7 +124,7 @@ class _Body:
     def __init__(self, parts: Parts, module: ModuleType, name: str) -> None:
         self.lines: list[str] = []
         source = source_of(module)
-        tree = parsed(source)
+        tree = parse(source)
         (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
         *before, last = [node for node in function.body if not ast.unparse(node).startswith(("'", '"'))]
         assert isinstance(last, ast.Return)
@@ -149,7 +149,7 @@ class _Body:
         self, parts: Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt], call: ast.Call
     ) -> None:
         """A replay that hands on to another function: that one, with its further arguments set before."""
-        tree, name = parsed(source_of(module)), ast.unparse(call.func)
+        tree, name = parse(source_of(module)), ast.unparse(call.func)
         home = defining_module(module, name)
         if before or home is None or call.keywords:
             parts.collect(module, function.name)
@@ -159,7 +159,7 @@ class _Body:
             if other != name:
                 parts.collect(module, other)
         (target,) = (
-            node for node in parsed(source_of(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
+            node for node in parse(source_of(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
         )
         names = [argument.arg for argument in target.args.args]
         set_before = [f"{argument} = {ast.unparse(value)}" for argument, value in zip(names, call.args, strict=True)]
@@ -167,11 +167,11 @@ class _Body:
 
     def _add(self, node: ast.stmt, source: str) -> None:
         """A statement as it stands; of hypotheses, one assertion each."""
-        stated = None if self.inner else _stated(node)
+        stated = None if self.inner else _stated_elements(node)
         if stated is None:
             own, short = textwrap.dedent(definition_text(node, source)), ast.unparse(node)
             compact = "\n" not in short and len(short) <= WIDTH and "#" not in own
-            self.lines += [short] if compact else packed(own.splitlines())
+            self.lines += [short] if compact else pack(own.splitlines())
         else:
             self.lines += _assertions(stated)
 
@@ -218,7 +218,7 @@ def _elements(value: ast.expr) -> list[ast.expr]:
     return [ast.Starred(value)]
 
 
-def _stated(node: ast.stmt) -> list[ast.expr] | None:
+def _stated_elements(node: ast.stmt) -> list[ast.expr] | None:
     """The hypotheses that a statement states; None if it does something else."""
     if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "assumes":
         return _elements(node.value)

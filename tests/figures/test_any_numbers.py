@@ -54,7 +54,7 @@ def altered(draw, content):
 @pytest.fixture
 def whole(tmp_path, monkeypatch):
     """A figure and what is kept of it, of the same bytes in every run."""
-    monkeypatch.setattr(making, "rendered", lambda draw: {"png": b"", "pdf": b"", "svg": b""})
+    monkeypatch.setattr(making, "render", lambda draw: {"png": b"", "pdf": b"", "svg": b""})
     monkeypatch.setattr(making, "numbers_digest", lambda data: "of these sources")
     monkeypatch.setattr(making.time, "perf_counter", lambda: 0.0)
     monkeypatch.setattr(making, "machine", lambda: dict.fromkeys(storing.MACHINE, "invented"))
