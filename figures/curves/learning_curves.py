@@ -110,8 +110,9 @@ def learning_found(table: pd.DataFrame) -> str:
     where = f"{least['method']} on {NAMES[least['data']]}, {least['split']}, seed {least['seed']}"
     return (
         f"No paper states this. Found: {learning_headline(table)} "
-        f"The least margin is {100 * least['margin']:.1f} points, of {where}: accuracy {100 * least['accuracy']:.1f} %, "
-        f"{100 * LEVEL:.0f} % lower bound {100 * least['bound']:.1f} %, best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
+        f"The least margin is {100 * least['margin']:.1f} points, of {where}: "
+        f"accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound {100 * least['bound']:.1f} %, "
+        f"best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
         f"per cent, means over the seeds, (p) of personal models. {'. '.join(parts)}."
     )
 
