@@ -1,4 +1,4 @@
-r"""Error of averaging the clients' factors separately, and directions of a factor, measured from what was sent.
+r"""Error of averaging the clients' factors separately, and the directions of a factor, computed from the uploads.
 
 Clients send factors of updates $A_iB_i$; the server's model has the product of what it makes of them. With shares
 $s_i$ of sum 1 and $\bar A = \sum s_iA_i$, $\bar B = \sum s_iB_i$,
@@ -48,7 +48,7 @@ class AveragedExchange:
 
     @property
     def pairs(self) -> tuple[AB, ...] | None:
-        """Each client's factors; none where the clients' products were added up."""
+        """Each client's factors; None where the server added up the clients' products."""
         return None if type(self.sent[0]) is tuple else tuple(map(self._pair, self.sent))
 
     @property
@@ -60,7 +60,7 @@ class AveragedExchange:
 
     @property
     def averaged(self) -> AB | None:
-        """The factors that the server averaged; none where it averaged products."""
+        """The factors that the server averaged; None where it averaged products."""
         return None if self.pairs is None else self._pair(self.mean)
 
     def _pair(self, upload: Any) -> AB:
@@ -72,33 +72,33 @@ class AveragedExchange:
 
 
 class UploadRecorder(Watched):
-    """An executor that keeps every averaged exchange with all that the clients sent; numbers are those of the other."""
+    """An executor that records the uploads of every averaged exchange and otherwise changes nothing."""
 
     def __init__(self) -> None:
         super().__init__()
         self._exchanges: list[AveragedExchange] = []
 
     def sum(self, exchange: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, and a receipt for each client."""
+        """Return the sum of shares times uploads, and an acknowledgement for each client."""
         common = {name: exchange.shared[name] for name in ("A", "B") if name in exchange.shared}
         mean, receipts = super().sum(exchange, shares)
         self._exchanges.append(AveragedExchange(exchange.name, tuple(shares), tuple(self.taken()), mean, common))
         return mean, receipts
 
     def exchanges(self) -> list[AveragedExchange]:
-        """Trips since they were asked for last."""
+        """Return the exchanges since the last call."""
         found, self._exchanges = self._exchanges, []
         return found
 
 
 def product_of(pair: AB) -> Tree:
-    """$AB$ of every layer, in double precision."""
+    """Return $AB$ for every layer, in double precision."""
     return pair.A.map(Tensor.double) @ pair.B.map(Tensor.double)
 
 
 @dataclass(frozen=True)
 class AggregationError:
-    """How far the server's product is from the mean of the clients', all layers as one vector.
+    """Distance between the server's product and the mean of the clients' products, all layers as one vector.
 
     Attributes:
         norm: Norm of the mean of the clients' products.
@@ -116,7 +116,7 @@ class AggregationError:
 
 
 def aggregation_error(exchange: AveragedExchange, server: AB, before: Tree) -> AggregationError:
-    """Measures one exchange.
+    """Measure the error of one exchange.
 
     Args:
         exchange: The exchange with its uploads.
@@ -134,7 +134,7 @@ def aggregation_error(exchange: AveragedExchange, server: AB, before: Tree) -> A
 
 
 def angle_between(A: Mapping[str, Tensor], U: Mapping[str, Tensor]) -> float:
-    r"""How far the column space of A is from that of orthonormal U: $\|(1 - QQ^T)U\|_F/\sqrt r$, over all layers.
+    r"""Return $\|(1 - QQ^T)U\|_F/\sqrt r$, the distance of A's column space from orthonormal U, over all layers.
 
     The root mean square of the sines of the principal angles, which at rank 1 is the angle distance of RoLoRA's
     Definition 5.2; 0 for the same space, 1 for an orthogonal one, $\sqrt{1 - r/m}$ for one at random in m dimensions.
@@ -148,7 +148,7 @@ def angle_between(A: Mapping[str, Tensor], U: Mapping[str, Tensor]) -> float:
 
 
 def errors_of_few(exchange: AveragedExchange, few: int, draws: int, rng: np.random.Generator) -> float:
-    """Root mean square, over cohorts drawn from those who sent, of the error that the few would make by themselves.
+    """Return the root mean square error of averaging over smaller cohorts drawn from the clients that sent uploads.
 
     Args:
         exchange: The exchange, with factors of both kinds from each client.

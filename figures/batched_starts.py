@@ -1,4 +1,4 @@
-r"""Many starts of one federation at once, by the algorithms' own rounds.
+r"""Many starts of one federation at once, computed by the algorithms' own rounds.
 
 A round acts on many weights along a leading dimension; only FeDLRT's choice of a rank is made for each start apart, and
 starts of one rank then go on together. A round of FedAvg or FedLin on quadratic losses is an affine map of the weights:
@@ -29,15 +29,15 @@ Follow = Callable[[int, list[int], Tensor, int], Sequence[bool]]
 
 @dataclass(frozen=True)
 class KeepAll(Truncation):
-    """Keeps every singular value, for starts to be truncated one by one."""
+    """A truncation that keeps every singular value, so that each start can be truncated separately."""
 
     def rank(self, sigma: Tensor) -> int:
-        """As many as there are."""
+        """Return as many as there are."""
         return sigma.shape[-1]
 
 
 def recorded_rounds(rounds: int, dense: int = 20) -> list[int]:
-    """Rounds to look at: each of the first ones, then ever fewer, and the last."""
+    """Return the rounds to record: each of the first ones, then ever fewer, and the last."""
     found, stride = [0], 1
     while found[-1] + stride <= rounds:
         found.append(found[-1] + stride)
@@ -55,7 +55,7 @@ def run_fedlrt(
     rounds: int,
     follow: Follow,
 ) -> None:
-    """Rounds of FeDLRT on one problem for each start.
+    """Run FeDLRT on one problem from each start.
 
     Args:
         clients: Clients, each with as many targets as there are starts.
@@ -104,7 +104,7 @@ def run_fedlrt(
 
 
 def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
-    r"""A round as $w \mapsto A w + b$ on weights written as rows.
+    r"""Return one round as $w \mapsto A w + b$ on weights written as rows.
 
     Args:
         algorithm: Algorithm of the round.
@@ -124,7 +124,7 @@ def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tu
 
 
 def iterate(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tensor:
-    """The weights ``(rounds, problems, m, n)`` after some rounds of an affine map, in increasing order from 0.
+    """Return the weights ``(rounds, problems, m, n)`` after the given rounds of an affine map, sorted, from 0.
 
     Args:
         A: Transposed matrix of the map.
@@ -146,7 +146,7 @@ def iterate(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tens
 
 
 def _power(maps: dict[int, tuple[Tensor, Tensor]], stride: int) -> tuple[Tensor, Tensor]:
-    """A power of two of a map, from the one half as far."""
+    """Return a power of two of a map, squared from half that power."""
     if stride not in maps:
         linear, constant = _power(maps, stride // 2)
         maps[stride] = linear @ linear, constant @ linear + constant

@@ -1,4 +1,4 @@
-"""Digest of the definitions that a function rests on: what it names, what those name, and so on, across modules.
+"""Digests of the definitions that a function depends on, followed from name to name across modules.
 
 A digest of whole files changes with every line of every module that is imported on the way, whatever it is for. Here a
 definition counts if a name leads to it: functions, classes (whole, their methods included) and values at the top of
@@ -25,7 +25,7 @@ Place = tuple[Path, str]
 
 
 def code_digest(data: Callable[..., Any], rooms: Sequence[str], root: Path) -> str | None:
-    """SHA-256 over the definitions that a function rests on; none where its module is no file of a project.
+    """Return the SHA-256 of the definitions that a function depends on; None if it is not in a file of the project.
 
     Args:
         data: The function: of a module, made by one of a module, or part of one (`functools.partial`).
@@ -49,7 +49,7 @@ def code_digest(data: Callable[..., Any], rooms: Sequence[str], root: Path) -> s
 
 
 def _names_behind(value: Any) -> Iterator[Place]:
-    """Names at the top of modules that a function, or what it was made of, stands for."""
+    """Yield the module-level names that a function, or what it was built from, refers to."""
     if isinstance(value, partial):
         for part in (value.func, *value.args, *value.keywords.values()):
             yield from _names_behind(part)
@@ -73,7 +73,7 @@ _NOT_NUMBERS = ("_picture", "cost")
 
 @dataclass(frozen=True)
 class _Module:
-    """The top of a module: statements that define each name, and where imported names are from."""
+    """The top level of a module: the statements that define each name, and the origin of each import."""
 
     definitions: Mapping[str, Sequence[ast.stmt]]
     imports: Mapping[str, tuple[str, str | None]]
@@ -85,7 +85,7 @@ class _Project:
     root: Path
 
     def resolve(self, file: Path, name: str) -> Place | None:
-        """Where a name at the top of a module is defined; none where that is outside the rooms."""
+        """Return where a module-level name is defined; None if that is outside the packages that count."""
         module = _module(file, file.stat().st_mtime_ns)
         if name in module.definitions:
             return file, name
@@ -115,7 +115,7 @@ class _Project:
         return None if file is None or file.stem.endswith(_NOT_NUMBERS) else self.resolve(file, name)
 
     def _absolute_name(self, module: str, file: Path) -> str:
-        """A module's dotted name, from one that may begin with dots."""
+        """Return a module's absolute dotted name from a possibly relative one."""
         level = len(module) - len(module.lstrip("."))
         if not level:
             return module
@@ -133,7 +133,7 @@ class _Project:
 
 @cache
 def _definition(project: _Project, file: Path, name: str, changed: int) -> tuple[str, list[Place]]:
-    """The text of a definition as it runs, and the places of the names in it, at the state of a file of a moment."""
+    """Return the text of a definition as it runs, and where the names in it are defined, for one state of the file."""
     texts, places = [], []
     for statement in _module(file, changed).definitions[name]:
         bare = _Stripper().visit(deepcopy(statement))
@@ -144,7 +144,7 @@ def _definition(project: _Project, file: Path, name: str, changed: int) -> tuple
 
 @cache
 def _module(file: Path, changed: int) -> _Module:
-    """The top of a module, at the state of its file of a moment."""
+    """Return the top level of a module, for one state of its file."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     definitions: dict[str, list[ast.stmt]] = {}
     for statement in _flatten(tree.body):
@@ -155,7 +155,7 @@ def _module(file: Path, changed: int) -> _Module:
 
 
 def _definitions_at(file: Path, line: int) -> list[str]:
-    """Names whose definitions a line is part of."""
+    """Return the names whose definitions contain a line."""
     definitions = _module(file, file.stat().st_mtime_ns).definitions
     return [
         name
@@ -165,7 +165,7 @@ def _definitions_at(file: Path, line: int) -> list[str]:
 
 
 def _flatten(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements at the top, also those under a condition or in an attempt."""
+    """Yield the top-level statements, including those under conditions and in try blocks."""
     for statement in body:
         if isinstance(statement, ast.If | ast.Try | ast.With | ast.For):
             for part in ("body", "orelse", "finalbody"):
@@ -186,7 +186,7 @@ def _names_defined(statement: ast.stmt) -> list[str]:
 
 
 def _imports_of(tree: ast.AST) -> Iterator[tuple[str, tuple[str, str | None]]]:
-    """Each imported name, its module, and its name there; none: the module itself."""
+    """Yield each imported name with its module and its name there; None means the module itself."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -200,24 +200,24 @@ def _imports_of(tree: ast.AST) -> Iterator[tuple[str, tuple[str, str | None]]]:
 
 
 class _Stripper(ast.NodeTransformer):
-    """Takes docstrings and annotations away."""
+    """A transformer that removes docstrings and annotations."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Texts that stand alone."""
+        """Replace a bare string by `pass`."""
         alone = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return ast.Pass() if alone else self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        """An argument."""
+        """Remove the annotation of an argument."""
         node.annotation = None
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function."""
+        """Remove the annotation of the return value."""
         node.returns = None
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """A value, or a field of a class."""
+        """Remove the annotation of a variable or of a field."""
         node.annotation = ast.Constant(None)
         return self.generic_visit(node)

@@ -29,7 +29,7 @@ _OF_RUNS = ("model", "data", "loss", "reduction", "count", "law", "batch_norm")
 
 
 def declare(commands: Any) -> None:
-    """Declares the commands that draw figures."""
+    """Declare the commands that draw figures."""
     figure = add_command(
         commands,
         "figure",
@@ -71,7 +71,7 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
 
 
 def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) -> None:
-    """Declares the options of everything that draws figures; `stored` numbers may go before a scale."""
+    """Declare the options shared by all commands with figures; with `stored`, stored numbers may set the scale."""
     parser.add_argument(
         "--scale",
         choices=("quick", "laptop", "paper"),
@@ -115,7 +115,7 @@ def _figure(options: argparse.Namespace) -> int:
 
 
 def _plan(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[str, ...]) -> int:
-    """Tells what figures cost, and runs nothing."""
+    """Report the cost of figures without running anything."""
     from figures.experiments.sweep import OnlyPlannedError, needs_runs
     from figures.figure import Settings
 
@@ -144,7 +144,7 @@ def _draw(figures: Sequence[Figure], options: argparse.Namespace, pool: Executor
 
 
 def _make_one(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor | None = None) -> DrawnFigure:
-    """Makes one figure as the options of `add_figure_options` say, with its progress on the terminal."""
+    """Make one figure with the options of `add_figure_options`, and show its progress on the terminal."""
     from figures.figure import Settings
     from figures.make import make
 
@@ -299,7 +299,7 @@ def _spectrum(options: argparse.Namespace) -> int:
 
 
 def _require_names(options: argparse.Namespace) -> bool:
-    """Whether network, data and loss are those of a run's folder; elsewhere they must be named, and there not."""
+    """Return whether a run's folder gives network, data and loss; they must be named otherwise, and only then."""
     from hessian.numerics.symmetric import CurvatureError
     from runs.index import SETTINGS
 

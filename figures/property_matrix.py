@@ -1,4 +1,4 @@
-"""Many readings in one panel: a row for each reading, a column for each property, filled where the reading has it."""
+"""Many readings in one panel: a row for each reading, a column for each property, filled if the reading has it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROW = 0.18
 def draw_matrix(
     axes: Axes, table: pd.DataFrame, words: Mapping[str, str], rows: bool = True, wide: bool = False
 ) -> None:
-    """Draws a square for each cell of a table of truth values, filled where true; the first row stands on top.
+    """Draw a square for each cell of a table of truth values, filled where true, with the first row on top.
 
     Args:
         axes: An empty panel.

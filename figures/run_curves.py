@@ -1,4 +1,4 @@
-"""Curves of training runs with bands over their seeds: against rounds, and against the bytes that travelled."""
+"""Curves of training runs with bands over their seeds, against rounds and against bytes sent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LABEL = 100
 
 
 def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
-    """The curve of a metric for every group of runs that differ in their seeds only.
+    """Return the curve of a metric for every group of runs that differ only in their seeds.
 
     Returns:
         One row for each group and round that all of its runs evaluated: `runs` (their label), `seeds`, `round`,
@@ -65,7 +65,7 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
 
 
 def draw_curves(table: DataFrame, metric: str) -> Picture:
-    """Two panels of the same curves: against rounds, and against the bytes sent.
+    """Draw two panels of the same curves: against rounds, and against bytes sent.
 
     An axis is logarithmic where its values, or the totals of bytes, are positive and span more than a factor of 10.
     """
@@ -102,7 +102,7 @@ def _labels(table: DataFrame) -> list[str]:
 
 
 def _look(number: int) -> dict[str, Any]:
-    """Colour, marker and line of a curve; beyond the six colours the lines are dashed, then dotted."""
+    """Return colour, marker and line of a curve; after six colours the lines are dashed, then dotted."""
     turn = number // len(SERIES)
     return {
         "color": SERIES[number % len(SERIES)],
@@ -117,12 +117,12 @@ def _title(metric: str, bands: bool) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text as it stands: matplotlib would read mathematics between dollars."""
+    """Return a text with dollars escaped, which matplotlib would read as mathematics."""
     return printable(text).replace("$", r"\$")
 
 
 def _unit(most: float) -> tuple[float, str]:
-    """Bytes in a unit that suits the most of them, and its name."""
+    """Return bytes in a unit that suits most of them, and its name."""
     power = min(max(0, int(log10(most)) // 3), 4) if most >= 1 else 0
     return 1000.0**power, ("B", "kB", "MB", "GB", "TB")[power]
 
@@ -133,7 +133,7 @@ def _spans_decades(values: Iterable[float]) -> bool:
 
 
 def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list[Path]:
-    """Draws the curves of a metric into PNG and PDF, beside their numbers in CSV.
+    """Draw the curves of a metric as PNG and PDF, and write their numbers as CSV.
 
     Args:
         runs: The runs.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
-from places import FRONT, ROOT, page_of, place, reached, relinked
+from places import FRONT, ROOT, page_of, place, linked_pages, relink
 from reference import reference_pages
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for _, where, text in reference_pages():
         files.append(File.generated(config, where, content=text))
     written = [f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by]
-    for path in (*FRONT, *reached([*FRONT, *written], lambda path: files.get_file_from_path(place(path)) is not None)):
+    for path in (
+        *FRONT,
+        *linked_pages([*FRONT, *written], lambda path: files.get_file_from_path(place(path)) is not None),
+    ):
         source = ROOT / path
         if source.is_dir() or source.suffix == ".py":
             added = File.generated(config, place(path), content=page_of(path))
@@ -48,4 +51,4 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Follows the links of a page of the repository."""
     path = _paths.get(page.file.src_uri)
-    return markdown if path is None or Path(path).suffix == ".py" else relinked(markdown, path)
+    return markdown if path is None or Path(path).suffix == ".py" else relink(markdown, path)

@@ -57,7 +57,7 @@ def relink(text: str, path: str) -> str:
         text: The page.
         path: Path of the page, from the root.
 
-    >>> relinked("[it](docs/spectra.md#blocks), `[it](x)`", "README.md")
+    >>> relink("[it](docs/spectra.md#blocks), `[it](x)`", "README.md")
     '[it](spectra.md#blocks), `[it](x)`'
     """
     here = posixpath.dirname(place(path))

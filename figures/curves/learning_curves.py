@@ -1,4 +1,4 @@
-"""Learning curves of every algorithm on the genuine MNIST and Fashion-MNIST, beside what a constant answer gets."""
+"""Learning curves of every algorithm on MNIST and Fashion-MNIST, compared with the best constant answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MARGIN = 0.2
 
 
 def curves_data(settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates on validation samples, then runs every algorithm; one row for each evaluation."""
+    """Choose the learning rates on validation samples, then run every algorithm; one row for each evaluation."""
     sizes, cases = settings.sizes(CURVE_SIZES), cases_of(settings)
     first = 100 * settings.seed
     seeds = tuple(range(first, first + sizes.seeds))
@@ -62,7 +62,7 @@ def curves_data(settings: Settings) -> pd.DataFrame:
 
 
 def lower_bound(accuracy: float, samples: int) -> float:
-    """The exact binomial bound (Clopper and Pearson) that lies below the true accuracy with probability `LEVEL`.
+    """Return the exact binomial bound (Clopper and Pearson) that is below the true accuracy with probability `LEVEL`.
 
     The mean over clients of equal size is a share of all their samples; clients that differ only make it less variable.
     """
@@ -73,7 +73,7 @@ def lower_bound(accuracy: float, samples: int) -> float:
 
 
 def margins(table: pd.DataFrame) -> pd.DataFrame:
-    """Every run's final accuracy, its lower bound, and by how much that exceeds the best constant answer."""
+    """Return every run's final accuracy, its lower bound, and its margin over the best constant answer."""
     curves = table[table.stage == "curve"]
     finals = curves[curves["round"] == curves["round"].max()].copy()
     finals["bound"] = [lower_bound(row.accuracy, int(row.samples)) for row in finals.itertuples()]
@@ -82,13 +82,13 @@ def margins(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_learning(table: pd.DataFrame) -> Picture:
-    """A panel for each algorithm, a row for each family."""
+    """Draw a panel for each algorithm, a row for each family."""
     rows = {name: tuple(method.label for method in family) for name, family in FAMILIES.items()}
     return draw_panels(table[table.stage == "curve"], rows)
 
 
 def learning_headline(table: pd.DataFrame) -> str:
-    """One sentence on the least margin."""
+    """Return the headline: the smallest margin, in one sentence."""
     finals = margins(table)
     low = int((finals.margin < MARGIN).sum())
     data = " and ".join(NAMES[str(name)] for name in finals.data.unique())
@@ -99,7 +99,7 @@ def learning_headline(table: pd.DataFrame) -> str:
 
 
 def learning_found(table: pd.DataFrame) -> str:
-    """Final accuracies of all algorithms and cases, and the least margin."""
+    """Return the finding: the final accuracies of all algorithms and cases, and the smallest margin."""
     finals = margins(table)
     parts = []
     for (data, split), of_case in finals.groupby(["data", "split"], sort=False):
@@ -118,7 +118,7 @@ def learning_found(table: pd.DataFrame) -> str:
 
 
 def learning_sizes(table: pd.DataFrame) -> str:
-    """Sizes of the scale that the table is of."""
+    """Describe the sizes of the scale that the table was computed at."""
     curves, choice = table[table.stage == "curve"], table[table.stage == "choice"]
     sizes = next(of for of in CURVE_SIZES.values() if _is_of(curves, of))
     federation = sizes.federation

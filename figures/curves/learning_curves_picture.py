@@ -19,7 +19,7 @@ COLUMNS = 5
 
 
 def draw_panels(table: DataFrame, rows: Mapping[str, tuple[str, ...]]) -> Picture:
-    """Test accuracy by round: the mean over the seeds, a band from the least to the most, and constant answers.
+    """Draw test accuracy by round: the mean over the seeds, the range over the seeds, and constant answers.
 
     Args:
         table: Rows of the stage `curve`.

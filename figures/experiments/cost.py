@@ -1,4 +1,4 @@
-"""Cost of an experiment before it starts: floating-point operations, counted on a small batch, and GPU hours."""
+"""Cost of an experiment in advance: floating-point operations, counted on a small batch, and GPU hours."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from runs.cost import Cost, cost_of
 
 
 def cost_of_line(line: Line, rounds: int, settings: Settings) -> Cost:
-    """The cost of one run of a line; raises as `cost_of`."""
+    """Return the cost of one run of a line; raises as `cost_of`."""
     return cost_of(line.trial(rounds, (0,), line.options.get("learning_rate", 0.1)).plan(0, settings.place))
 
 
 def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_out: Sequence[str] = ()) -> None:
-    """Tells what all runs of a figure cost, and what the paper leaves out: at the paper's scale, or in a dry run.
+    """Report the cost of all runs of a figure, and what the paper leaves out, at the paper's scale or in a dry run.
 
     Args:
         designs: The experiment, in one design or several; those without seeds only choose learning rates.
@@ -46,7 +46,7 @@ def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_o
 
 
 def _plan(design: Design, line: Line, settings: Settings) -> list[Planned]:
-    """The runs of a line, and those that choose its learning rate."""
+    """Return the runs of a line, and those that choose its learning rate."""
     cost = cost_of_line(line, design.rounds, settings)
     runs = [Planned(line.label, design.seeds, design.rounds, cost)] if design.seeds else []
     if line.tuned and len(design.rates) > 1:

@@ -1,4 +1,4 @@
-"""Runs of figures several at a time, on the machines of a Ray cluster; and what that costs, before anything is run."""
+"""Runs of figures in parallel on the machines of a Ray cluster, and their cost in advance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OnlyPlannedError(Exception):
 
 @dataclass(frozen=True)
 class Planned:
-    """Runs of one line.
+    """The runs of one line, and their cost.
 
     Attributes:
         label: Name of the line.
@@ -41,14 +41,14 @@ class Planned:
 
 
 def sweep_of(settings: Settings) -> Sweep | None:
-    """Where the runs of a figure are made; none: here, one after the other."""
+    """Return where the runs of a figure are made; None means here, one after the other."""
     if settings.pool is None:
         return None
     return Sweep(settings.pool, lambda trial: cost_of(trial.plan(trial.seeds[0], settings.place)).operations)
 
 
 def require_run(trials: Sequence[Trial], settings: Settings) -> None:
-    """Tells, in a dry run, what all runs of a figure cost, and ends it.
+    """Report the cost of all runs of a figure in a dry run, and end it.
 
     Raises:
         OnlyPlannedError: It is one.
@@ -64,7 +64,7 @@ def require_run(trials: Sequence[Trial], settings: Settings) -> None:
 
 
 def plan_table(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
-    """Table of what is run where, the longest first, as it is handed out to whichever machine is free.
+    """Return the table of runs by machine, longest first, as they are handed to the next free machine.
 
     Args:
         lines: Runs of the experiment's lines.
@@ -106,7 +106,7 @@ def _hours(operations: float) -> str:
 
 
 def needs_runs(figure: Figure) -> bool:
-    """Whether the numbers of a figure come from training runs: its module plans them, or one of which it uses some."""
+    """Return whether a figure's numbers come from training runs: its module, or one that it uses, plans them."""
     data = figure.data.func if isinstance(figure.data, partial) else figure.data
     module = vars(sys.modules[data.__module__])
     near = [module] + [

@@ -34,7 +34,7 @@ class Cell:
 
 
 def draw_text_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[float]) -> Picture:
-    """A table; the arguments are those of `fill_table`."""
+    """Draw a table; the arguments are those of `fill_table`."""
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(WIDTH, 0.55 + ROW * (len(rows) + 1.2)))
@@ -45,7 +45,7 @@ def draw_text_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths
 def fill_table(
     axes: Any, heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[float], lines: int
 ) -> None:
-    """Fills axes with a table: heads at 0, rows at 1, 2, and so on, downwards; a rule above a row that is a heading.
+    """Fill axes with a table: heads at 0, rows downwards from 1, and a rule above each heading row.
 
     Args:
         axes: Axes to fill.

@@ -1,4 +1,4 @@
-"""FedLoRU's Figure 8: how far the clients' updates point where the federation's does, round by round."""
+"""FedLoRU's Figure 8: cosine similarity of the clients' updates and the federation's update, by round."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STARTING = 5
 
 
 def alignment_data(settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates, then makes the runs; one row for each round from the first on."""
+    """Choose the learning rates, then make the runs; one row for each round from the first on."""
     choosing, design = fig8_designs(settings)
     announce_cost(replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds), settings, left_out())
     rows, rates = choose_rates(choosing, settings)
@@ -37,7 +37,7 @@ def alignment_data(settings: Settings) -> pd.DataFrame:
 
 
 def spans(rounds: int) -> tuple[range, range]:
-    """The rounds taken for the start, and those after which low rank is said to be ahead.
+    """Return the rounds that count as the start, and those after which low rank is said to be ahead.
 
     >>> spans(40), spans(4)
     ((range(1, 6), range(21, 41)), (range(1, 2), range(3, 5)))
@@ -47,7 +47,7 @@ def spans(rounds: int) -> tuple[range, range]:
 
 
 def differences(table: pd.DataFrame) -> Iterator[tuple[str, str, range, Effect]]:
-    """Alignment of low-rank updates minus FedAvg's by span, paired over seeds: case, method, rounds, effect."""
+    """Yield the alignment of low-rank updates less FedAvg's by span, paired by seed: case, method, rounds, effect."""
     runs = table[table.stage == RUN]
     for name, mine in cases(runs):
         for rounds in spans(int(runs["round"].max())):
@@ -58,13 +58,13 @@ def differences(table: pd.DataFrame) -> Iterator[tuple[str, str, range, Effect]]
 
 
 def cases(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The runs of each setting, by its name."""
+    """Yield the runs of each setting with its name."""
     for (clients, participation), mine in runs.groupby(["clients", "participation"], sort=False):
         yield f"K = {clients}, C = {participation}", mine
 
 
 def draw_alignment(table: pd.DataFrame) -> Picture:
-    """A panel for each setting, a line for each method: the mean over the seeds, from the least to the most."""
+    """Draw a panel for each setting, a line for each method: the mean over the seeds, from the least to the most."""
     from matplotlib.figure import Figure as New
 
     runs = table[table.stage == RUN]
@@ -85,7 +85,7 @@ def draw_alignment(table: pd.DataFrame) -> Picture:
 
 
 def alignment_headline(table: pd.DataFrame) -> str:
-    """Where FedLoRU stands in both spans, setting by setting."""
+    """Return the headline: FedLoRU's position in both spans, setting by setting."""
     parts: dict[str, list[str]] = {}
     for name, method, rounds, effect in differences(table):
         if method == "FedLoRU":
@@ -96,7 +96,7 @@ def alignment_headline(table: pd.DataFrame) -> str:
 
 
 def alignment_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding, span by span."""
+    """Return the paper's statement and the finding, span by span."""
     each = "; ".join(
         f"{name}, {method} minus FedAvg in rounds {_span(rounds)}: {effect.mean:+.4f} [{effect.low:+.4f}, "
         f"{effect.high:+.4f}], smallest detectable {effect.detectable:.4f}"
@@ -113,7 +113,7 @@ def _span(rounds: range) -> str:
 
 
 def alignment_sizes(table: pd.DataFrame) -> str:
-    """Sizes of the scale that a table is of."""
+    """Describe the sizes of the scale that a table was computed at."""
     last = int(table[table.stage == RUN]["round"].max())
     scale, (rounds, tau) = next((name, of) for name, of in ALIGNED.items() if of[0] == last)
     return f"{describe_sizes(table, SIZES[scale], rounds, tau)}."

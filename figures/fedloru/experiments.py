@@ -1,4 +1,4 @@
-"""FedLoRU's tables and figures of experiments on images: published, obtained, and what the runs say of each statement.
+"""FedLoRU's tables and figures on images: published and obtained values, and the evidence for each statement.
 
 At scales below the paper's, values of the paper and of the runs stand beside each other to be read, not to be equal:
 data, network, samples and rounds differ. What is compared is the order of methods, by differences paired over seeds.
@@ -44,7 +44,7 @@ PLACES = {size: place for place, size in enumerate(RANKS)}
 
 
 def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.DataFrame]:
-    """The table of an experiment."""
+    """Return the function that computes the table of an experiment."""
 
     def data(settings: Settings) -> pd.DataFrame:
         made = design(settings)
@@ -55,12 +55,12 @@ def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.Dat
 
 
 def left_out() -> list[str]:
-    """Settings that the paper leaves out, line by line."""
+    """Return the settings that the paper leaves out, line by line."""
     return [f"{entry.name}: {entry.value} ({entry.source})" for entry in LEFT_OUT]
 
 
 def published_accuracy(table: str, row: Row) -> float | None:
-    """The printed accuracy of a line, in per cent; none where nothing is printed.
+    """Return the printed accuracy of a line, in per cent; None if nothing is printed.
 
     Args:
         table: `1`, `3`, `4`, `6`, `7` or `restarts`, of which nothing is printed.
@@ -91,7 +91,7 @@ def published_accuracy(table: str, row: Row) -> float | None:
 
 
 def values(table: pd.DataFrame, of: str) -> list[Value]:
-    """The rows of a table, in the order of the experiment."""
+    """Return the rows of a table, in the order of the experiment."""
     ends = finals(table, EVALUATIONS)
     keys = [name for name in ends.columns if name not in ("seed", "rate", "value", "bytes", "failed")]
     found = []
@@ -113,7 +113,7 @@ def values(table: pd.DataFrame, of: str) -> list[Value]:
 
 
 def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) -> list[Contrast]:
-    """The differences between pairs of methods in every setting in which both are run."""
+    """Return the differences between pairs of methods in every setting in which both are run."""
     ends = finals(table, EVALUATIONS)
     found = []
     for one, other in pairs:
@@ -130,7 +130,7 @@ def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) ->
 
 
 def printed_only(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contrast]]:
-    """Accuracies that Table 4 prints for data sets that are not run, and the differences between its methods there."""
+    """Return Table 4's accuracies on data sets that are not run, and the differences between methods there."""
     if of != "4":
         return [], []
     nothing, run = float("nan"), {TITLES[name] for name in table.data.unique()}
@@ -150,7 +150,7 @@ def printed_only(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contra
 
 
 def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Keys of the lines of one method, with those of the other's in the same setting: at its size, or in full."""
+    """Yield the keys of one method's lines with those of the other's in the same setting: at its size, or in full."""
     names = ["data", "split", "clients", "participation", "size"]
     rivals = {tuple(key) for key in ends[ends.method == other][names].drop_duplicates().to_numpy()}
     for key in ends[ends.method == one][names].drop_duplicates().to_numpy():
@@ -161,7 +161,7 @@ def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, 
 
 
 def group_of(of: str, row: Row) -> str:
-    """The setting of a row, with the data set of the printed values where it is another."""
+    """Return the setting of a row, with the data set of the printed values if it is another one."""
     setting = where(of, row) if of in ("6", "7") else row["split"]
     setting += f", K = {row['clients']}" if of in ("1", "restarts") else ""
     other = " (printed: CIFAR-100)" if of in ("3", "6", "7") and row["data"] != "cifar-100" else ""
@@ -169,12 +169,12 @@ def group_of(of: str, row: Row) -> str:
 
 
 def name_of(of: str, row: Row) -> str:
-    """The method of a row, with its size where there are several."""
+    """Return the method of a row, with its size if there are several."""
     return f"{row['method']} {row['size']}" if of == "1" and row["size"] != "full" else str(row["method"])
 
 
 def where(of: str, keys: Row) -> str:
-    """The setting of a comparison, short."""
+    """Return the setting of a comparison in a few words."""
     if of == "4":
         return f"{TITLES[keys['data']]}, {keys['split']}"
     if of == "3":
@@ -206,7 +206,7 @@ STATED: Mapping[str, str] = {
 
 
 def lead_headline(table: pd.DataFrame, of: str) -> str:
-    """In how many settings the first method of each comparison is above the second, and by how much."""
+    """Return the headline: in how many settings the first method of each comparison leads, and by how much."""
     if of == "restarts":
         return "; ".join(
             count_effects(
@@ -224,7 +224,7 @@ def lead_headline(table: pd.DataFrame, of: str) -> str:
 
 
 def drawing(of: str) -> Callable[[pd.DataFrame], Picture]:
-    """Draws a table."""
+    """Return the function that draws a table."""
 
     def draw(table: pd.DataFrame) -> Picture:
         unit = "personal, %" if of == "3" else "accuracy, %"
@@ -235,7 +235,7 @@ def drawing(of: str) -> Callable[[pd.DataFrame], Picture]:
 
 
 def headline(of: str) -> Callable[[pd.DataFrame], str]:
-    """The finding under the table's number."""
+    """Return the function that gives the headline, with the table's number."""
     return lambda table: f"{f'Table {of}: ' if of.isdigit() else ''}{lead_headline(table, of)}."
 
 
@@ -247,7 +247,7 @@ JUDGED = {
 
 
 def found_in(of: str) -> Callable[[pd.DataFrame], str]:
-    """The statement of the paper and the finding, comparison by comparison."""
+    """Return the function that gives the paper's statement and the finding, comparison by comparison."""
 
     def found(table: pd.DataFrame) -> str:
         each = ". ".join(map(_describe, contrasts(table, of, PAIRS[of])))
@@ -263,14 +263,14 @@ def _describe(contrast: Contrast) -> str:
 
 
 def sizes_of(table: pd.DataFrame) -> str:
-    """Sizes of the scale that a table is of."""
+    """Describe the sizes of the scale that a table was computed at."""
     sizes = _scale_of(table)
     told = describe_sizes(table, sizes, sizes.rounds, sizes.tau)
     return f"{told}; final accuracy: mean of the last {EVALUATIONS} evaluations."
 
 
 def describe_sizes(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> str:
-    """Network, data, local steps, ranks, learning rates and seeds."""
+    """Describe network, data, local steps, ranks, learning rates and seeds."""
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
     of, network = sizes.federation, network_of(sizes, str(runs.data.iloc[0]))
     shares = ", ".join(
@@ -297,7 +297,7 @@ def _scale_of(table: pd.DataFrame) -> Sizes:
 
 
 def choices(*printed: str) -> Callable[[Settings], DataChoice]:
-    """The data sets of an experiment by scale."""
+    """Return the function that chooses the data sets of an experiment by scale."""
     return lambda settings: choice_of(settings, printed)
 
 

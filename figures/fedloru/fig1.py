@@ -62,12 +62,12 @@ FIG1_SIZES: dict[Scale, Fig1Sizes] = {
 
 
 def eq_87(measure: SpectralMeasure) -> tuple[float, float]:
-    """The estimate of eq. (87), with smoothed densities as PyHessian plots them, and with the masses of its nodes."""
+    """Return the estimate of eq. (87), from smoothed densities as PyHessian plots them, and from the node weights."""
     return printed_stable_rank(measure, AS_PLOTTED).value, printed_stable_rank(measure, RAW_NODES).value
 
 
 def fig1(images: ImageSet, sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame:
-    """Trains on both numbers of samples in every run, and measures every few epochs.
+    """Train on both numbers of samples in every run, and measure every few epochs.
 
     In each run the client's samples are the first of the server's, and both models start from the same weights. `own`
     weights are those trained on the samples whose Hessian is taken, as in the paper; `common` weights are those
@@ -111,7 +111,7 @@ def trajectory(
     sizes: Fig1Sizes,
     settings: Settings,
 ) -> list[dict[str, object]]:
-    """Trains a fresh network on the data and takes the Hessians of the measured sets every few epochs."""
+    """Train a fresh network on the data and yield the Hessians of the measured sets every few epochs."""
     seed = int(settings.rng("fig-1", "weights", run).integers(2**31))
     channels = data[0].shape[1]
     model = resnet(sizes.depth, classes, seed, channels=channels, width=sizes.width).to(settings.device)
@@ -149,7 +149,7 @@ def trajectory(
 
 
 def fig1_choice(settings: Settings) -> DataChoice:
-    """Fashion-MNIST; at the paper's scale CIFAR-100 where the user has it, and a note where not."""
+    """Choose Fashion-MNIST; at the paper's scale CIFAR-100 if it is on this machine, otherwise with a note."""
     if settings.scale != "paper":
         return DataChoice((DATA_AT_HAND,))
     if find(PAPERS_DATA, settings.data_root) is not None:
@@ -161,7 +161,7 @@ def fig1_choice(settings: Settings) -> DataChoice:
 
 
 def fig1_data(settings: Settings) -> pd.DataFrame:
-    """The measurements on the genuine data set that `fig1_choice` names.
+    """Measure on the data set that `fig1_choice` names.
 
     Raises:
         DataError: It is not on this machine, or damaged.
@@ -175,7 +175,7 @@ def fig1_data(settings: Settings) -> pd.DataFrame:
 
 
 def pairs(table: pd.DataFrame, weights: str, estimator: str) -> pd.DataFrame:
-    """One row per run and epoch: client, server, and whether the client's interval lies above or below."""
+    """Return one row per run and epoch: client, server, and whether the client's interval is above or below."""
     part = table[(table.weights == weights) & (table.estimator == estimator)]
     few, many = int(table.samples.min()), int(table.samples.max())
     client, server = (part[part.samples == size].set_index(["run", "epoch"]) for size in (few, many))
@@ -190,7 +190,7 @@ def pairs(table: pd.DataFrame, weights: str, estimator: str) -> pd.DataFrame:
 
 
 def fig1_headline(table: pd.DataFrame) -> str:
-    """How often the stable rank of the smaller sample is the larger, by weights."""
+    """Return the headline: how often the smaller sample has the larger stable rank, by weights."""
     few, many = int(table.samples.min()), int(table.samples.max())
     told = []
     for weights in WEIGHTS:
@@ -201,7 +201,7 @@ def fig1_headline(table: pd.DataFrame) -> str:
 
 
 def fig1_found(table: pd.DataFrame) -> str:
-    """How often the client's estimate is above the server's, by estimator and weights, and by how much."""
+    """Return the finding: how often, and by how much, the client's estimate exceeds the server's."""
     few, many = int(table.samples.min()), int(table.samples.max())
     parts: list[str] = []
     for weights in WEIGHTS:
@@ -234,7 +234,7 @@ def fig1_found(table: pd.DataFrame) -> str:
 
 
 def fig1_sizes(table: pd.DataFrame) -> str:
-    """Network, P, samples, runs, epochs."""
+    """Describe the sizes: network, P, samples, runs, epochs."""
     row = table.iloc[0]
     epochs = sorted(int(epoch) for epoch in table.epoch.unique())
     return (

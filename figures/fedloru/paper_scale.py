@@ -1,4 +1,4 @@
-"""FedAvg and FedLoRU at the paper's scale: the first rounds of a setting of Table 1, which take minutes of a GPU.
+"""FedAvg and FedLoRU at the paper's scale: the first rounds of a setting of Table 1, a few minutes on a GPU.
 
 The network, clients, local steps and schedule are those of 400 rounds; no learning rate is chosen, since every trial
 would cost as much. The numbers that are stored were made on an NVIDIA H200, five processes for each run.
@@ -33,7 +33,7 @@ RATE = 0.1
 
 
 def design(settings: Settings) -> Design:
-    """Two lines of Table 1: IID, the largest number of clients, FedLoRU at its largest size."""
+    """Return two lines of Table 1: IID, the largest number of clients, FedLoRU at its largest size."""
     whole, scale = tab1_design(settings), settings.scale
     clients = max(int(line.keys["clients"]) for line in whole.lines)
     wanted = {"data": "fashion-mnist", "split": "IID", "clients": clients}
@@ -47,7 +47,7 @@ def design(settings: Settings) -> Design:
 
 
 def data(settings: Settings) -> pd.DataFrame:
-    """The table of both runs, as `figures.experiments.experiment.results` gives it."""
+    """Return the table of both runs, as `figures.experiments.experiment.run_design` gives it."""
     made = design(settings)
     notes = [note for note in left_out() if not note.startswith("tau")]
     announce_cost(made, settings, [*notes, f"tau: {TAU[settings.scale]} (the printed grid is 20 to 80)"])
@@ -55,7 +55,7 @@ def data(settings: Settings) -> pd.DataFrame:
 
 
 def ends(table: pd.DataFrame) -> dict[str, tuple[int, float]]:
-    """Round and accuracy at the end of each method, and those of FedAvg at the last round of at most as many bytes."""
+    """Return round and accuracy at the end of each method, and FedAvg's at its last round within as many bytes."""
     runs = table[table.stage == RUN].sort_values("round")
     by_method = {str(method): run for method, run in runs.groupby("method", sort=False)}
     spent = float(by_method["FedLoRU"].bytes.iloc[-1])
@@ -65,7 +65,7 @@ def ends(table: pd.DataFrame) -> dict[str, tuple[int, float]]:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """Test accuracy by round and by what was sent."""
+    """Draw test accuracy by round and by bytes sent."""
     from matplotlib.figure import Figure as New
 
     runs = table[table.stage == RUN]
@@ -94,7 +94,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 
 def paper_scale_headline(table: pd.DataFrame) -> str:
-    """The ends in words."""
+    """Return the headline: rounds and accuracies at the end."""
     last = ends(table)
     rounds, fedavg = last["FedAvg"]
     fewer, equal = last["as many bytes"]
@@ -105,7 +105,7 @@ def paper_scale_headline(table: pd.DataFrame) -> str:
 
 
 def paper_scale_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding."""
+    """Return the paper's statement and the finding."""
     return (
         "Stated: FedLoRU is about as accurate as FedAvg after as many rounds, at a lower cost. Found in the first "
         f"rounds, one seed, one learning rate for both: {paper_scale_headline(table)}."
@@ -113,7 +113,7 @@ def paper_scale_found(table: pd.DataFrame) -> str:
 
 
 def paper_scale_sizes(table: pd.DataFrame) -> str:
-    """Rounds, clients and seed of the runs."""
+    """Describe rounds, clients and seed of the runs."""
     runs = table[table.stage == RUN]
     return (
         f"{runs['round'].max()} rounds, {runs.clients.max()} clients, seed {runs.seed.max()}, learning rate {RATE:g}."

@@ -53,7 +53,7 @@ class Sizes:
     ranks: tuple[int, ...] = (1, 2)
 
     def rank(self, size: str) -> int:
-        """Rank of the factors, as wide as the network is."""
+        """Return the rank of the factors for the width of the network."""
         return max(1, RANKS[size] * self.width // WIDTH)
 
 

@@ -1,4 +1,4 @@
-"""Stable ranks of server and clients of a trained federation, round by round, beside what FedLoRU's theory says.
+"""Stable ranks of server and clients of a trained federation, by round, compared with FedLoRU's theory.
 
 At the server's weights after some rounds the Hessian of all samples of the federation stands beside those of clients,
 each of its own samples. Theorem 3.2 of FedLoRU v2 says that a client's stable rank is the larger one. Its model says
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankSizes:
-    """Sizes that depend on the scale: rounds of the runs, rounds that are measured, seeds, clients measured, and how.
+    """Sizes that depend on the scale: rounds of the runs, measured rounds, seeds, measured clients, and accuracy.
 
     Attributes:
         relative_width: Width asked of the intervals, relative to the value.
@@ -59,7 +59,7 @@ RANK_SIZES: Mapping[Scale, RankSizes] = {
 
 
 def federations(settings: Settings) -> Design:
-    """FedAvg and FedLoRU of Table 1 in its first setting."""
+    """Return the runs of FedAvg and FedLoRU in the first setting of Table 1."""
     design = tab1_design(settings)
     first = design.lines[0].keys
     lines = tuple(
@@ -73,7 +73,7 @@ def federations(settings: Settings) -> Design:
 
 
 def trained_ranks(settings: Settings) -> pd.DataFrame:
-    """Trains and measures.
+    """Train both federations and measure their stable ranks.
 
     Returns:
         One row for each Hessian: method, seed, round, client (-1: the server), samples, value, low, high (the stable
@@ -98,7 +98,7 @@ def trained_ranks(settings: Settings) -> pd.DataFrame:
 def follow(
     line: Line, rate: float, seed: int, start: Sequence[Mapping[str, Any]], sizes: RankSizes, settings: Settings
 ) -> list[dict[str, Any]]:
-    """The rows of one federation; those of the start are given, or measured."""
+    """Return the rows of one federation; the rows of the start are given, or measured."""
     named = {"method": line.keys["method"], "data": line.keys["data"]}
     rows: list[dict[str, Any]] = []
     for number, problem, weights in states(line, rate, seed, sizes, settings):
@@ -113,7 +113,7 @@ def follow(
 def states(
     line: Line, rate: float, seed: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[tuple[int, NetworkProblem, Mapping[str, Tensor]]]:
-    """The server's weights after the rounds at which they are measured."""
+    """Yield the server's weights after each measured round."""
     plan = line.trial(sizes.rounds, (seed,), rate).plan(seed, settings.place, settings.device)
     parts = parts_of(plan)
     problem: Any = parts.problem
@@ -133,7 +133,7 @@ def states(
 def measure_ranks(
     problem: NetworkProblem, weights: Mapping[str, Tensor], seed: int, number: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[dict[str, Any]]:
-    """The stable ranks at some weights: of the server's samples, and of the first clients'."""
+    """Return the stable ranks at some weights, on the server's samples and on the first clients'."""
     # Double precision: trained networks have kinks within the steps by which derivatives are tested in single.
     every = curvatures(problem, weights, (SERVER, *range(sizes.clients)), double=True, keep_graph=True)
     for client, operator in every:
@@ -150,7 +150,7 @@ def measure_ranks(
 
 
 def compare_with_server(table: pd.DataFrame) -> pd.DataFrame:
-    """Each client beside its server, and what the spiked model with the client's noise says of it.
+    """Return each client with its server, and the prediction of the spiked model with the client's noise.
 
     The noise has the Frobenius norm by which the client's exceeds the server's, and no direction; the server's own is
     left out.
@@ -182,7 +182,7 @@ def compare_with_server(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_ranks(table: pd.DataFrame) -> Picture:
-    """A panel for each method: server, clients, and what the model says of the clients."""
+    """Draw a panel for each method: server, clients, and the model's prediction for the clients."""
     from matplotlib.figure import Figure as New
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -223,7 +223,7 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
 
 
 def ranks_headline(table: pd.DataFrame) -> str:
-    """How often a client's stable rank is above the server's, by method."""
+    """Return the headline: how often a client's stable rank exceeds the server's, by method."""
     pairs = compare_with_server(table)
     start, later = pairs[pairs["round"] == 0], pairs[pairs["round"] > 0]
     parts = [] if start.empty else [f"before training in {_above(start[start.method == start.method.iloc[0]])}"]
@@ -237,7 +237,7 @@ def _above(pairs: pd.DataFrame) -> str:
 
 
 def ranks_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding, with the errors of the model."""
+    """Return the paper's statement and the finding, with the errors of the model."""
     pairs = compare_with_server(table)
     by_round = "; ".join(
         f"{method}, round {number}: server {of.server.mean():.2f}, clients {of.measured.mean():.2f}, by the spiked "
@@ -251,7 +251,7 @@ def ranks_found(table: pd.DataFrame) -> str:
 
 
 def ranks_sizes(table: pd.DataFrame) -> str:
-    """Network, samples, rounds, seeds."""
+    """Describe network, samples, rounds and seeds."""
     server, clients = table[table.client == SERVER], table[table.client != SERVER]
     numbers = ", ".join(map(str, sorted(set(table["round"]))))
     last, least, most = int(table["round"].max()), int(clients.samples.min()), int(clients.samples.max())

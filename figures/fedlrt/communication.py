@@ -1,4 +1,4 @@
-"""Communication saved by FeDLRT on the paper's networks, counted from the networks themselves, by rank."""
+"""Communication saved by FeDLRT on the paper's networks, by rank, counted from the networks themselves."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ STATED = {"fig-5": (0.90,), "fig-6": (0.96, 0.97), "fig-8": (0.55,)}
 
 
 def elements_sent(m: int, n: int, rank: int, row: str) -> int:
-    """Numbers that a round of FeDLRT sends to and from a client for a layer whose bases can both be doubled."""
+    """Return the elements that a round of FeDLRT sends to and from a client for a layer with room to double both bases."""
     return 3 * (m + n) * rank + SQUARES[row] * rank**2
 
 
 def sides(vision: Vision) -> list[tuple[int, int]]:
-    """Rows and columns of the factorised layers, from the network itself."""
+    """Return rows and columns of the factorised layers, from the network itself."""
     shapes = vision.shapes
     return [(shapes[name][0], prod(shapes[name][1:])) for name in layer_names(shapes.items(), vision.layers)]
 
 
 def communication_data(settings: Settings) -> pd.DataFrame:
-    """Shares saved at every rank that can be doubled in each layer, for each network and variant."""
+    """Return the saved fraction at every rank that can be doubled in each layer, by network and variant."""
     rows: list[dict[str, Any]] = []
     for figure, name in NETWORKS.items():
         vision = VISION[figure]["paper"]
@@ -61,13 +61,13 @@ def communication_data(settings: Settings) -> pd.DataFrame:
 
 
 def largest_rank(table: pd.DataFrame, figure: str, variant: str, share: float) -> int:
-    """The largest rank at which a share of the layers' communication is saved; 0 where there is none."""
+    """Return the largest rank that saves a given fraction of the layers' communication; 0 if none does."""
     mine = table[(table.figure == figure) & (table.variant == variant) & (table.of_layers >= share)]
     return int(mine["rank"].max()) if len(mine) else 0
 
 
 def draw_communication(table: pd.DataFrame) -> Picture:
-    """A panel for each network: share saved against rank, a line for each variant, and what is stated."""
+    """Draw a panel for each network: saved fraction against rank for each variant, and the stated value."""
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(WIDTH, 2.8))
@@ -94,7 +94,7 @@ def draw_communication(table: pd.DataFrame) -> Picture:
 
 
 def communication_headline(table: pd.DataFrame) -> str:
-    """The ranks that the stated savings ask for."""
+    """Return the headline: the ranks that the stated savings require."""
     head, vit = (
         largest_rank(table, figure, "simplified correction", STATED[figure][0]) for figure in ("fig-5", "fig-8")
     )
@@ -106,7 +106,7 @@ def communication_headline(table: pd.DataFrame) -> str:
 
 
 def communication_found(table: pd.DataFrame) -> str:
-    """The ranks that the stated savings ask for, of each variant, and what the layers are of the networks."""
+    """Return the finding: the ranks that the stated savings require, and the layers' part of each network."""
     parts = []
     for figure, shares in STATED.items():
         mine = table[table.figure == figure].iloc[0]
@@ -124,7 +124,7 @@ def communication_found(table: pd.DataFrame) -> str:
 
 
 def communication_sizes(table: pd.DataFrame) -> str:
-    """The sizes in words: what is counted."""
+    """Describe what is counted."""
     return (
         "The papers' networks at full size, one rank for all factorised layers, a round of one client, both "
         "directions. No training; 0 means that no rank saves as much."

@@ -1,4 +1,4 @@
-"""FeDLRT's Legendre least squares in several readings of what the paper leaves open: runs and their summaries."""
+"""FeDLRT's Legendre least squares in several readings of what the paper leaves open: runs and summaries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOW_RANK: dict[Correction, str] = {"none": "FeDLRT", "simplified": "FeDLRT, simp
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of everything that the paper leaves open.
+    """One choice for everything that the paper leaves open.
 
     Attributes:
         name: How it differs from the first reading.
@@ -97,7 +97,7 @@ class Trace:
         self._place = {count: place for place, count in enumerate(self.rounds)}
 
     def follow(self, count: int, numbers: list[int], W: Tensor, rank: int) -> list[bool]:
-        """Notes the starts of one rank, and says which are as good as at the minimiser."""
+        """Record the starts of one rank, and return which are as good as the minimiser."""
         E = W - self.minimisers[numbers]
         distance = torch.linalg.vector_norm(E, dim=(-2, -1))
         done = (distance < STOP).tolist()
@@ -110,7 +110,7 @@ class Trace:
         return done
 
     def record_all(self, W: Tensor) -> None:
-        """Notes weights ``(rounds, starts, m, n)`` of a full-rank method."""
+        """Record the weights ``(rounds, starts, m, n)`` of a full-rank method."""
         E = W - self.minimisers
         self.distance[:] = torch.linalg.vector_norm(E, dim=(-2, -1)).numpy()
         self.loss[:] = self._excess(E).numpy()
@@ -126,7 +126,7 @@ class Trace:
         return 0.5 * ((flat @ self.mean_gram) * flat).sum(dim=-1)
 
     def rows(self, starts: slice) -> list[dict[str, float]]:
-        """A summary of some starts for each round: medians, quartiles, and of ranks least and largest."""
+        """Return a summary of some starts for each round: medians, quartiles, and the smallest and largest rank."""
         rows: list[dict[str, float]] = []
         for place, count in enumerate(self.rounds):
             row: dict[str, float] = {"round": count}
@@ -142,7 +142,7 @@ class Trace:
 
 
 def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
-    """The minimiser of each problem's mean loss, ``(problems, m, n)``, and the mean Gram matrix, by points held."""
+    """Return the minimiser of each problem's mean loss, ``(problems, m, n)``, and the mean Gram matrix."""
     total = sum(client.samples for client in clients)
     H = torch.stack([client.samples / total * client.H for client in clients]).sum(dim=0)
     B = torch.stack([client.samples / total * client.B for client in clients]).sum(dim=0)
@@ -152,7 +152,7 @@ def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
 def readings_table(
     purpose: str, readings: Sequence[Reading], plan: Plan, targets: Tensor, settings: Settings
 ) -> pd.DataFrame:
-    """Runs every method in every reading; readings of the same data go together.
+    """Run every method in every reading; readings of the same data are run together.
 
     Args:
         purpose: Name of the random streams.
@@ -181,7 +181,7 @@ def readings_table(
 def _runs(
     purpose: str, same: Sequence[Reading], C: int, plan: Plan, targets: Tensor, settings: Settings
 ) -> list[dict[str, Any]]:
-    """All readings of the same data."""
+    """Yield the rows of all readings of the same data."""
     aims = targets.expand(C, *targets.shape[-3:]).repeat(1, len(same), 1, 1)
     points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
     clients = many_targets(aims, points, samples=plan.samples, basis=same[0].basis, split=same[0].split)
@@ -249,7 +249,7 @@ def _of(reading: Reading) -> dict[str, Any]:
 
 
 def first_round(part: pd.DataFrame, level: float, column: str = "distance") -> float:
-    """The first recorded round from which on the median is at most a level; nan if there is none."""
+    """Return the first recorded round from which the median is at most a level; nan if there is none."""
     above = part[part[column] > level]["round"]
     later = part[part["round"] > (above.max() if len(above) else -1)]["round"]
     return float(later.min()) if len(later) else float("nan")

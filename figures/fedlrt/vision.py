@@ -1,4 +1,4 @@
-"""FeDLRT, Figures 5 to 8: accuracy and communication by number of clients, beside training of all weights."""
+"""FeDLRT, Figures 5 to 8: accuracy and communication by number of clients, compared with training all weights."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PEAK = 4
 
 
 def vision_of(name: str, settings: Settings) -> Vision:
-    """The figure at a scale."""
+    """Return the figure at a scale."""
     return VISION[name][settings.scale]
 
 
 def vision_data(name: str, settings: Settings) -> pd.DataFrame:
-    """Makes the runs; one row for each evaluation, with the entries of the factorised layers and the local steps."""
+    """Make the runs; one row for each evaluation, with the elements of the factorised layers and the local steps."""
     vision = vision_of(name, settings)
     announce_cost(vision.design, settings, LEFT_OUT)
     table = run_design(vision.design, settings)
@@ -46,7 +46,7 @@ def vision_data(name: str, settings: Settings) -> pd.DataFrame:
 
 
 def savings(table: pd.DataFrame) -> pd.DataFrame:
-    """Communication that FeDLRT saves against its counterpart, for each of its runs that came to its end.
+    """Return the communication that each completed run of FeDLRT saves against its counterpart.
 
     Returns:
         method, clients, seed, saved (share of all that travels), of_layers (share of what travels of the factorised
@@ -76,7 +76,7 @@ def savings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
-    """The differences of final accuracies that the text speaks of, paired over seeds, by what is stated."""
+    """Return the differences of final accuracies that the text mentions, paired over seeds, by statement."""
     ends = finals(table)
     most, least = int(ends.clients.max()), int(ends.clients.min())
 
@@ -105,17 +105,17 @@ def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
 
 
 def counted(clients: int) -> str:
-    """A number of clients in words."""
+    """Return a number of clients as words."""
     return f"{clients} client{'s' * (clients > 1)}"
 
 
 def draw_vision(table: pd.DataFrame) -> Picture:
-    """Rows by correction: savings on the left, accuracies on the right."""
+    """Draw a row for each correction: savings on the left, accuracies on the right."""
     return draw_rows(finals(table), savings(table))
 
 
 def vision_headline(table: pd.DataFrame) -> str:
-    """One sentence on the differences and the savings."""
+    """Return the headline: the differences and the savings, in one sentence."""
     ends, saved = finals(table), savings(table)
     apart: list[float] = []
     for row, (_, other, _) in VARIANTS.items():
@@ -135,7 +135,7 @@ def vision_headline(table: pd.DataFrame) -> str:
 
 
 def _between(least: float, most: float) -> str:
-    """A range of points below and above something."""
+    """Describe a range of points below and above a value."""
     if least < 0.0 < most:
         return f"{-least:.1f} points below to {most:.1f} above"
     near, far = sorted((abs(least), abs(most)))
@@ -143,7 +143,7 @@ def _between(least: float, most: float) -> str:
 
 
 def _describe_saving(least: float, most: float, other: str) -> str:
-    """Per cent of the factorised layers' communication that FeDLRT saves, or sends beyond it."""
+    """Describe the percentage of the factorised layers' communication that FeDLRT saves, or sends in excess."""
     if least < 0.0 < most:
         return f"{-least:.0f} % more to {most:.0f} % less than {other}"
     near, far = sorted((abs(least), abs(most)))
@@ -152,7 +152,7 @@ def _describe_saving(least: float, most: float, other: str) -> str:
 
 
 def vision_found(stated: str, table: pd.DataFrame) -> str:
-    """The text's statement about a figure, and each difference with its interval."""
+    """Return the text's statement about a figure, and each difference with its interval."""
     effects = "; ".join(f"{name}: {effect.text}" for name, effect in contrasts(table).items())
     saved = savings(table).groupby(["method", "clients"], sort=False)[["saved", "of_layers"]].mean().reset_index()
     told = "; ".join(
@@ -167,7 +167,7 @@ def vision_found(stated: str, table: pd.DataFrame) -> str:
 
 
 def vision_sizes(name: str, table: pd.DataFrame) -> str:
-    """Sizes of the scale that the table is of."""
+    """Describe the sizes of the scale that the table was computed at."""
     runs = table[table.stage != CHOICE]
     choice = table[table.stage == CHOICE]
     steps = {int(one["clients"]): int(one["steps"]) for one in runs.to_dict("records")}
@@ -193,7 +193,7 @@ def vision_sizes(name: str, table: pd.DataFrame) -> str:
 
 
 def chosen_data(name: str, settings: Settings) -> DataChoice:
-    """The data set of the scale."""
+    """Choose the data set of the scale."""
     return DataChoice((vision_of(name, settings).data,))
 
 

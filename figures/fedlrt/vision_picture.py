@@ -1,4 +1,4 @@
-"""FeDLRT beside training of all weights, by number of clients: what is saved, and the accuracies."""
+"""The picture of FeDLRT against training all weights, by number of clients: savings and accuracies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
-    """A row for each variant of FeDLRT.
+    """Draw a row for each variant of FeDLRT.
 
     Args:
         ends: Final values of all runs.

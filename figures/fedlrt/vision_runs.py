@@ -1,4 +1,4 @@
-"""The runs behind FeDLRT's Figures 5 to 8: a network, numbers of clients, FeDLRT beside training of all weights."""
+"""The runs of FeDLRT's Figures 5 to 8: a network, numbers of clients, and FeDLRT against training all weights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VARIANTS: Mapping[str, tuple[str, str, str]] = {
 
 
 def method_name(row: str) -> str:
-    """Words for a row after FeDLRT.
+    """Return the words for a row that follow "FeDLRT".
 
     >>> called("full correction"), called("without correction")
     ('with full correction', 'without correction')
@@ -72,12 +72,12 @@ class Vision:
     classes: int = 10
 
     def local_steps(self, clients: int) -> int:
-        """Local iterations of each client; a budget smaller than the number of clients gives one."""
+        """Return the local iterations of each client, at least one even if the budget is below the number of clients."""
         return max(1, BUDGET // clients) if self.steps == "share" else self.steps
 
     @property
     def design(self) -> Design:
-        """The experiment: FeDLRT by rows, and each counterpart once."""
+        """Return the experiment: FeDLRT by rows, and each counterpart once."""
         tuned = VARIANTS[self.rows[0]][1]
         lines = []
         for clients in self.clients:

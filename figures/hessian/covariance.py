@@ -1,4 +1,4 @@
-"""Gauss-Newton matrices of small networks at several sample sizes, beside three predictions that fit nothing.
+"""Gauss-Newton matrices of small networks at several sample sizes, compared with three parameter-free predictions.
 
 All three know the same: the matrix of N samples, and how far single samples scatter. The spiked Wigner model knows the
 size of the scatter, the weighted covariance each sample's own spectrum, the bootstrap each sample's block in the top
@@ -54,7 +54,7 @@ COVARIANCE_SIZES: dict[Scale, CovarianceSizes] = {
 
 
 def build(name: str, seed: int) -> tuple[nn.Module, int]:
-    """An untrained network in float64 and the side of its images."""
+    """Return an untrained network in float64, and the side of its images."""
     if name == "perceptron":
         return nn.Sequential(nn.Flatten(), *perceptron(49, (12, 12), 10, seed)), 7
     if name == "CNN":
@@ -79,12 +79,12 @@ class Stage:
 
     @property
     def parameters(self) -> int:
-        """P."""
+        """The number of parameters P."""
         return self.factors.shape[2]
 
 
 def train_stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iterator[Stage]:
-    """Trains every network with every seed and stops at every stage."""
+    """Train every network with every seed, and yield it at every stage."""
     for name in NETWORKS:
         for seed in range(sizes.seeds):
             drawn = int(settings.rng("covariance", name, seed).integers(2**31))
@@ -128,7 +128,7 @@ class Measurement:
 
 
 def measure(stage: Stage, M: int, subset: NDArray[np.int64]) -> Measurement:
-    """Exactly, over some samples."""
+    """Return the exact spectrum over some samples."""
     rows = stage.factors[torch.from_numpy(subset)].reshape(-1, stage.parameters) / M**0.5
     wide = len(rows) < stage.parameters
     matrix = rows @ rows.T if wide else rows.T @ rows
@@ -145,7 +145,7 @@ def measure(stage: Stage, M: int, subset: NDArray[np.int64]) -> Measurement:
 def measure_clients(
     stage: Stage, M: int, subsets: int, rng: np.random.Generator
 ) -> tuple[list[Measurement], list[float]]:
-    """Subsets of M samples, two of them disjoint where there are enough, and the alignments of these pairs."""
+    """Measure subsets of M samples, two of them disjoint where possible, and the alignments of these pairs."""
     found: list[Measurement] = []
     between = []
     while len(found) < subsets:
@@ -158,7 +158,7 @@ def measure_clients(
 
 
 def wigner_prediction(stage: Stage, scatter: float) -> Measurement:
-    """The spiked Wigner model: the eigenvalues of all samples as spikes, and noise of a squared Frobenius norm."""
+    """Return the spiked Wigner prediction: eigenvalues of all samples as spikes, noise of a squared Frobenius norm."""
     spikes = stage.eigenvalues[stage.eigenvalues > 1e-12 * stage.eigenvalues[0]]
     spiked = SpikedModel(tuple(spikes), Semicircle((scatter / stage.parameters) ** 0.5))
     first = spiked.outliers[:TOP]
@@ -173,7 +173,7 @@ def wigner_prediction(stage: Stage, scatter: float) -> Measurement:
 
 
 def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.DataFrame:
-    """One row for each M, quantity and model."""
+    """Return one row for each M, quantity and model."""
     spectra = spectra_of(stage.factors, stage.vectors)
     model = fit_covariance(stage.eigenvalues, spectra)
     rng = settings.rng("covariance subsets", stage.network, stage.seed, stage.epochs)
@@ -248,7 +248,7 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
 
 
 def covariance_table(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> pd.DataFrame:
-    """Trains, measures and predicts.
+    """Train, measure and predict.
 
     Args:
         images: Any image set; the caller answers for its name.
@@ -267,7 +267,7 @@ def covariance_table(images: ImageSet, sizes: CovarianceSizes, settings: Setting
 
 
 def covariance_data(settings: Settings) -> pd.DataFrame:
-    """The comparison on the genuine Fashion-MNIST.
+    """Compute the comparison on Fashion-MNIST.
 
     Raises:
         DataError: It is not on this machine.
@@ -277,7 +277,7 @@ def covariance_data(settings: Settings) -> pd.DataFrame:
 
 
 def errors(table: pd.DataFrame, quantities: str, model: str) -> Array:
-    """Relative errors of a prediction; of overlaps, absolute ones."""
+    """Return the relative errors of a prediction; for overlaps, the absolute ones."""
     rows = table[table.quantity.str.startswith(quantities) & (table.model == model)]
     off = (rows.predicted - rows.measured).abs().dropna()
     return np.asarray(off / rows.measured.loc[off.index] if quantities in ("eigenvalue", "stable rank") else off)
@@ -289,14 +289,14 @@ def _describe_errors(table: pd.DataFrame, name: str, model: str) -> str:
 
 
 def signs(table: pd.DataFrame) -> tuple[int, int, int]:
-    """Counts of trained networks: with a larger rank at the least M than at N, predicted so, and in agreement."""
+    """Count trained networks whose rank at the smallest M exceeds the rank at N, predictions of it, and agreements."""
     rows = table[(table.quantity == "stable rank") & (table.model == "covariance") & (table.M.min() == table.M)]
     rises, told = np.asarray(rows.measured > rows.rank_of_all), np.asarray(rows.condition > 0)
     return int(rises.sum()), int(told.sum()), int((rises == told).sum())
 
 
 def covariance_headline(table: pd.DataFrame) -> str:
-    """Median errors of both models, and how often the client's stable rank is the larger."""
+    """Return the headline: median errors of both models, and how often the client has the larger stable rank."""
     told = [
         f"{name} {100 * np.median(errors(table, 'stable rank', model)):.1f} % and "
         f"{np.median(errors(table, 'overlap', model)):.2f}"
@@ -309,7 +309,7 @@ def covariance_headline(table: pd.DataFrame) -> str:
 
 
 def covariance_found(table: pd.DataFrame) -> str:
-    """Median and largest errors of each model, coverage, and the order of client and server."""
+    """Return the finding: median and largest errors of each model, coverage, and the order of client and server."""
     parts = []
     for model in ("covariance", "Wigner", "bootstrap"):
         said = (
@@ -338,7 +338,7 @@ def covariance_found(table: pd.DataFrame) -> str:
 
 
 def covariance_sizes(table: pd.DataFrame) -> str:
-    """P, N, M, stages, seeds."""
+    """Describe P, N, M, stages and seeds."""
     parts = [
         f"{name}: $P={int(part.parameters.iloc[0])}$, training accuracy at the stages "
         + ", ".join(f"{100 * a:.0f}%" for a in part.groupby("epochs").accuracy.mean())

@@ -75,7 +75,7 @@ class Sizes:
     seeds: int
 
     def layers(self, budget: str) -> str:
-        """Patterns of the query and value matrices of a budget's blocks."""
+        """Return the patterns of the query and value matrices of a budget's blocks."""
         last = range(self.depth - self.blocks[budget], self.depth)
         return ", ".join(f"*.layer.{block}.*.{part}" for block in last for part in ("query", "value"))
 
@@ -147,7 +147,7 @@ SIZES: Mapping[Scale, Sizes] = {
 
 
 def clients_lines(sizes: Sizes) -> list[tuple[Line, int]]:
-    """Tables 1 and 6 and Figure 3, with communication rounds: methods by number of clients, and clients that differ."""
+    """Return the lines of Tables 1 and 6 and Figure 3 with their communication rounds: methods by clients and split."""
     cases = [("IID", clients, tuple(ALGORITHMS)) for clients in sizes.rounds]
     cases += [(split, sizes.skewed, THREE) for split in ("by source", "by class")]
     return [
@@ -170,7 +170,7 @@ def clients_lines(sizes: Sizes) -> list[tuple[Line, int]]:
 
 
 def budgets_lines(sizes: Sizes) -> list[tuple[Line, int]]:
-    """Figures 4 and 6 to 8: three methods by layers and ranks."""
+    """Return the lines of Figures 4 and 6 to 8: three methods by layers and ranks."""
     return [
         (
             _line(sizes, method, {"rank": rank, "budget": budget}, sizes.few, budget, rank, sizes.budget_rounds),
@@ -183,7 +183,7 @@ def budgets_lines(sizes: Sizes) -> list[tuple[Line, int]]:
 
 
 def uplinks_lines(sizes: Sizes) -> list[tuple[Line, int]]:
-    """Figure 5: three methods that send as much in a round, by twice the layers where one factor travels."""
+    """Return the lines of Figure 5: three methods with equal uploads; one factor is sent for twice the layers."""
     return [
         (
             _line(
@@ -227,7 +227,7 @@ def _line(
 
 
 def tuning_designs(sizes: Sizes, methods: Collection[str]) -> list[Design]:
-    """Designs that choose each method's learning rate, on `skewed` clients that are alike, with budget P2."""
+    """Return the designs that choose each method's learning rate, on IID clients of `skewed`, with budget P2."""
     found = []
     for trips in (1, 2):
         rounds = sizes.tuning_rounds // trips
@@ -246,7 +246,7 @@ def tuning_designs(sizes: Sizes, methods: Collection[str]) -> list[Design]:
 
 
 def designs(lines: Sequence[tuple[Line, int]], seeds: int, rates: Mapping[str, float], default: float) -> list[Design]:
-    """Designs of lines with as many rounds, in the order of their first lines."""
+    """Return designs that group lines with as many rounds, in the order of their first lines."""
     by_rounds: dict[int, list[Line]] = {}
     for line, rounds in lines:
         with_rate = replace(line, options={**line.options, "learning_rate": rates.get(line.rate_of, default)})
@@ -255,7 +255,7 @@ def designs(lines: Sequence[tuple[Line, int]], seeds: int, rates: Mapping[str, f
 
 
 def table_of(lines: Sequence[tuple[Line, int]], sizes: Sizes, settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates, then makes the runs; one row for each evaluation, in the order of the lines."""
+    """Choose the learning rates, then make the runs; one row for each evaluation, in the order of the lines."""
     tuning = tuning_designs(sizes, {str(line.keys["method"]) for line, _ in lines})
     announce_cost([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
     rates: dict[str, float] = {}

@@ -40,7 +40,7 @@ LEFT_OUT = (
 
 
 def fig2_data(settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates, then makes the runs; one row for each evaluation, rounds as communication rounds."""
+    """Choose the learning rates, then make the runs; one row for each evaluation, in communication rounds."""
     sizes = settings.sizes(FIG2_SIZES)
     announce_cost(list(whole_designs(sizes)), settings, LEFT_OUT)
     parts: list[pd.DataFrame] = []
@@ -57,17 +57,17 @@ def fig2_data(settings: Settings) -> pd.DataFrame:
 
 
 def trips(method: str) -> int:
-    """Communication rounds in one of its rounds."""
+    """Return the communication rounds in one round of a method."""
     return next(per_round for methods, per_round in IN_A_ROUND if method in methods)
 
 
 def draw_fig2(table: pd.DataFrame) -> Picture:
-    """A column for each number of clients, as in the paper, a row for each start."""
+    """Draw a column for each number of clients, as in the paper, and a row for each start."""
     return draw_curves(table[table.stage == RUN])
 
 
 def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
-    """The differences of final accuracies that the text speaks of, for one start, paired over seeds.
+    """Return the differences of final accuracies that the text mentions, for one start, paired over seeds.
 
     Returns:
         By what is stated: LoRA's fall from 5 to 10 clients, how much more it falls than RoLoRA, and RoLoRA's lead.
@@ -91,14 +91,14 @@ def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
 
 
 def fig2_headline(table: pd.DataFrame) -> str:
-    """One sentence on the first start that learns."""
+    """Return the headline: the first start that learns, in one sentence."""
     ends = finals(table)
     start = next(name for name in LEARNING if name in set(ends.start))
     return f"The printed start does not learn; with 1 as ReLU's derivative at 0, {means_by_method(table, start, 0)}."
 
 
 def means_by_method(table: pd.DataFrame, start: str, digits: int) -> str:
-    """Mean final accuracies of all methods from a start, by number of clients, in words."""
+    """Describe the mean final accuracies of all methods from a start, by number of clients."""
     ends, parts = finals(table), []
     for clients in sorted(set(ends[ends.start == start].clients)):
         means = ends[(ends.start == start) & (ends.clients == clients)].groupby("method").value.mean()
@@ -107,7 +107,7 @@ def means_by_method(table: pd.DataFrame, start: str, digits: int) -> str:
 
 
 def ends_of_ffa(table: pd.DataFrame, start: str) -> str:
-    """Where FFA-LoRA ends from a start, and whether that supports a plateau around 55 %, in words."""
+    """Describe where FFA-LoRA ends from a start, and whether that supports a plateau around 55 %."""
     ends = finals(table)
     told = []
     for clients in sorted(set(ends[ends.start == start].clients)):
@@ -118,7 +118,7 @@ def ends_of_ffa(table: pd.DataFrame, start: str) -> str:
 
 
 def fig2_found(table: pd.DataFrame) -> str:
-    """The text's statement about the figure, and what each start shows of it."""
+    """Return the text's statement about the figure, and what each start shows."""
     ends = finals(table)
     parts = []
     still = ends[ends.start == PRINTED]
@@ -139,7 +139,7 @@ def fig2_found(table: pd.DataFrame) -> str:
 
 
 def plateau(mean: float, half_width: float) -> str:
-    """The finding of an interval on a plateau around 55 %."""
+    """Return the finding of an interval on a plateau around 55 %."""
     low, high = PLATEAU
     if isnan(half_width):
         return "one seed"
@@ -149,7 +149,7 @@ def plateau(mean: float, half_width: float) -> str:
 
 
 def fig2_sizes(table: pd.DataFrame) -> str:
-    """Sizes of the scale that the table is of."""
+    """Describe the sizes of the scale that the table was computed at."""
     runs = table[table.stage == RUN]
     choice = table[table.stage != RUN]
     told = "; ".join(

@@ -21,7 +21,7 @@ CONSTANT = 10.0
 
 
 def draw_curves(table: DataFrame) -> Picture:
-    """The means over the seeds, with a band from the least to the most.
+    """Draw the means over the seeds, with a band from the smallest to the largest.
 
     Args:
         table: Runs, with the columns start, clients, method, seed, round and value.

@@ -1,4 +1,4 @@
-"""RoLoRA's Tables 1 and 6 and Figures 3 to 8 with a smaller language model on texts that are at hand.
+"""RoLoRA's Tables 1 and 6 and Figures 3 to 8 with a smaller language model on available texts.
 
 Values of the paper do not stand beside those of the runs: model, texts and rounds differ. What is compared is the order
 of methods, by differences paired over seeds.
@@ -43,25 +43,25 @@ LOOKS: dict[str, tuple[str, str]] = {
 
 
 def clients_data(settings: Settings) -> pd.DataFrame:
-    """Tables 1 and 6 and Figure 3."""
+    """Compute the table of Tables 1 and 6 and Figure 3."""
     sizes = settings.sizes(SIZES)
     return table_of(clients_lines(sizes), sizes, settings)
 
 
 def budgets_data(settings: Settings) -> pd.DataFrame:
-    """Figures 4 and 6 to 8."""
+    """Compute the table of Figures 4 and 6 to 8."""
     sizes = settings.sizes(SIZES)
     return table_of(budgets_lines(sizes), sizes, settings)
 
 
 def uplinks_data(settings: Settings) -> pd.DataFrame:
-    """Figure 5."""
+    """Compute the table of Figure 5."""
     sizes = settings.sizes(SIZES)
     return table_of(uplinks_lines(sizes), sizes, settings)
 
 
 def settings_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The settings in which methods are compared, in the order of the table."""
+    """Return the settings in which methods are compared, in the order of the table."""
     names = [name for name in ("split", "clients", "rank", "budget", "uplink") if name in table]
     return [
         {str(key): value for key, value in row.items()} for row in table[names].drop_duplicates().to_dict("records")
@@ -69,7 +69,7 @@ def settings_of(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def describe_setting(keys: dict[str, Any]) -> str:
-    """A setting.
+    """Describe a setting.
 
     >>> in_words({"split": "IID", "clients": 3}), in_words({"rank": 4, "budget": "P1"}), in_words({"uplink": "low"})
     ('3 clients, IID', 'rank 4, P1', 'low uplink budget')
@@ -82,7 +82,7 @@ def describe_setting(keys: dict[str, Any]) -> str:
 
 
 def values(table: pd.DataFrame) -> list[Value]:
-    """Final accuracies by setting and method."""
+    """Return final accuracies by setting and method."""
     ends, found = finals(table), []
     for keys in settings_of(ends):
         for method in ALGORITHMS:
@@ -96,7 +96,7 @@ def values(table: pd.DataFrame) -> list[Value]:
 
 
 def leads(table: pd.DataFrame) -> list[tuple[dict[str, Any], str, Effect]]:
-    """RoLoRA minus each other method in every setting."""
+    """Return RoLoRA minus each other method in every setting."""
     ends, found = finals(table), []
     for other in (name for name in ALGORITHMS if name != ROLORA):
         for keys in settings_of(ends):
@@ -113,7 +113,7 @@ def _chosen(ends: pd.DataFrame, keys: dict[str, Any]) -> pd.DataFrame:
 
 
 def falls(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """Effects for the text on Table 1: LoRA and FFA-LoRA lose more than RoLoRA from few clients to many."""
+    """Return effects for the text on Table 1: LoRA and FFA-LoRA lose more than RoLoRA from few clients to many."""
     ends = finals(table)
     same = ends[ends.split == "IID"]
     few, many = int(same.clients.min()), int(same.clients.max())
@@ -129,7 +129,7 @@ def falls(table: pd.DataFrame) -> list[tuple[str, Effect]]:
 
 
 def robustness(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """Effects for the text on Figures 4, 6 to 8: FFA-LoRA loses more than RoLoRA from the largest budget to the least.
+    """Return effects for the text on Figures 4, 6 to 8: FFA-LoRA loses more than RoLoRA as the budget shrinks.
 
     Returns:
         The effect for each rank.
@@ -150,7 +150,7 @@ def robustness(table: pd.DataFrame) -> list[tuple[str, Effect]]:
 
 
 def contrasts(table: pd.DataFrame, stated: Iterable[tuple[str, Effect]]) -> list[Contrast]:
-    """Comparisons to be drawn: RoLoRA's leads, then what else is stated."""
+    """Return the comparisons to draw: RoLoRA's leads, then the other statements."""
     found = [
         Contrast(f"RoLoRA minus {other}", describe_setting(keys), None, effect) for keys, other, effect in leads(table)
     ]
@@ -158,7 +158,7 @@ def contrasts(table: pd.DataFrame, stated: Iterable[tuple[str, Effect]]) -> list
 
 
 def language_headline(table: pd.DataFrame) -> str:
-    """In how many settings RoLoRA is above each other method."""
+    """Return the headline: in how many settings RoLoRA is above each other method."""
     found = leads(table)
     names = dict.fromkeys(other for _, other, _ in found)
     return "; ".join(
@@ -167,19 +167,19 @@ def language_headline(table: pd.DataFrame) -> str:
 
 
 def no_statements(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """No further statement."""
+    """Return an empty list, for a table without further statements."""
     return []
 
 
 def drawing(stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]) -> Callable[[pd.DataFrame], Picture]:
-    """Draws a table."""
+    """Return the function that draws a table."""
     return lambda table: draw_table(values(table), contrasts(table, stated(table)))
 
 
 def found_in(
     says: str, stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]
 ) -> Callable[[pd.DataFrame], str]:
-    """The statement of the paper and the finding."""
+    """Return the function that gives the paper's statement and the finding."""
 
     def found(table: pd.DataFrame) -> str:
         each = [
@@ -192,7 +192,7 @@ def found_in(
 
 
 def draw_curves(table: pd.DataFrame) -> Picture:
-    """Accuracy by communication round, a panel for each setting: means over the seeds, bands from least to most."""
+    """Draw accuracy by communication round, a panel for each setting: means over the seeds, with bands."""
     from matplotlib.figure import Figure as New
 
     runs = table[(table.stage == RUN) & (table.failed == 0)]
@@ -216,7 +216,7 @@ def draw_curves(table: pd.DataFrame) -> Picture:
 
 
 def sizes_of(table: pd.DataFrame) -> str:
-    """Model, texts, and how it is run."""
+    """Describe model, texts and training."""
     sizes = _scale_of(table)
     of = sizes.common
     rates = ", ".join(f"{method} {rate:g}" for method, rate in table.groupby("method", sort=False).rate.first().items())
@@ -241,7 +241,7 @@ def sizes_of(table: pd.DataFrame) -> str:
 
 
 def _scale_of(table: pd.DataFrame) -> Sizes:
-    """The sizes that a table was made with, by its rounds."""
+    """Return the sizes that a table was computed with, from its rounds."""
     last = int(table["round"].max())
     name = "rounds" if "clients" in table else "budget_rounds"
     for sizes in SIZES.values():

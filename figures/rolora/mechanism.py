@@ -1,4 +1,4 @@
-"""RoLoRA's mechanism on adapters of a language model: the error of averaging A and B apart, and where A points.
+"""RoLoRA's mechanism on adapters of a language model: the error of averaging A and B separately, and A's direction.
 
 Each communication round of small federations of MiniLM on rated sentences is measured by what the clients sent, with
 the algorithms that the other figures run. The linear theory says that methods which train one factor at a time make no
@@ -104,7 +104,7 @@ MECHANISM_SIZES: Mapping[Scale, MechanismSizes] = {
 
 
 def mechanism(settings: Settings) -> pd.DataFrame:
-    """Trains and measures.
+    """Train the federations and measure every averaged exchange.
 
     Returns:
         One row for each averaged exchange, which is a communication round: split, clients, seed, method, round, norm,
@@ -124,7 +124,7 @@ def mechanism(settings: Settings) -> pd.DataFrame:
 
 
 def plan_of(sizes: MechanismSizes, method: str, split: str, clients: int, seed: int, settings: Settings) -> Plan:
-    """The run of a method in a setting."""
+    """Return the run of a method in a setting."""
     language = settings.sizes(LANGUAGE_SIZES)
     options = {
         "model": language.common["model"],
@@ -157,7 +157,7 @@ def _measure(sizes: MechanismSizes, split: str, clients: int, seed: int, setting
 
 
 def full_update(parts: Parts, count: int, seed: int) -> Tree:
-    """The update of the layers' weights by FedAvg with gradient descent in all of them, transposed: inputs are rows."""
+    """Return the update of FedAvg with gradient descent in all of the layers' weights, transposed: inputs are rows."""
     local = replace(parts.algorithm.local, optimiser=Sgd(), learning_rate=REFERENCE_RATE)  # type: ignore[attr-defined]
     names = parts.algorithm.adapter.factors(parts.problem.start).A  # type: ignore[attr-defined]
     *_, last = rounds(FedAvg(local), parts.problem, rounds=count, seed=seed, evaluate_every=count)
@@ -165,7 +165,7 @@ def full_update(parts: Parts, count: int, seed: int) -> Tree:
 
 
 def best_subspace(update: Tree, rank: int) -> tuple[Tree, float]:
-    """Leading left singular vectors of every layer's update, and the share of its square that lies in their rank."""
+    """Return the leading left singular vectors of every layer's update, and the fraction of its squared norm."""
     U, inside = {}, 0.0
     for name, W in update.items():
         left, sigma, _ = torch.linalg.svd(W.double(), full_matrices=False)
@@ -176,7 +176,7 @@ def best_subspace(update: Tree, rank: int) -> tuple[Tree, float]:
 def follow(
     parts: Parts, count: int, seed: int, best: Mapping[str, torch.Tensor], few: int, settings: Settings
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one federation, an exchange each."""
+    """Return the rows of one federation, one for each exchange."""
     executor, before = UploadRecorder(), None
     for step in rounds(
         parts.algorithm, parts.problem, rounds=count, seed=seed, executor=executor, evaluate_every=max(1, count)
@@ -200,7 +200,7 @@ def _both_travel(exchange: AveragedExchange) -> bool:
 
 
 def relative(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with errors relative to the mean of the clients' products: error, least, few_error; and of_change.
+    """Return the table with errors divided by the norm of the mean product: error, least, few_error; and of_change.
 
     `of_change` is the error relative to what the round changed.
     """
@@ -209,7 +209,7 @@ def relative(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(table: pd.DataFrame) -> list[tuple[str, int, int, float, float, float]]:
-    """Growth of LoRA's error with more clients at the same weights: cohorts of few among many, beside linear theory.
+    """Return the growth of LoRA's error from few to many clients at the same weights, and the value of linear theory.
 
     Deviations of clients that are alike are drawn from one law: of n clients the mean of the products of deviations is
     that of the law times (n - 1)/n, with a scatter that falls like sqrt(n - 1)/n. The measured ratio lies between.
@@ -228,13 +228,13 @@ def growth(table: pd.DataFrame) -> list[tuple[str, int, int, float, float, float
 
 
 def exact_methods(table: pd.DataFrame) -> dict[str, float]:
-    """The largest relative error of each method that averages one factor."""
+    """Return the largest relative error of each method that averages one factor."""
     of = relative(table)
     return {method: float(of[of.method == method].error.max()) for method in ("FFA-LoRA", "RoLoRA")}
 
 
 def mechanism_headline(table: pd.DataFrame) -> str:
-    """The error of averaging apart, and how it depends on the number of clients."""
+    """Return the headline: the error of averaging separately, and its dependence on the number of clients."""
     of = relative(table)
     lora = of[of.method == "LoRA"]
     many = ", ".join(
@@ -246,7 +246,7 @@ def mechanism_headline(table: pd.DataFrame) -> str:
 
 
 def draw_mechanism(table: pd.DataFrame) -> Picture:
-    """A row for each split: the error by round, and A's angles to two subspaces, colours for methods."""
+    """Draw a row for each split: the error by round, and A's angles to two subspaces, coloured by method."""
     from matplotlib.figure import Figure as New
     from matplotlib.lines import Line2D
 
@@ -284,7 +284,7 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
 
 
 def mechanism_found(table: pd.DataFrame) -> str:
-    """The statement of the theory and the finding."""
+    """Return the statement of the theory and the finding."""
     of = relative(table)
     last = of[of["round"] == of["round"].max()]
     errors = "; ".join(
@@ -318,7 +318,7 @@ def _course(of: pd.DataFrame, method: str) -> str:
 
 
 def mechanism_sizes(table: pd.DataFrame) -> str:
-    """Model, texts, clients, steps."""
+    """Describe model, texts, clients and steps."""
     ends = int(table.clients.max()), int(table["round"].max())
     scale = next(name for name, of in MECHANISM_SIZES.items() if (of.most, of.rounds) == ends)
     of, language = MECHANISM_SIZES[scale], LANGUAGE_SIZES[scale]

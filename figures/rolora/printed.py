@@ -16,7 +16,7 @@ METHODS = ("LoRA", "FFA-LoRA", "RoLoRA")
 
 
 class Score(NamedTuple):
-    """A printed accuracy in per cent and the standard deviation beside it."""
+    """A printed accuracy in per cent, and its printed standard deviation."""
 
     mean: str
     deviation: str
@@ -325,7 +325,7 @@ TABLE_11 = Configuration(100, 1, 30, LayerSet(("W_k", "W_v", "W_q", "W_o"), 24, 
 
 
 def find(rows: Sequence[Row], method: str, clients: int, rank: int = 4) -> Row:
-    """The row of a method in a setting.
+    """Return the row of a method in a setting.
 
     Raises:
         LookupError: there is none.

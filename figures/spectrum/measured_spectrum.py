@@ -69,7 +69,7 @@ def measure_network(
 def expected_products(settings: SpectrumSettings, P: int) -> int:
     """Return about how many products a measurement takes, exact for the quadrature and usual for the rest.
 
-    >>> usual_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
+    >>> expected_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
     370
     """
     return settings.probes * min(settings.steps, P) + expected_pair_products(2 * settings.outliers, P)
