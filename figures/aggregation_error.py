@@ -1,12 +1,12 @@
 r"""Error of averaging the clients' factors separately, and the directions of a factor, computed from the uploads.
 
-Clients send factors of updates $A_iB_i$; the server's model has the product of what it makes of them. With shares
-$s_i$ of sum 1 and $\bar A = \sum s_iA_i$, $\bar B = \sum s_iB_i$,
+Clients send the factors of their updates $A_iB_i$, and the server multiplies the factors that it averages. With shares
+$s_i$ that sum to 1, $\bar A = \sum s_iA_i$ and $\bar B = \sum s_iB_i$,
 
 $$\sum_i s_iA_iB_i - \bar A\bar B = \sum_i s_i(A_i - \bar A)(B_i - \bar B),$$
 
-which is zero where the clients have one factor in common. No pair of factors of rank r is nearer to the mean of the
-products than its r leading singular triples (Eckart and Young, 1936).
+which is zero if the clients share one factor. The best rank-r approximation of the mean of the products is given by its
+r leading singular triples (Eckart and Young, 1936).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class AveragedExchange:
     """An exchange whose uploads were averaged.
 
     Attributes:
-        work: Name of what the clients did.
-        shares: Weights of the clients in averages, of sum 1.
+        work: Name of the clients' task.
+        shares: Weights of the clients in averages; they sum to 1.
         sent: Uploads of the clients, as the server adds them up.
         mean: Mean of the uploads.
-        common: The factors that all clients had when they were sent off, by name; where they were told any.
+        common: The factors that the server sent to all clients, by name; empty if it sent none.
     """
 
     work: str
@@ -102,10 +102,10 @@ class AggregationError:
 
     Attributes:
         norm: Norm of the mean of the clients' products.
-        change: Norm of that mean less the product before.
-        error: Distance of the server's product.
-        least: Distance of the nearest product of the same rank.
-        angle: Angle between the server's A and the rows' best subspace of that rank, see `angle_between`.
+        change: Norm of that mean minus the product before the exchange.
+        error: Distance of the server's product from that mean.
+        least: Distance of the nearest product of the same rank from that mean.
+        angle: Angle between the server's A and the best subspace of that rank for the rows, see `angle_between`.
     """
 
     norm: float
@@ -120,7 +120,7 @@ def aggregation_error(exchange: AveragedExchange, server: AB, before: Tree) -> A
 
     Args:
         exchange: The exchange with its uploads.
-        server: Factors that the server makes of them.
+        server: The server's factors after the exchange.
         before: Product before the exchange.
     """
     mean = weighted_sum(zip(exchange.shares, exchange.products, strict=True))

@@ -1,8 +1,8 @@
 r"""Many starts of one federation at once, computed by the algorithms' own rounds.
 
-A round acts on many weights along a leading dimension; only FeDLRT's choice of a rank is made for each start apart, and
-starts of one rank then go on together. A round of FedAvg or FedLin on quadratic losses is an affine map of the weights:
-it is read off by one round from the zero matrix and from every unit matrix, and far rounds are its powers.
+A round acts on many weights along a leading dimension. FeDLRT chooses a rank for each start separately, and starts of
+equal rank then continue together. On quadratic losses, a round of FedAvg or FedLin is an affine map of the weights. One
+round from the zero matrix and one from every unit matrix determine the map, and its powers give later rounds.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Digests of the definitions that a function depends on, followed from name to name across modules.
 
-A digest of whole files changes with every line of every module that is imported on the way, whatever it is for. Here a
-definition counts if a name leads to it: functions, classes (whole, their methods included) and values at the top of
-modules. Comments, docstrings, annotations and the layout of the text do not count, nor do modules that draw
-(`X_picture`) or count what a run would cost (`X_cost`, `cost`). Names are followed as they are written: what is
-imported by a text at run time is not seen.
+A digest of whole files would change with every line of every imported module, even if the numbers do not depend on it.
+This digest covers only definitions that a chain of names leads to: functions, whole classes with their methods, and
+module-level values. It ignores comments, docstrings, annotations and layout, modules that draw (`X_picture`), and
+modules that count the cost of a run (`X_cost`, `cost`). It follows names as they are written, so it does not see
+imports by a string at run time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from types import FunctionType
 from typing import Any
 
 Place = tuple[Path, str]
-"""A module's file and a name at its top."""
+"""A module's file and a module-level name."""
 
 
 def code_digest(data: Callable[..., Any], rooms: Sequence[str], root: Path) -> str | None:
     """Return the SHA-256 of the definitions that a function depends on; None if it is not in a file of the project.
 
     Args:
-        data: The function: of a module, made by one of a module, or part of one (`functools.partial`).
-        rooms: Packages that count.
+        data: A function of a module, a closure made by one, or a `functools.partial` of one.
+        rooms: Packages whose definitions count.
         root: Folder of the packages.
     """
     project = _Project(tuple(rooms), root)
@@ -68,7 +68,7 @@ def _names_behind(value: Any) -> Iterator[Place]:
 
 
 _NOT_NUMBERS = ("_picture", "cost")
-"""Ends of names of modules on which no number rests."""
+"""Suffixes of modules that do not affect any number."""
 
 
 @dataclass(frozen=True)

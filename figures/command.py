@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _OF_RUNS = ("model", "data", "loss", "reduction", "count", "law", "batch_norm")
-"""Options of a spectrum that the folder of a run has its own of."""
+"""Options of a spectrum that a run's folder determines."""
 
 
 def declare(commands: Any) -> None:
@@ -76,13 +76,13 @@ def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) ->
         "--scale",
         choices=("quick", "laptop", "paper"),
         default=None if stored else "quick",
-        help="size; default: " + ("that of the numbers stored here, else quick" if stored else "quick"),
+        help="size; default: " + ("the scale of the stored numbers, else quick" if stored else "quick"),
     )
     parser.add_argument("--device", type=named, default="cpu", metavar="D", help="torch device; default: cpu")
     parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")
     parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")
     parser.add_argument(
-        "--root", type=named, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"
+        "--root", type=named, metavar="DIR", help="folder of the data sets; default: $RANKPROOF_DATA, else data"
     )
 
 
@@ -121,7 +121,7 @@ def _plan(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[s
 
     for figure in figures:
         if not needs_runs(figure):
-            print(f"{figure.id}: numbers are computed here, in one piece")
+            print(f"{figure.id}: numbers are computed here, without training runs")
             continue
         print(f"{figure.id}:")
         runs = Path(options.out) / "runs"
@@ -180,30 +180,30 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         const=0,
         type=at_least(1),
         metavar="DEPTH",
-        help="stable rank of every module too, or of those at a depth: 1 for layer1, head",
+        help="also the stable rank of every module, or of the modules at a depth: 1 for layer1, head",
     )
     add(
         "--checkpoints",
         type=named,
         metavar="DIR",
         help="instead: stable rank, largest eigenvalues and overlaps at every numbered file of weights in a folder, or "
-        "at every checkpoint of a run of rankproof train, whose network, data and loss are taken",
+        "at every checkpoint of a run of rankproof train, with the run's network, data and loss",
     )
     add(
         "--clients",
         type=at_least(0),
         metavar="N",
-        help="with a run: the first N clients beside the server, each on its own samples; default: 0",
+        help="with a run: measure the first N clients as well, each on its own samples; default: 0",
     )
-    add("--trust", action="store_true", help="with a run: let the code run that its settings name")
+    add("--trust", action="store_true", help="with a run: allow the code that its settings name to run")
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add(
         "--trial",
         action="store_true",
-        help="multiply one vector or eight at a time, whichever is faster: numbers repeat to rounding",
+        help="time batches of one and of eight vectors and use the faster; results repeat to rounding",
     )
     add("--double", action="store_true", help="measure in float64")
-    add("--device", metavar="D", help="torch device; default: cpu, or that of the first of --workers")
+    add("--device", metavar="D", help="torch device; default: cpu, or the device of the first of --workers")
     add(
         "--workers",
         metavar="N",
@@ -223,7 +223,7 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="products at most, for each part; default: 2000",
     )
-    add("--memory", metavar="SIZE", help="room for model, graph and vectors, such as '6 GiB'; default: what it takes")
+    add("--memory", metavar="SIZE", help="budget for model, graph and vectors, such as '6 GiB'; default: no limit")
     add("--scratch", metavar="DIR", help="with --memory: a folder for vectors that do not fit")
 
 

@@ -1,4 +1,4 @@
-"""Makes one figure: computes or loads its numbers, draws them, and writes everything with a manifest, whole or not."""
+"""Make one figure: compute or load its numbers, draw them, and write all files with a manifest, or none."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DrawnFigure:
     Attributes:
         figure: The figure.
         paths: The files by kind: `png`, `pdf`, `svg`, `csv`, `manifest`.
-        table: The numbers, as they stand in the CSV file.
+        table: The numbers, as in the CSV file.
         seconds: Wall time of this call.
         cached: Whether the numbers came from an earlier call, or are stored with the project.
         manifest: Settings, data sets with checksums, versions, times, caption and finding.
@@ -62,7 +62,7 @@ class DrawnFigure:
 
     @property
     def note(self) -> str:
-        """One line where the data are not those that were wanted; else empty."""
+        """One line if the data are not the intended ones; else empty."""
         return self.manifest.get("data_note", "")
 
     @property
@@ -72,21 +72,21 @@ class DrawnFigure:
 
 
 def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> DrawnFigure:
-    """Computes or loads the numbers of a figure, draws them, and writes PNG, PDF, SVG, CSV and a manifest.
+    """Compute or load the numbers of a figure, draw them, and write PNG, PDF, SVG, CSV and a manifest.
 
-    Numbers are kept in `out/.cache`, one file for each figure, scale, seed and device, and used again while the code
-    that computes them (`numbers_digest`), the packages and the data sets are the same. Numbers stored with the project
-    (`stored_numbers`) are drawn as they are, and no data sets are needed for them; where their code has changed since,
-    caption and manifest say so (`stale`). A picture is always drawn from the table in the CSV file.
+    Numbers are cached in `out/.cache`, one file for each figure, scale, seed and device. The cache is valid while the
+    code that computes them (`numbers_digest`), the packages and the data sets stay the same. Numbers stored with the
+    project (`stored_numbers`) are drawn as they are and need no data sets. If their code has changed since, caption and
+    manifest say so (`stale`). A picture is always drawn from the table in the CSV file.
 
-    Training runs stand in `out/runs`: those that are there are taken, what was cut off goes on. At scale `quick`, and
-    with `recompute`, all runs are made anew. Other long work goes on where it was cut off while the same code,
-    packages and data sets serve.
+    Training runs are in `out/runs`: existing runs are used, and interrupted runs resume. At scale `quick`, and with
+    `recompute`, all runs are made again. Other long work resumes where it stopped if code, packages and data sets are
+    still the same.
 
     Args:
         figure: The figure.
-        settings: Scale, seed, device, where the data are.
-        out: Folder to write to; made if it is not there.
+        settings: Scale, seed, device, and location of the data.
+        out: Folder to write to; created if missing.
         recompute: Use neither cached nor stored numbers.
 
     Raises:
@@ -138,7 +138,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
 def _load_or_compute(
     figure: Figure, settings: Settings, sources: str, out: Path, recompute: bool
 ) -> tuple[dict[str, Any], bool]:
-    """The numbers from the cache or computed, and whether they are from the cache."""
+    """Return the numbers, from the cache or computed, and whether they are from the cache."""
     started = time.perf_counter()
     choice = figure.data_choice(settings)
     if choice.note:
@@ -172,19 +172,19 @@ def _load_or_compute(
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
     entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
-    with suppress(ForeignFileError):  # numbers that cannot be kept are computed again
+    with suppress(ForeignFileError):  # numbers that cannot be saved are computed again
         Written(out).write({kept: json.dumps(entry).encode()})
     Written(pieces).clear()
     return {**entry, **beside}, False
 
 
 def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
-    """Refuses to draw over what is not a figure drawn earlier.
+    """Refuse to overwrite files that are not an earlier drawing of the figure.
 
-    Earlier versions kept no record, but a manifest with the digests of the files.
+    Earlier versions did not record their files, but wrote a manifest with their digests.
 
     Raises:
-        OSError: A file is another's, or cannot be written.
+        OSError: A file was not written by this program, or cannot be written.
     """
     written = Written(out)
     if not written.exists and paths["manifest"].is_file():
@@ -193,7 +193,7 @@ def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
 
 
 def _adopt(written: Written, paths: Mapping[str, Path]) -> None:
-    """Records the files of a figure whose manifest, of an earlier version, has the digests of all of them."""
+    """Record the files of a figure if the manifest of an earlier version has the digests of all of them."""
     try:
         contents = {path.name: path.read_bytes() for path in paths.values()}
         text = contents.pop(paths["manifest"].name).decode()
@@ -209,10 +209,10 @@ def _adopt(written: Written, paths: Mapping[str, Path]) -> None:
 
 @contextmanager
 def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
-    """The folder of training runs for a figure.
+    """Yield the folder of training runs for a figure.
 
-    Runs from nothing have a folder of their own until all are done, so that what was cut off goes on with the same
-    sources; then they take the place of older ones.
+    Runs from scratch have their own folder until all are done, so that interrupted runs resume with the same sources.
+    Then they replace older ones.
     """
     store = out / "runs"
     if not from_nothing:
@@ -225,7 +225,7 @@ def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Itera
     for other in anew.parent.glob(f"{name}-*"):
         if other != anew:
             for run in [run for run in other.iterdir() if run.is_dir()] if other.is_dir() else []:
-                with suppress(RunError):  # what no run wrote stays
+                with suppress(RunError):  # keep files that a run did not write
                     remove_run(run)
             with suppress(OSError):
                 other.rmdir()
@@ -243,7 +243,7 @@ def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Itera
 
 
 def read_table(csv: str) -> DataFrame:
-    """The table of a CSV file, to the last bit on every version of pandas: its own parsers round differently."""
+    """Return the table of a CSV file, exact to the last bit: the parsers of pandas round differently by version."""
     import numpy as np
     import pandas as pd
 
@@ -261,7 +261,7 @@ def read_table(csv: str) -> DataFrame:
 
 
 def render(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)) -> dict[str, bytes]:
-    """A picture in the house's style as the content of files of some kinds: `png`, `pdf`, `svg`."""
+    """Draw a picture in the project's style, and return the contents of its files by kind: `png`, `pdf`, `svg`."""
     from matplotlib import rc_context
 
     pictures = {}
@@ -288,7 +288,7 @@ def _caption_with_origin(
 
 
 def _verified_data_set(name: str, settings: Settings) -> dict[str, Any]:
-    """Name and checksums of a data set that is present and verified."""
+    """Return name and checksums of a data set after verifying it."""
     from workloads.data.datasets import REGISTRY
     from workloads.data.file_sets import FileSet, verify
     from workloads.data.texts import TEXTS
@@ -308,4 +308,4 @@ def _read_cache(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
         whole = entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"])
         return entry if whole and isinstance(entry["seconds"], int | float) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None  # none, or not a whole one: computing again puts it right
+        return None  # missing or incomplete: computing the numbers again repairs it

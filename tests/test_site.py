@@ -12,7 +12,7 @@ from paper_checks.pages.mathml import to_mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))
-from places import FRONT, page_of, place, linked_pages, relink, targets  # noqa: E402
+from places import FRONT, linked_pages, page_of, place, relink, targets  # noqa: E402
 from reference import DOORS  # noqa: E402
 
 WRITTEN = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))]

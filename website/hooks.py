@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
-from places import FRONT, ROOT, page_of, place, linked_pages, relink
+from places import FRONT, ROOT, linked_pages, page_of, place, relink
 from reference import reference_pages
 
 if TYPE_CHECKING:

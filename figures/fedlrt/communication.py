@@ -23,7 +23,7 @@ STATED = {"fig-5": (0.90,), "fig-6": (0.96, 0.97), "fig-8": (0.55,)}
 
 
 def elements_sent(m: int, n: int, rank: int, row: str) -> int:
-    """Return the elements that a round of FeDLRT sends to and from a client for a layer with room to double both bases."""
+    """Return the elements that a FeDLRT round sends to and from a client for a layer with room to double both bases."""
     return 3 * (m + n) * rank + SQUARES[row] * rank**2
 
 

@@ -72,7 +72,7 @@ class Vision:
     classes: int = 10
 
     def local_steps(self, clients: int) -> int:
-        """Return the local iterations of each client, at least one even if the budget is below the number of clients."""
+        """Return the local iterations of a client, at least one even if the budget is below the number of clients."""
         return max(1, BUDGET // clients) if self.steps == "share" else self.steps
 
     @property

@@ -139,6 +139,6 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     assert main(["figure", "rmt/transition", "--dry-run", "--on", "ray", "--workers", "2"]) == 0
     assert main(["check", "fedlrt/thm-2", "--dry-run", "--jobs", "2"]) == 0
     said = capsys.readouterr().out
-    assert "rmt/transition: numbers are computed here, in one piece" in said
+    assert "rmt/transition: numbers are computed here, without training runs" in said
     assert "1 claims of 1 themes, the largest first, to whichever of these is free: here (2)" in said
     assert not list(tmp_path.iterdir())
