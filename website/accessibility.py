@@ -1,4 +1,4 @@
-"""Accessibility of built pages: axe-core in headless Chrome, wide and 390 px, light and dark; what it finds is printed.
+"""Accessibility of built pages: axe-core in headless Chrome, wide and 390 px, light and dark; violations are printed.
 
 ``python website/accessibility.py report/index.html site/index.html``; the status is 1 where a page has a violation. A
 report takes minutes: all its folded parts are opened.
@@ -32,7 +32,7 @@ RUN = "axe.run({resultTypes: ['violations']}).then(arguments[0], error => argume
 
 
 def missing(axe: Path) -> list[str]:
-    """Programs that have to be installed."""
+    """Return the programs that have to be installed."""
     told = [] if find_spec("selenium") else ["the Python package selenium (pip install selenium)"]
     told += [] if _browser() else ["Chrome or Chromium (Debian: apt-get install chromium)"]
     told += [] if shutil.which("chromedriver") else ["chromedriver (Debian: apt-get install chromium-driver)"]
@@ -44,7 +44,7 @@ def _browser() -> str | None:
 
 
 def browser() -> Any:
-    """A headless browser."""
+    """Open a headless browser."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -57,7 +57,7 @@ def browser() -> Any:
 
 
 def views(driver: Any, page: Path, axe: str) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
-    """Width, scheme and violations of a page, whose folded parts are opened."""
+    """Yield width, scheme and violations of a page with all folded parts open."""
     for width in WIDTHS:
         for scheme in SCHEMES:
             size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
@@ -74,7 +74,7 @@ def views(driver: Any, page: Path, axe: str) -> Iterator[tuple[int, str, list[di
 
 
 def describe(violation: dict[str, Any]) -> str:
-    """A violation, its number of elements, and the first of them."""
+    """Describe a violation, its number of elements, and the first of them."""
     nodes = violation["nodes"]
     lines = [f"  {violation['impact']}: {violation['id']}, {violation['help']} ({len(nodes)})"]
     lines += [f"    {' '.join(map(str, node['target']))}: {node['html'][:160]}" for node in nodes[:SHOWN]]
@@ -82,7 +82,7 @@ def describe(violation: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Checks the named pages; 0 without a violation, 1 with one, 2 where something is missing."""
+    """Check the named pages; return 0 without a violation, 1 with one, 2 if something is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("pages", nargs="+", type=Path, help="built pages, such as report/index.html")
     parser.add_argument("--axe", type=Path, default=AXE, help=f"axe.min.js of axe-core (default: {AXE})")

@@ -19,7 +19,7 @@ _paths: dict[str, str] = {}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts pages that the navigation does not name among the guides, and the reference at its end."""
+    """Put pages that the navigation does not name among the guides, and the reference at its end."""
     assert config.nav is not None
     (guides,) = (section["Guides"] for section in config.nav if "Guides" in section)
     guides += [page.name for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in str(config.nav)]
@@ -28,7 +28,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the front page, the reference and what pages link to outside of `docs/`."""
+    """Add the front page, the reference, and linked files outside `docs/`."""
     files.append(File.generated(config, "site.css", content=(HERE / "site.css").read_text(encoding="utf-8")))
     for _, where, text in reference_pages():
         files.append(File.generated(config, where, content=text))
@@ -49,6 +49,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Follows the links of a page of the repository."""
+    """Rewrite the links of a page of the repository."""
     path = _paths.get(page.file.src_uri)
     return markdown if path is None or Path(path).suffix == ".py" else relink(markdown, path)

@@ -1,4 +1,4 @@
-"""Where a file of the repository lies on the site, and where the links of its pages lead there.
+"""Locations of the repository's files on the site, and the targets of the links between its pages.
 
 The pages are written for a reader of the repository. A page or file that they link to is on the site too: at its own
 place if it lies in `docs/`, else under `source/`, programs as pages and folders as lists.
@@ -21,7 +21,7 @@ _LISTED = (".md", ".py")
 
 
 def place(path: str) -> str:
-    """Where a file or folder lies among the sources of the site.
+    """Return the location of a file or folder among the sources of the site.
 
     Args:
         path: Path from the root of the repository, with `/`.
@@ -38,7 +38,7 @@ def place(path: str) -> str:
 
 
 def targets(text: str, path: str) -> Iterator[str]:
-    """Files and folders of the repository that a page links to.
+    """Yield the files and folders of the repository that a page links to.
 
     Args:
         text: The page.
@@ -51,7 +51,7 @@ def targets(text: str, path: str) -> Iterator[str]:
 
 
 def relink(text: str, path: str) -> str:
-    """The page with links as they are on the site.
+    """Return the page with links that are valid on the site.
 
     Args:
         text: The page.
@@ -72,7 +72,7 @@ def relink(text: str, path: str) -> str:
 
 
 def page_of(path: str) -> str:
-    """The site's page for a program or a folder without a page of its own: the program, or a list."""
+    """Return the site's page for a program or a folder without its own page: the program, or a list."""
     file = ROOT / path
     if file.is_dir():
         entries = sorted(entry for entry in file.iterdir() if entry.suffix in _LISTED)
@@ -82,7 +82,7 @@ def page_of(path: str) -> str:
 
 
 def linked_pages(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]:
-    """Pages that the given pages link to, directly or through others, each once.
+    """Yield the pages that the given pages link to, directly or through others, each once.
 
     Args:
         pages: Paths of pages to start from.
@@ -106,7 +106,7 @@ def linked_pages(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator
 
 
 def _target(link: str, path: str) -> str | None:
-    """Target of a link, from the root; None if that is outside of the repository, or on the page itself."""
+    """Return the target of a link, from the root; None if it is outside the repository or on the same page."""
     to = link.partition("#")[0]
     if not to or re.match(r"[a-z]+:", to):
         return None
@@ -115,7 +115,7 @@ def _target(link: str, path: str) -> str | None:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Parts of a page in order, each with whether it is code or a formula."""
+    """Yield the parts of a page in order, each with whether it is code or a formula."""
     end = 0
     for found in _CODE.finditer(text):
         yield text[end : found.start()], False

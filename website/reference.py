@@ -45,7 +45,7 @@ DOORS: dict[str, tuple[str, ...]] = {
 
 
 def reference_pages() -> Iterator[tuple[str, str, str]]:
-    """Name, place and text of each page."""
+    """Yield name, location and text of each page."""
     for room, modules in DOORS.items():
         package = importlib.import_module(room)
         parts = [f"# {room}", package.__doc__ or ""]

@@ -1,7 +1,7 @@
 """Experiments of the papers as data: lines of runs, the choice of their learning rates, and the resulting table.
 
 An experiment is a `Design`: lines, each a method in a setting, run with the same seeds, so that for a seed all have the
-same samples, clients and initial weights. `results` runs what the store lacks and returns one table. A figure whose
+same samples, clients and initial weights. `run_design` runs what the store lacks and returns one table. A figure whose
 `data` returns it is stored, resumed, recomputed and drawn as any other.
 """
 
@@ -190,7 +190,7 @@ def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
     """Return the final value of each run, in the order of the experiment: the mean over its last evaluations.
 
     Args:
-        table: Table of `results`.
+        table: Table of `run_design`.
         last: Number of evaluations.
 
     Returns:

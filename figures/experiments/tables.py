@@ -94,7 +94,7 @@ class Contrast:
 def count_effects(one: str, other: str, effects: Sequence[Effect]) -> str:
     """Describe in how many settings one line is above another in the runs, below it, or neither.
 
-    >>> counted("FedLoRU", "FedAvg", [Effect(5, 0.02, 0.01, 0.02), Effect(5, 0.01, 0.03, 0.04)])
+    >>> count_effects("FedLoRU", "FedAvg", [Effect(5, 0.02, 0.01, 0.02), Effect(5, 0.01, 0.03, 0.04)])
     'FedLoRU is above FedAvg in 1 of 2 settings, 1 undecided (+1.0 to +2.0 points)'
     """
     found = Counter(effect.above for effect in effects)

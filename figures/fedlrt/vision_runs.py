@@ -26,7 +26,7 @@ VARIANTS: Mapping[str, tuple[str, str, str]] = {
 def method_name(row: str) -> str:
     """Return the words for a row that follow "FeDLRT".
 
-    >>> called("full correction"), called("without correction")
+    >>> method_name("full correction"), method_name("without correction")
     ('with full correction', 'without correction')
     """
     return row if row.startswith("without") else f"with {row}"

@@ -71,7 +71,8 @@ def settings_of(table: pd.DataFrame) -> list[dict[str, Any]]:
 def describe_setting(keys: dict[str, Any]) -> str:
     """Describe a setting.
 
-    >>> in_words({"split": "IID", "clients": 3}), in_words({"rank": 4, "budget": "P1"}), in_words({"uplink": "low"})
+    >>> settings = {"split": "IID", "clients": 3}, {"rank": 4, "budget": "P1"}, {"uplink": "low"}
+    >>> tuple(map(describe_setting, settings))
     ('3 clients, IID', 'rank 4, P1', 'low uplink budget')
     """
     if "uplink" in keys:

@@ -23,7 +23,7 @@ PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
 
 
 def to_json(measured: MeasuredNetwork) -> dict[str, Any]:
-    """Everything that was measured, and with what; numbers that are not finite become null."""
+    """Return all measured values and their settings; numbers that are not finite become null."""
     report, rank = measured.report, measured.report.stable_rank
     measure = report.measure
     fields = {
@@ -138,5 +138,5 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
 
 
 def _rank(rank: StableRankInterval | None) -> dict[str, Any] | None:
-    """Without the cost in gradients, which is that of all parts together."""
+    """Return a stable rank without its cost in gradients, which belongs to all parts together."""
     return None if rank is None else {key: value for key, value in plain(rank).items() if key != "gradients"}

@@ -1,4 +1,4 @@
-"""A spectrum through training, from files of weights or from the folder of a run to a table and a picture."""
+"""The spectrum during training, from files of weights or a run's folder, as a table and a picture."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def measure_run(
     trust: bool = False,
     expect: Expect | None = None,
 ) -> pd.DataFrame:
-    """Measures the server's model of a run at its start and after every round whose checkpoint is in the folder.
+    """Measure the server's model of a run at its start and after every round with a checkpoint in the folder.
 
     Args:
         request: Matrix, parameters, precision, device and accuracy; network, data and loss are the run's.
@@ -145,7 +145,7 @@ def _name(client: int) -> str:
 def _state(
     request: SpectrumRequest, operator: Curvature, name: str, progress: Progress | None
 ) -> tuple[dict[str, float], StateSpectrum]:
-    """Numbers of a state for the table, and its spectrum."""
+    """Return a state's numbers for the table, and its spectrum."""
     if progress is not None:
         progress(name)
     with explain_memory_errors():
@@ -158,7 +158,7 @@ def _state(
 
 
 def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None) -> Iterator[dict[str, Any]]:
-    """A row for each eigenvalue, with the overlaps of their vectors with those of another state."""
+    """Yield a row for each eigenvalue, with the overlaps of the eigenvectors of two states."""
     shared: Sequence[Interval | None] = (None,) * len(now.pairs) if other is None else overlaps(other, now)
     for place, overlap in enumerate(shared):
         # Not None: a column without any number would have another type.
@@ -172,7 +172,7 @@ def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None)
 
 
 def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Path, out: Path) -> list[Path]:
-    """Writes ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
+    """Write ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
 
     Args:
         table: The measured table.
@@ -201,7 +201,7 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
 
 
 def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
-    """A line for each state, or for server and clients at each round."""
+    """Return a line for each state, or for server and clients at each round."""
     of_run = "client" in table
     with_what = "the state before (server), the server (client)" if of_run else "the one before"
     lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with {with_what}"]
@@ -217,7 +217,7 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
 
 
 def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
-    """Three panels over the states: stable rank, largest eigenvalues, overlaps.
+    """Draw three panels over the states: stable rank, largest eigenvalues, overlaps.
 
     For files of weights: the largest eigenvalues, and their vectors' overlaps with the state before. For a run: server
     and clients, the largest eigenvalue of each, and the overlap of its vector.
@@ -266,5 +266,5 @@ def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
 
 
 def _line(label: str) -> str:
-    """Clients are several at a round, and not joined."""
+    """Return the line style; clients are not joined, because a round has several."""
     return "" if label == "clients" else "-"

@@ -12,7 +12,7 @@ from hessian.spectrum import SpectrumReport, SpectrumSettings
 
 @dataclass(frozen=True)
 class SpectrumRequest:
-    """Request for a measurement.
+    """A request for a measurement.
 
     Attributes:
         model: ``module:factory`` of the network; of a run's states, the run's folder.
@@ -53,7 +53,7 @@ class SpectrumRequest:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredNetwork:
-    """A network's spectrum, and what it is the spectrum of.
+    """The measured spectrum of a network, and what was measured.
 
     Attributes:
         request: Request for the measurement.

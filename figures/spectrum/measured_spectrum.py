@@ -1,4 +1,4 @@
-"""One measured spectrum, from the names on a command line to its files: JSON, PNG and PDF."""
+"""One measured spectrum, from names on a command line to files: JSON, PNG and PDF."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def measure_network(
 
 
 def expected_products(settings: SpectrumSettings, P: int) -> int:
-    """Return about how many products a measurement takes, exact for the quadrature and usual for the rest.
+    """Return the approximate number of products of a measurement, exact for the quadrature.
 
     >>> expected_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
     370
@@ -76,12 +76,12 @@ def expected_products(settings: SpectrumSettings, P: int) -> int:
 
 
 def expected_pair_products(pairs: int, P: int) -> int:
-    """Return about how many products a stable rank and so many eigenpairs usually take."""
+    """Return the usual number of products for a stable rank and a number of eigenpairs."""
     return min(4 * pairs + 50, 2 * P)
 
 
 def expected_seconds(products: int, operator: Curvature) -> float:
-    """Return about how long products take, from the time of a gradient."""
+    """Return the approximate time of some products, from the time of a gradient."""
     return products * GRADIENTS * operator.cost().gradient_seconds
 
 
@@ -90,7 +90,7 @@ def operators_of(
     states: Iterable[Callable[[nn.Module], None]],
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[Curvature]:
-    """The matrix that is asked for, at each of several states of the network, over the same data.
+    """Yield the requested matrix at each of several states of the network, over the same data.
 
     Args:
         request: Names, loss, matrix, device.
@@ -150,13 +150,13 @@ def _operator(
 
 
 def settings_of(request: SpectrumRequest, operator: Curvature) -> SpectrumSettings:
-    """As asked for, with as many probes together as serve the operator."""
+    """Return the requested settings, with as many simultaneous probes as suit the operator."""
     return dataclasses.replace(request.settings, chunk=operator.together if operator.keeps_graph else 8)
 
 
 @contextmanager
 def explain_memory_errors() -> Iterator[None]:
-    """Turns an error for want of memory into one line with the remedy.
+    """Turn an out-of-memory error into one line with the remedy.
 
     Raises:
         CurvatureError: There was one.
@@ -191,7 +191,7 @@ def require_room(request: SpectrumRequest, out: Path, name: str = "spectrum") ->
 
 
 def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
-    """Writes ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, and ``blocks.png`` and ``.pdf``, all or none.
+    """Write ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, and ``blocks.png`` and ``.pdf``, all or none.
 
     Raises:
         OSError: The folder cannot be written to.
@@ -212,7 +212,7 @@ def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
 
 
 def summary(measured: MeasuredNetwork) -> str:
-    """A few lines for the terminal."""
+    """Return a few lines for the terminal."""
     report, request = measured.report, measured.request
     rows = {label: text for label, text in report.words().items() if label != "eigenvalues"}
     rows = {label: re.sub("raise (?=products|outliers)", "raise --", text) for label, text in rows.items()}
@@ -239,7 +239,7 @@ def _cost_line(measured: MeasuredNetwork) -> str:
 
 
 def _block_lines(measured: MeasuredNetwork) -> list[str]:
-    """Stable rank by module."""
+    """Return the stable ranks by module."""
     if not measured.blocks:
         return []
     wide = max(len(block.name or "(model)") for block in measured.blocks)

@@ -1,4 +1,4 @@
-"""Words for a result: the parts that the report and the terminal share, and the card in the terminal."""
+"""The text of a result, shared by the report and the terminal, and the card in the terminal."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One perturbation of a form: what was changed, and what the check made of it."""
+    """One perturbation of a form: what was changed, and how the check judged it."""
 
     changed: str
     evidence: Evidence
@@ -89,7 +89,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class JudgedForm:
-    """One form of a statement beside its evidence.
+    """One form of a statement with its evidence.
 
     Attributes:
         name: which form, in plain words.
@@ -116,12 +116,12 @@ class JudgedForm:
 
     @property
     def slack(self) -> float | None:
-        """Least quotient of what the form allows over what was found; None where it is violated or means nothing."""
+        """Smallest ratio of the stated bound to the observed value; None if it is violated or has no meaning."""
         return self.evidence.slack if self.evidence.ok else None
 
 
 def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
-    """The forms of a claim that were judged: as printed in each reading, corrected, weakened."""
+    """Return the forms of a claim that were judged: as printed in each reading, corrected, weakened."""
     judged, claim = result.judged, result.claim
     if judged is None:
         return ()
@@ -150,7 +150,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
 
 
 def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
-    """Names and statements of the corrected and the weakened form, where they bear on the verdict."""
+    """Return names and statements of the corrected and the weakened form, if they affect the verdict."""
     if result.judged is not None:
         forms_told = ((form, f" ({_READ[form.evidence.ok]})") for form in judged_forms(result) if form.says)
         return tuple((f.name + found * f.name.startswith("reading: "), f.says) for f, found in forms_told)
@@ -161,12 +161,12 @@ def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
 
 
 def columns(forms: Sequence[JudgedForm]) -> tuple[bool, bool]:
-    """Whether any form has a printed value or a prediction, and whether any has a slack."""
+    """Return whether any form has a printed value or a prediction, and whether any has a slack."""
     return any(form.evidence.printed for form in forms), any(form.slack is not None for form in forms)
 
 
 def constants_text(constants: Mapping[str, Any]) -> str:
-    """Constants of a form as ``name = value``.
+    """Return the constants of a form as ``name = value``.
 
     >>> constants_text({"K": 0.9, "laws": ("a", "b")})
     'K = 0.9, laws = (a, b)'
@@ -181,7 +181,7 @@ def _plain(value: object) -> str:
 
 
 def headline(result: Result) -> str:
-    """The verdict as a sentence about the statement, not about its authors."""
+    """Return the verdict as a sentence about the statement, not about its authors."""
     verdict = result.decision.verdict
     passes, fails = FOUND[result.claim.kind]
     if verdict == "holds":
@@ -197,7 +197,7 @@ def headline(result: Result) -> str:
 
 
 def describe_readings(result: Result) -> str:
-    """Which readings hold and which do not, in one sentence; of a stored result, that some do."""
+    """Return in one sentence which readings hold and which do not; for a stored result, that some do."""
     if result.judged is None:
         return "holds in some readings, does not in others"
     readings = result.judged.readings(result.claim)
@@ -209,13 +209,13 @@ def describe_readings(result: Result) -> str:
 
 
 def describe_hypotheses(result: Result) -> list[str]:
-    """Each hypothesis that was dropped, and what came of it."""
+    """Describe each hypothesis that was dropped, and the result without it."""
     told = {True: "needed: a case without it violates the statement", None: "not known to be needed: no case was found"}
     return [f"{one.name}: {told.get(needed) or f'not needed: {one.superfluous}'}" for one, needed in result.hypotheses]
 
 
 def summary_line(result: Result) -> str:
-    """The finding in one line; formulas stand between dollar signs."""
+    """Return the finding in one line, with formulas between dollar signs."""
     claim, decision, evidence = result.claim, result.decision, result.evidence
     if decision.verdict == "corrected" and claim.correction is not None:
         return f"Correction: {first_sentence(claim.correction.says)}"
@@ -229,25 +229,25 @@ def summary_line(result: Result) -> str:
 
 
 def describe_record(result: Result) -> str:
-    """Verdict and grade on record."""
+    """Return verdict and grade on record."""
     return result.claim.expect + (f" ({result.expected_grade})" if result.expected_grade else "")
 
 
 def mark(result: Result) -> str:
-    """Why a result is not as recorded; empty if it is."""
+    """Return why a result differs from the record; empty if it does not."""
     if result.as_expected:
         return ""
     return "the check has a defect" if result.decision.defect else f"on record: {describe_record(result)}"
 
 
 def command(run: Run, result: Result) -> str:
-    """The command that checks one claim as this run did."""
+    """Return the command that checks one claim as this run did."""
     budget = "" if run.budget == "quick" else f" --budget {run.budget}"
     return f"rankproof check {result.claim.id}{budget}" + (f" --seed {run.seed}" if run.seed else "")
 
 
 def tally(run: Run) -> str:
-    """Return counts by verdict that add up to all claims, and whether all are on record."""
+    """Return counts by verdict that add up to all claims, and whether all agree with the record."""
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
     told = count_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
@@ -260,9 +260,9 @@ def tally(run: Run) -> str:
 
 
 def count_verdicts(verdicts: Iterable[Verdict]) -> str:
-    """Return the numbers of verdicts, as a sentence has them.
+    """Return the numbers of verdicts as part of a sentence.
 
-    >>> counted(["holds", "refuted", "holds", "depends on the reading"])
+    >>> count_verdicts(["holds", "refuted", "holds", "depends on the reading"])
     '2 hold, 1 depends on the reading, 1 is refuted'
     """
     counts = Counter(verdicts)
@@ -270,7 +270,7 @@ def count_verdicts(verdicts: Iterable[Verdict]) -> str:
 
 
 def verb(verdict: Verdict, number: int) -> str:
-    """Return a verdict as what a number of statements do or are.
+    """Return a verdict as a predicate for a number of statements.
 
     >>> verb("holds", 2), verb("corrected", 1)
     ('hold', 'is corrected')
@@ -279,9 +279,9 @@ def verb(verdict: Verdict, number: int) -> str:
 
 
 def count_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
-    """Return the numbers of verdicts, those of statements and numbers apart from the others where there are both.
+    """Return the numbers of verdicts; if there are other kinds, statements and numbers are counted separately.
 
-    >>> counted_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
+    >>> count_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
     ': 2 statements and numbers (1 holds, 1 is refuted) + 1 setting (1 holds)'
     """
     parts = [[(kind, verdict) for kind, verdict in found if (kind in STATED) == stated] for stated in (True, False)]
@@ -296,9 +296,9 @@ def count_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
 
 
 def describe_kinds(kinds: Sequence[Kind]) -> str:
-    """Return how many things of which kinds there are; several that can be true are statements and numbers.
+    """Return the number of entries of each kind; statements and numbers, which can be true, count as one kind.
 
-    >>> kinds_told(["number", "statement", "number"]), kinds_told(["setting"])
+    >>> describe_kinds(["number", "statement", "number"]), describe_kinds(["setting"])
     ('3 statements and numbers', '1 setting')
     """
     stated = len(kinds) > 1 and all(kind in STATED for kind in kinds)
@@ -309,7 +309,7 @@ def describe_kinds(kinds: Sequence[Kind]) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Text up to the first full stop (before a blank) that stands outside of a formula and ends no abbreviation.
+    """Return the text up to the first full stop outside formulas and abbreviations that a blank follows.
 
     >>> first_sentence("Holds by eq. (5) for $x > 0. 5$ only. More.")
     'Holds by eq. (5) for $x > 0. 5$ only.'
@@ -324,17 +324,17 @@ def first_sentence(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Text cut at a blank to a number of characters, with an ellipsis."""
+    """Cut a text at a blank to a number of characters, with an ellipsis."""
     return textwrap.shorten(text, most, placeholder=" …")
 
 
 def sentence_case(text: str) -> str:
-    """Text with a capital first letter."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def card_text(result: Result, encoding: str = "utf-8") -> str:
-    """The card of one claim for a terminal of an encoding: plain text of at most 100 columns."""
+    """Return the card of one claim for a terminal of some encoding: plain text of at most 100 columns."""
     claim, decision = result.claim, result.decision
     grade = f" ({decision.grade})" if decision.grade else ""
     lines = [claim.id, "=" * len(claim.id), *_entry("where", plain_text(claim.where, encoding))]
@@ -371,7 +371,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
 
 
 def measured_lines(when: datetime, id: str) -> list[str]:
-    """Return the lines of a card that say from when its results are, and how they are measured again."""
+    """Return the lines of a card with the date of its results, and the command that measures them again."""
     again = f"by this code and these packages; `rankproof show --again {id}` measures it again"
     return _entry("measured", f"{when:%Y-%m-%d at %H:%M} UTC {again}")
 
@@ -392,7 +392,7 @@ def _form_lines(form: JudgedForm, scope: str, encoding: str) -> Iterator[str]:
 
 
 def cases_text(evidence: Evidence) -> str:
-    """Number of cases, share near equality, and level spent."""
+    """Describe the number of cases, the fraction near equality, and the level spent."""
     parts = [f"{evidence.cases} case{'' if evidence.cases == 1 else 's'}"]
     if evidence.tight is not None:
         parts.append(f"{evidence.tight:.1%} of them within one per cent of equality")
@@ -402,7 +402,7 @@ def cases_text(evidence: Evidence) -> str:
 
 
 def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
-    """Scopes with their cases, and the names of the forms judged on each."""
+    """Return scopes with their cases, and the names of the forms judged on each."""
     found: dict[str, list[str]] = {}
     for form in forms:
         found.setdefault(f"{form.evidence.scope} ({cases_text(form.evidence)})", []).append(form.name)
@@ -410,7 +410,7 @@ def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
 
 
 def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place: str | None = None) -> list[str]:
-    """Return a witness in full, or what a certificate proves, and what its replay came to, with its file and line."""
+    """Return a witness in full, or what a certificate proves, and the outcome of its replay, with file and line."""
     lines: list[str] = []
     given = set(answer.given) | set(answer.proves)
     for name, value in file.values.items():
@@ -431,12 +431,12 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
 
 
 def _describe_unit(name: str, answer: Replayed, space: str = " ") -> str:
-    """Return what a value or a constant is, in brackets; empty where its name says it."""
+    """Return the meaning of a value or a constant in brackets; empty if its name is enough."""
     return f"{space}({answer.words[name]})" if name in answer.words else ""
 
 
 def _stored_value(value: object) -> str:
-    """A stored value: fractions and decimals in strings as they stand, without quotes."""
+    """Return a stored value as text: fractions and decimals as written, without quotes."""
     if isinstance(value, list):
         return f"[{', '.join(map(_stored_value, value))}]"
     if isinstance(value, dict):
@@ -445,13 +445,13 @@ def _stored_value(value: object) -> str:
 
 
 def _entry(label: str, text: str) -> list[str]:
-    """A label and its wrapped text; nothing for an empty text."""
+    """Return a label and its wrapped text; empty for an empty text."""
     head = f"{label:{_LABEL}}" if len(label) < _LABEL else f"{label}  "
     return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL) if text else []
 
 
 def summary_table(run: Run) -> str:
-    """Id, verdict, grade and seconds of every claim, a mark where the record says otherwise, and a line of counts."""
+    """Return id, verdict, grade and seconds of every claim, a mark if the record differs, and a line of counts."""
     rows = [("claim", "verdict", "grade", "seconds", "")]
     for result in run.results:
         decision = result.decision

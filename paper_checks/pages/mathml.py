@@ -1,4 +1,4 @@
-"""Text with LaTeX between dollar signs as HTML with MathML, which browsers show without a script."""
+"""Conversion of text with LaTeX between dollar signs to HTML with MathML, which browsers show without a script."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
 class MathError(ValueError):
-    """LaTeX that has no safe and complete MathML."""
+    """An error for LaTeX without safe and complete MathML."""
 
 
 def to_mathml(latex: str, display: bool = False) -> list[Markup]:
-    r"""MathML of one formula: one ``<math>``, or several, between which a line may break.
+    r"""Return the MathML of one formula: one ``<math>``, or several with possible line breaks between them.
 
     Args:
         latex: the formula without dollar signs.
@@ -109,7 +109,7 @@ def to_mathml(latex: str, display: bool = False) -> list[Markup]:
 
 
 def tree(latex: str, display: bool = False) -> Element:
-    """The same as a tree of elements, none of them foreign or incomplete.
+    """Return the MathML of a formula as a tree of elements, all of them known and complete.
 
     Raises:
         MathError: as above.
@@ -124,7 +124,7 @@ def tree(latex: str, display: bool = False) -> Element:
 
 
 def rich(text: str, display: bool = False) -> Markup:
-    """Escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX, in ``<code>``.
+    """Return escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX in ``<code>``.
 
     Args:
         text: formulas stand between dollar signs; an odd number of them is taken as plain text.
@@ -147,12 +147,12 @@ def rich(text: str, display: bool = False) -> Markup:
 
 
 def formulas(text: str) -> list[str]:
-    """The LaTeX between dollar signs."""
+    """Return the LaTeX between dollar signs."""
     return _DOLLAR.split(text)[1::2]
 
 
 def formulas_and_words(text: str) -> list[tuple[bool, str]]:
-    """Parts of a text in order, each with whether it is a formula; an odd number of dollar signs makes it all words."""
+    """Return the parts of a text in order, each with whether it is a formula; with an unpaired dollar sign all is text."""
     parts = _DOLLAR.split(text)
     if len(parts) % 2 == 0:
         return [(False, text)]
@@ -164,7 +164,7 @@ def _plain(text: str) -> str:
 
 
 def _formula(latex: str, display: bool, lead: str, trail: str) -> Markup:
-    """A formula with what stands close to it, which stays on its line."""
+    """Return a formula with the adjacent text that stays on its line."""
     try:
         parts = to_mathml(latex, display)
     except MathError:
@@ -178,7 +178,7 @@ def _formula(latex: str, display: bool, lead: str, trail: str) -> Markup:
 
 
 def _clean(element: Element, latex: str) -> None:
-    """Undoes the converter's character references and refuses whatever is not plain, complete MathML.
+    """Undo the converter's character references, and refuse anything that is not plain, complete MathML.
 
     Raises:
         MathError: a foreign element or attribute, a missing argument, or a command that came through unconverted.
@@ -200,7 +200,7 @@ def _clean(element: Element, latex: str) -> None:
 
 
 def _stretch_brackets(row: list[Element]) -> list[Element]:
-    """A row in which brackets are as high as what they enclose, where that holds a fraction, a sum or a matrix."""
+    """Return a row with brackets as high as their content, if it has a fraction, a sum or a matrix."""
     done: list[Element] = []
     opened: list[int] = []
     for element in row:
@@ -223,13 +223,13 @@ def _stretch_brackets(row: list[Element]) -> list[Element]:
 
 
 def _bracket(element: Element) -> str:
-    """The sign of an operator, or of one that bears an index or an exponent; empty for anything else."""
+    """Return the sign of an operator, or of an operator with an index or an exponent; empty for anything else."""
     base = element[0] if element.tag in _SCRIPTS else element
     return base.text or "" if base.tag == "mo" else ""
 
 
 def _space(row: list[Element]) -> None:
-    """Spaces signs as TeX does: none around bars, dots and slashes; a sign after nothing or a relation is unary."""
+    """Space signs as TeX does: none around bars, dots and slashes; a sign after nothing or a relation is unary."""
     before = ""
     for element in row:
         sign = element.text or "" if element.tag == "mo" else "operand"
@@ -242,7 +242,7 @@ def _space(row: list[Element]) -> None:
 
 
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
-    """Cuts a row, outside of brackets, before each relation, after each comma and after a fraction in a product."""
+    """Split a row, outside brackets, before each relation, after each comma and after a fraction in a product."""
     part: list[Element] = []
     depth = 0
     for element in elements:

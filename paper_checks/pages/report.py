@@ -1,4 +1,4 @@
-"""The report: one HTML file that shows every verdict with its evidence; complete without its script, and offline."""
+"""The report: one HTML file with every verdict and its evidence; it works offline and without its script."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ IMPORTANCE_MEANS: Mapping[Importance, str] = {
 
 
 def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], out: Path) -> Path:
-    """Writes ``index.html`` and a map of each paper into a folder, whole or not at all, and returns the page's path.
+    """Write ``index.html`` and a map of each paper into a folder, all or none, and return the page's path.
 
     Args:
         run: results of the claims.
@@ -69,7 +69,7 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
 
 
 def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any]) -> str:
-    """The page as text."""
+    """Return the page as text."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -142,19 +142,19 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
 
 
 def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
-    """Numbers of statements and numbers by verdict, over all papers."""
+    """Count statements and numbers by verdict, over all papers."""
     counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
     return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
 
 
 def repository() -> str:
-    """Address of the repository as the installed package names it; empty if it names none."""
+    """Return the repository's address from the installed package; empty if it has none."""
     addresses = (entry.partition(", ")[2] for entry in metadata("rankproof").get_all("Project-URL", []))
     return next((address for address in addresses if address.startswith("https://")), "")
 
 
 def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
-    """The arguments of the proofs on file, by claim and kind."""
+    """Return the arguments of the stored proofs, by claim and kind."""
     proved = [result.claim for result in run.results for file in result.stored if file.kind == "certificate"]
     found: dict[tuple[str, str], Argument] = {}
     wanted = {(claim.id, "certificate") for claim in proved}
@@ -165,7 +165,7 @@ def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
 
 
 def exceptions_first(results: Sequence[Result]) -> list[Result]:
-    """Results that are not as recorded, then refuted, corrected and so on; in each verdict results before details."""
+    """Sort results: differences from the record first, then refuted, corrected and so on, results before details."""
 
     def place_of(result: Result) -> tuple[bool, int, int]:
         verdict, importance = result.decision.verdict, result.claim.importance
@@ -175,13 +175,13 @@ def exceptions_first(results: Sequence[Result]) -> list[Result]:
 
 
 def by_verdict(results: Sequence[Result]) -> list[tuple[tuple[bool, Verdict], list[Result]]]:
-    """Results that follow each other with one verdict, as recorded or not."""
+    """Return groups of consecutive results with one verdict, as recorded or not."""
     found = groupby(results, key=lambda result: (result.as_expected, result.decision.verdict))
     return [(key, list(some)) for key, some in found]
 
 
 def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Rows of a witness: name, what to show, and the whole value where it is too long to show."""
+    """Return the rows of a witness: name, shown value, and the whole value if it is too long to show."""
     rows = []
     for name, value in values.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -194,18 +194,18 @@ def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def head_and_rest(text: str, most: int = 220) -> tuple[str, list[str]]:
-    """A long list ``a; b; c`` as its first entry and the others, to be folded; a short text as itself."""
+    """Split a long list ``a; b; c`` into its first entry and the others, to be folded; a short text stays whole."""
     head, *rest = report_cards.entries(text)
     return (head, rest) if len(text) > most and rest else (text, [])
 
 
 def kind(verdict: Verdict) -> str:
-    """First word of a verdict, by which it is coloured."""
+    """Return the first word of a verdict, which determines its colour."""
     return verdict.split()[0]
 
 
 def number(value: float) -> str:
-    """Six digits, no more."""
+    """Return a number with at most six digits."""
     return f"{value:.6g}"
 
 
@@ -227,7 +227,7 @@ _LABELS = {
 
 
 def manifest_rows(run: Run, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Labels and values in words; a mapping in the manifest becomes one row for each of its entries."""
+    """Return labels and values as text; a mapping in the manifest becomes one row for each of its entries."""
     rows = []
     for key, value in manifest.items():
         label = _LABELS.get(key, card.sentence_case(key.replace("_", " ")))

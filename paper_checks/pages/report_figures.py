@@ -1,4 +1,4 @@
-"""The figures of the report, made by several processes, in the order they are shown."""
+"""The figures of the report, made by several processes, and returned in the order in which they are shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_COMPLETE = "its runs are not complete"
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure or table of a paper as the report shows it.
+    """A figure or a table of a paper in the report.
 
     Attributes:
         id: its id, such as ``fedlrt/fig-4``.
@@ -55,12 +55,12 @@ class ReportFigure:
 
     @classmethod
     def missing(cls, id: str, title: str, caption: str, reason: str, command: str = "") -> ReportFigure:
-        """A figure that could not be drawn, with the reason, and the command that makes what it lacks."""
+        """Return a figure that could not be drawn, with the reason, and the command that makes what is missing."""
         return cls(id, title, caption, command=command, reason=reason)
 
     @classmethod
     def of(cls, made: DrawnFigure) -> ReportFigure:
-        """A figure that was made, with the picture and the manifest that ``make`` wrote."""
+        """Return a figure that was made, with the picture and the manifest that ``make`` wrote."""
         manifest = made.manifest
         return cls(
             made.figure.id,
@@ -77,7 +77,7 @@ class ReportFigure:
 
     @property
     def address(self) -> str:
-        """The picture as a data address: an image can neither run scripts nor load anything."""
+        """The picture as a data address: an image can neither run scripts nor load other files."""
         kind, content = ("svg+xml", self.svg.encode()) if self.svg else ("png", self.png)
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}" if content else ""
 
@@ -92,7 +92,7 @@ def report_figures(
     jobs: int = 1,
     progress: Callable[[str], None] = lambda id: None,
 ) -> list[ReportFigure]:
-    """Makes figures; one whose data or model are missing says so in its place.
+    """Make figures; a figure whose data or model are missing is replaced by a message.
 
     Args:
         figures: what to draw, in the order of the answer.

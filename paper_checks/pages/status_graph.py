@@ -1,4 +1,4 @@
-"""The status graph: which claim rests on which, with the verdict of each, as inline SVG.
+"""The graph of dependencies between claims, with the verdict of each, as inline SVG.
 
 Claims stand in columns by the longest path down to what rests on nothing, so that every arrow points right, from a
 claim to what it rests on. Long edges pass between the boxes through invisible waypoints.
@@ -32,14 +32,14 @@ Uses = Mapping[str, Sequence[str]]
 
 
 def uses_within(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
-    """The claims that each claim of a run rests on, as far as the run contains them."""
+    """Return the claims that each claim of a run depends on, as far as the run contains them."""
     claims = [result.claim for result in results]
     known = {claim.id for claim in claims}
     return {claim.id: tuple(used for used in claim.uses if used in known) for claim in claims}
 
 
 def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
-    """The claims that rest directly on each claim."""
+    """Return the claims that depend directly on each claim."""
     found: dict[str, list[str]] = {id: [] for id in uses}
     for id, below in uses.items():
         for used in below:
@@ -48,7 +48,7 @@ def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
 
 
 def condense(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The claims that each of some rests on among them, directly or through claims that are left out."""
+    """Return the dependencies among some claims, directly or through claims that are left out."""
     found = {}
     for id in kept:
         reached: dict[str, None] = {}
@@ -66,7 +66,7 @@ def condense(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 
 def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
-    """For each claim the corrected and refuted claims that it rests on, directly or through others, in run order."""
+    """Return for each claim the corrected and refuted claims that it depends on, directly or not, in run order."""
     uses = uses_within(results)
     order = [r.claim.id for r in results if r.decision.verdict in FAILING]
     found = {}
@@ -83,7 +83,7 @@ def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
 
 
 def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
-    """The claims below one that do not hold as printed: label and sign, or how many of each; empty if all hold.
+    """Describe the claims below one that do not hold as printed: label and sign, or counts; empty if all hold.
 
     >>> derived_state(["demo/eq-1"], {"demo/eq-1": "corrected"})
     'below it: eq-1 ≈'
@@ -99,7 +99,7 @@ def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
 
 @dataclass
 class _Box:
-    """A claim, or a waypoint of a long edge (without id), on its place."""
+    """A claim, or a waypoint of a long edge (without id), with its position."""
 
     layer: int
     height: float
@@ -110,7 +110,7 @@ class _Box:
 
 
 def components(uses: Uses) -> tuple[list[list[str]], list[str]]:
-    """Claims that hang together, largest number first, and claims that neither rest on another nor carry one."""
+    """Return the connected groups of claims, largest first, and the isolated claims."""
     beside = {id: {*uses[id], *above} for id, above in used_by(uses).items()}
     seen: set[str] = set()
     groups: list[list[str]] = []
@@ -130,7 +130,7 @@ def components(uses: Uses) -> tuple[list[list[str]], list[str]]:
 
 
 def _layers(group: Sequence[str], uses: Uses) -> dict[str, int]:
-    """Longest path from each claim down to one that rests on nothing; a use that closes a circle is passed over."""
+    """Return the longest path from each claim down to an independent one; an edge that closes a cycle is ignored."""
     layer: dict[str, int] = {}
     walking: set[str] = set()
 
@@ -147,7 +147,7 @@ def _layers(group: Sequence[str], uses: Uses) -> dict[str, int]:
 
 
 def _columns(group: Sequence[str], uses: Uses, noted: Iterable[str]) -> list[list[_Box]]:
-    """Boxes and waypoints, column by column from the claims on top to the foundations."""
+    """Return boxes and waypoints, column by column from the claims on top to the foundations."""
     layer, tall = _layers(group, uses), set(noted)
     box = {id: _Box(layer[id], _NOTED_HEIGHT if id in tall else _HEIGHT, id) for id in group}
     columns: dict[int, list[_Box]] = defaultdict(list)
@@ -173,7 +173,7 @@ def _join(upper: _Box, lower: _Box) -> None:
 
 
 def _place(columns: Sequence[list[_Box]]) -> None:
-    """Orders every column by the mean place of its neighbours, then moves boxes as near to them as their sizes let."""
+    """Order every column by the mean position of its neighbours, then move boxes as close to them as sizes allow."""
     for column in columns:
         _stack(column)
     for sweep in range(_SWEEPS):
@@ -202,7 +202,7 @@ def _stack(column: Sequence[_Box]) -> None:
 
 
 def _settle(column: Sequence[_Box]) -> None:
-    """Least squares to the wanted places under the least distances: pooling of adjacent violators."""
+    """Minimise squared distances to the wanted positions with minimum spacing, by pooling adjacent violators."""
     offsets, below = [], 0.0
     for previous, box in zip([None, *column], column, strict=False):
         below += (previous.height + box.height) / 2 + _GAP if previous else 0.0
@@ -225,7 +225,7 @@ def draw(
     href: Callable[[str], str],
     uses: Uses | None = None,
 ) -> Markup:
-    """One connected part of the graph as SVG.
+    """Return one connected component of the graph as SVG.
 
     Args:
         group: ids of its claims.
@@ -263,7 +263,7 @@ def draw(
 
 
 def _edge(box: _Box, left: Mapping[int, float], width: float) -> Markup:
-    """The edges that leave a claim, through their waypoints, each with its arrow head."""
+    """Return the edges that leave a claim, through their waypoints, each with its arrowhead."""
     drawn = []
     for step in box.below:
         x, y = left[box.layer] + width, box.y

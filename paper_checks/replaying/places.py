@@ -1,4 +1,4 @@
-"""Places of checks and replays in the source: file, line and function, relative to the folder of their package."""
+"""Locations of checks and replays in the source: file, line and function, relative to the folder of their package."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class Place:
 
 
 def check_place(claim: Claim) -> Place:
-    """Return the place of a claim's declaration and judge."""
+    """Return the location of a claim's declaration and judge."""
     return _place(importlib.import_module(claim.module), claim, claim.judge)
 
 
 def replay_places(package: str, files: Sequence[Stored]) -> tuple[Place | None, ...]:
-    """Return the places of the evaluations that replay stored files of a paper; None where none is written."""
+    """Return the locations of the evaluations that replay stored files of a paper; None for a file without one."""
     known = replays_of(package) if files else {}
     found = (known.get((file.id, file.kind)) for file in files)
     return tuple(None if replay is None else replay_place(replay) for replay in found)
 
 
 def replay_place(replay: Replay) -> Place:
-    """Return the place of a replay."""
+    """Return the location of a replay."""
     return _place(sys.modules[replay.evaluate.__module__], replay, replay.evaluate)
 
 
@@ -58,7 +58,7 @@ def file_of(module: ModuleType) -> str:
 
 
 def _place(module: ModuleType, item: object, function: Callable[..., Any]) -> Place:
-    """Return the place of a function of a module; of one that was made elsewhere, that of the item it belongs to."""
+    """Return the location of a function of a module; of a function made elsewhere, its item's location."""
     written = inspect.unwrap(function)
     code = getattr(written, "__code__", None)
     if code is not None and code.co_filename == module.__file__:
@@ -72,7 +72,7 @@ def _place(module: ModuleType, item: object, function: Callable[..., Any]) -> Pl
 
 @cache
 def _bound(module: ModuleType) -> dict[str, int]:
-    """Return the lines on which the statements begin that bind the names of a module."""
+    """Return the first lines of the statements that bind the names of a module."""
     found: dict[str, int] = {}
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.FunctionDef):
