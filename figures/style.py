@@ -64,7 +64,7 @@ def set_headline(picture: Picture, text: str) -> None:
 
 
 def plain_log_ticks(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
-    """Return label the ticks of a short logarithmic axis with plain numbers."""
+    """Label the ticks of a short logarithmic axis with plain numbers."""
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=subs))

@@ -45,7 +45,7 @@ def draw_text_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths
 def fill_table(
     axes: Any, heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[float], lines: int
 ) -> None:
-    """Return fill axes with a table: heads at 0, rows downwards from 1, and a rule above each heading row.
+    """Fill axes with a table: heads at 0, rows downwards from 1, and a rule above each heading row.
 
     Args:
         axes: Axes to fill.

@@ -247,7 +247,7 @@ def _places(labels: Tensor) -> Tensor:
 
 
 def layer_ranks(operator: Curvature, sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Return the stable rank of each layer's block."""
+    """Yield the stable rank of each layer's block."""
     asked = SpectrumSettings(width=sizes.width, products=sizes.products, seed=settings.seed)
     for block in block_ranks(operator, asked, DEPTH):
         if block.rank is None:

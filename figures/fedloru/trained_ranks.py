@@ -133,7 +133,7 @@ def states(
 def measure_ranks(
     problem: NetworkProblem, weights: Mapping[str, Tensor], seed: int, number: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[dict[str, Any]]:
-    """Return the stable ranks at some weights, on the server's samples and on the first clients'."""
+    """Yield the stable ranks at some weights, on the server's samples and on the first clients'."""
     # Double precision: trained networks have kinks within the steps by which derivatives are tested in single.
     every = curvatures(problem, weights, (SERVER, *range(sizes.clients)), double=True, keep_graph=True)
     for client, operator in every:

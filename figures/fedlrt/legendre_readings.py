@@ -181,7 +181,7 @@ def readings_table(
 def _runs(
     purpose: str, same: Sequence[Reading], C: int, plan: Plan, targets: Tensor, settings: Settings
 ) -> list[dict[str, Any]]:
-    """Yield the rows of all readings of the same data."""
+    """Return the rows of all readings of the same data."""
     aims = targets.expand(C, *targets.shape[-3:]).repeat(1, len(same), 1, 1)
     points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
     clients = many_targets(aims, points, samples=plan.samples, basis=same[0].basis, split=same[0].split)

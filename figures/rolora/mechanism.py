@@ -176,7 +176,7 @@ def best_subspace(update: Tree, rank: int) -> tuple[Tree, float]:
 def follow(
     parts: Parts, count: int, seed: int, best: Mapping[str, torch.Tensor], few: int, settings: Settings
 ) -> Iterator[dict[str, Any]]:
-    """Return the rows of one federation, one for each exchange."""
+    """Yield the rows of one federation, one for each exchange."""
     executor, before = UploadRecorder(), None
     for step in rounds(
         parts.algorithm, parts.problem, rounds=count, seed=seed, executor=executor, evaluate_every=max(1, count)

@@ -83,7 +83,7 @@ class TrainedRun:
 def curvatures(
     problem: NetworkProblem, weights: Mapping[str, Weight], clients: Iterable[int], double: bool = False, **options: Any
 ) -> Iterator[tuple[int, Curvature]]:
-    """Return the matrix at the server's weights, for the samples of all clients and of single clients.
+    """Yield the matrix at the server's weights, for the samples of all clients and of single clients.
 
     Samples are prepared as for tests: neither cropped nor flipped, with batch norm's running statistics. Where every
     batch is normalised by itself, it is here, too.

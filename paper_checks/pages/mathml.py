@@ -152,7 +152,7 @@ def formulas(text: str) -> list[str]:
 
 
 def formulas_and_words(text: str) -> list[tuple[bool, str]]:
-    """Return the parts of a text in order, each with whether it is a formula; with an unpaired dollar sign all is text."""
+    """Return the parts of a text in order, each with whether it is a formula; all is text if one dollar is unpaired."""
     parts = _DOLLAR.split(text)
     if len(parts) % 2 == 0:
         return [(False, text)]
