@@ -29,7 +29,7 @@ def draw_matrix(
         table: Index: readings; columns: properties, bool.
         words: Labels of the properties, by column; columns that are not named are left out.
         rows: Whether to print the readings.
-        wide: Whether the properties stand side by side above, or upright below.
+        wide: Whether the properties are written horizontally above, or vertically below.
     """
     cells = table[list(words)].to_numpy(dtype=bool)
     for label, chosen, face in ((HAS, cells, BLACK), (LACKS, ~cells, "white")):

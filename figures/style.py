@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 STYLE: dict[Any, Any] = {
-    "font.sans-serif": ["DejaVu Sans", "sans-serif"],  # the whole list stands in every text of an SVG
+    "font.sans-serif": ["DejaVu Sans", "sans-serif"],  # every text of an SVG contains the whole list
     "font.size": 9.0,
     "axes.titlesize": 9.0,
     "axes.titlelocation": "left",

@@ -1,7 +1,7 @@
 """The tutorial as a notebook: `python website/notebook.py` runs its cells and writes their outputs and the notebook.
 
 The page `docs/tutorial.md` is the source. A block of Python is a cell, and so is a block of commands that is followed
-by a block `text`, its output. All other blocks are shown and not run.
+by a block `text`, its output. All other blocks are shown but not run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Locations of the repository's files on the site, and the targets of the links between its pages.
 
-The pages are written for a reader of the repository. A page or file that they link to is on the site too: at its own
-place if it lies in `docs/`, else under `source/`, programs as pages and folders as lists.
+The pages are written for a reader of the repository. A page or file that they link to is also on the site: at its own
+path if it is in `docs/`, else under `source/`, with programs as pages and folders as lists.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def linked_pages(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator
         text = page_of(path) if folder else file.read_text(encoding="utf-8")
         for target in targets(text, f"{path}/index.md" if folder else path):
             target = f"{target}/README.md" if (ROOT / target / "README.md").exists() else target
-            if target in seen or not (ROOT / target).exists():  # the build tells what is missing
+            if target in seen or not (ROOT / target).exists():  # the build reports missing targets
                 continue
             seen.add(target)
             if not known(target):

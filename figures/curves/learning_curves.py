@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LEVEL = 0.99
 """Level of the lower bounds of accuracies, each by itself."""
 MARGIN = 0.2
-"""By which every final accuracy exceeds that of the best constant answer."""
+"""Margin by which every final accuracy exceeds the accuracy of the best constant answer."""
 
 
 def curves_data(settings: Settings) -> pd.DataFrame:

@@ -27,7 +27,7 @@ class Method:
     Attributes:
         label: Name of the algorithm in the picture.
         algorithm: Name of the algorithm on the command line.
-        settings: Options of the algorithm alone.
+        settings: Options of the algorithm itself.
         personal: Whether the clients' own models are what it trains.
     """
 

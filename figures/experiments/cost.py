@@ -19,8 +19,8 @@ def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_o
     """Report the cost of all runs of a figure, and what the paper leaves out, at the paper's scale or in a dry run.
 
     Args:
-        designs: The experiment, in one design or several; those without seeds only choose learning rates.
-        settings: Where the data lie, and whom to tell.
+        designs: The experiment, in one design or several; designs without seeds only choose learning rates.
+        settings: Folder of the data, and the function to notify.
         left_out: Settings that are not printed, with their sources.
 
     Raises:

@@ -1,6 +1,6 @@
 """Results of comparisons: the difference paired over seeds, its interval, and the smallest detectable difference.
 
-`supports`, `contradicts` and `undecided` speak of the runs at hand, never of the paper's own scale.
+`supports`, `contradicts` and `undecided` refer to our runs, never to the paper's scale.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def smallest_detectable(pairs: list[float]) -> float:
 def _standard_errors(degrees: int) -> float:
     """Return the smallest detectable mean in units of its standard error, d.
 
-    The two-sided t test at 5 % rejects when a normal variable around d exceeds the bound times the estimated over the
-    true deviation, whose law is that of a chi.
+    The two-sided t test at 5 % rejects if a normal variable with mean d exceeds the bound times the ratio of estimated
+    and true deviation, which has a chi distribution.
     """
     from scipy.integrate import quad
     from scipy.optimize import brentq

@@ -1,8 +1,8 @@
 """Experiments of the papers as data: lines of runs, the choice of their learning rates, and the resulting table.
 
-An experiment is a `Design`: lines, each a method in a setting, run with the same seeds, so that for a seed all have the
-same samples, clients and initial weights. `run_design` runs what the store lacks and returns one table. A figure whose
-`data` returns it is stored, resumed, recomputed and drawn as any other.
+An experiment is a `Design` of lines. Each line is a method in a setting, and all lines are run with the same seeds, so
+that for a given seed they share samples, clients and initial weights. `run_design` runs what the store lacks and
+returns one table. A figure whose `data` returns it is stored, resumed, recomputed and drawn like any other.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Line:
         keys: Names of the line, by column of the table; all lines of a design have the same columns.
         algorithm: Name of the algorithm on the command line.
         problem: Name of the data set.
-        options: Options of the run, the seed and, where it is chosen, the learning rate left out.
-        metric: Name of the metric that is compared, a share of 1.
-        rate_of: Lines with the same word have one learning rate, chosen on the line among them that is `tuned`.
+        options: Options of the run, without the seed and without a learning rate that is chosen.
+        metric: Name of the compared metric, a fraction of 1.
+        rate_of: Lines with the same word share a learning rate, which is chosen on the one that is `tuned`.
         tuned: Whether the learning rate is chosen on this line.
     """
 

@@ -1,6 +1,6 @@
 """Tables of the papers as pictures: published, obtained and difference, and each comparison with its interval.
 
-Colours say how far apart two numbers are, and what the runs say of a comparison; words and numbers say the same.
+Colours show the size of a difference and the finding on a comparison. Words and numbers repeat both.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROW = 0.2
 """Inches of a row."""
 LEAST, FULL = 0.15, 0.5
-"""Opacity of the least tint, and of that of a point and more."""
+"""Opacity of the faintest tint, and of the tint for one point or more."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def fill_table(
         heads: Heads of the columns; the first column is on the left of its cells, the others on the right.
         rows: Cells from the first column on; a row may have fewer.
         widths: Widths of the columns, in any unit.
-        lines: There is room for so many, the heads among them.
+        lines: Number of lines that fit, including the heads.
     """
     from matplotlib.patches import Rectangle
 

@@ -1,8 +1,8 @@
 """FedLoRU's experiments on images as data: what is printed, what the paper leaves out, and what each scale runs.
 
-Every method of a setting has, for a seed, the same samples, clients and initial weights. Ranks stand to the width of
-the network as the paper's do: 128, 96 and 64 for a stem of 64 channels, which give the printed shares of parameters.
-FedHM has the rank whose parameters are nearest in number to those of FedLoRU.
+For a given seed, all methods of a setting use the same samples, clients and initial weights. Ranks are proportional to
+the width of the network, as in the paper: 128, 96 and 64 for a stem of 64 channels, which give the printed shares of
+parameters. FedHM's rank has the number of parameters nearest to FedLoRU's.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def restarts_design(settings: Settings) -> Design:
 def fig8_designs(settings: Settings) -> tuple[Design, Design]:
     """Return the runs of Figure 8: those that choose learning rates, and the lines for `with_rates`.
 
-    The runs that choose are those of Tables 1 and 7 in the same settings.
+    Learning rates are chosen by the runs of Tables 1 and 7 in the same settings.
     """
     sizes, (rounds, tau) = settings.sizes(SIZES), settings.sizes(ALIGNED)
     (data,) = data_of(settings, ("cifar-100",))

@@ -1,7 +1,7 @@
 """FedLoRU's tables and figures on images: published and obtained values, and the evidence for each statement.
 
-At scales below the paper's, values of the paper and of the runs stand beside each other to be read, not to be equal:
-data, network, samples and rounds differ. What is compared is the order of methods, by differences paired over seeds.
+Below the paper's scale, printed and obtained values are shown together but need not agree, because data, network,
+samples and rounds differ. We compare the order of methods, by differences paired over seeds.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def published_accuracy(table: str, row: Row) -> float | None:
     """Return the printed accuracy of a line, in per cent; None if nothing is printed.
 
     Args:
-        table: `1`, `3`, `4`, `6`, `7` or `restarts`, of which nothing is printed.
-        row: Keys of the line; Fashion-MNIST stands for CIFAR-100 in Tables 3, 6 and 7 below the paper's scale, and
-            for none of the two data sets of Table 4.
+        table: `1`, `3`, `4`, `6`, `7`, or `restarts`, which has no printed values.
+        row: Keys of the line; below the paper's scale Fashion-MNIST replaces CIFAR-100 in Tables 3, 6 and 7, but
+            neither of the two data sets of Table 4.
     """
     method, clients = row["method"], int(row["clients"])
     if table == "restarts":

@@ -1,7 +1,7 @@
 """FedAvg and FedLoRU at the paper's scale: the first rounds of a setting of Table 1, a few minutes on a GPU.
 
-The network, clients, local steps and schedule are those of 400 rounds; no learning rate is chosen, since every trial
-would cost as much. The numbers that are stored were made on an NVIDIA H200, five processes for each run.
+Network, clients, local steps and schedule are the same as for 400 rounds. The learning rate is not tuned, because every
+trial would cost as much as a run. The stored numbers were made on an NVIDIA H200, with five processes for each run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The printed tables of the three versions as data: every value is the string that is printed.
 
 The numbers of v2 Table 1 are missing from the text at hand. iclr Table 1 has the same caption and the same 27 cells.
-Where versions print the same table, it stands here once: v2 Tables 2 to 6 are iclr Tables A3, 2, 3, A4 and A5, and v2
-Tables 2 to 4 are v1 Tables A1, 3 and 4.
+A table that several versions print is listed once: v2 Tables 2 to 6 are iclr Tables A3, 2, 3, A4 and A5, and v2 Tables
+2 to 4 are v1 Tables A1, 3 and 4.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Stable ranks of server and clients of a trained federation, by round, compared with FedLoRU's theory.
 
-At the server's weights after some rounds the Hessian of all samples of the federation stands beside those of clients,
-each of its own samples. Theorem 3.2 of FedLoRU v2 says that a client's stable rank is the larger one. Its model says
-more: noise of a Frobenius norm F raises the largest eigenvalue of the mean, lambda, by F^2/(P lambda) only.
+At the server's weights after some rounds we compare the Hessian over all samples of the federation with the Hessians of
+clients over their own samples. Theorem 3.2 of FedLoRU v2 states that a client's stable rank is the larger one. Its
+model also implies that noise of Frobenius norm F raises the largest eigenvalue of the mean, lambda, by only
+F^2/(P lambda).
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ def trained_ranks(settings: Settings) -> pd.DataFrame:
 
     Returns:
         One row for each Hessian: method, seed, round, client (-1: the server), samples, value, low, high (the stable
-        rank with its interval), largest (the spectral norm), frobenius, parameters, data. What both methods start from
-        is measured once and stands under both names.
+        rank with its interval), largest (the spectral norm), frobenius, parameters, data. The common start
+        is measured once and listed under both names.
     """
     sizes, design = settings.sizes(RANK_SIZES), federations(settings)
     announce_cost(replace(design, rounds=sizes.rounds, seeds=sizes.seeds), settings)

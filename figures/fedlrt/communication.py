@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 SQUARES = {"without correction": 5, "full correction": 13, "simplified correction": 7}
-"""Matrices r x r that travel in a round beside 3 (m + n) r numbers: S, the wide coefficients (4), corrections."""
+"""Number of r x r matrices sent per round, besides 3 (m + n) r numbers: S, wide coefficients (4), corrections."""
 NETWORKS = {"fig-5": "ResNet18, head", "fig-6": "AlexNet, head", "fig-7": "VGG16, head", "fig-8": "ViT, all inner"}
 STATED = {"fig-5": (0.90,), "fig-6": (0.96, 0.97), "fig-8": (0.55,)}
 """Shares of the factorised layers' communication that the text says are saved, by figure."""

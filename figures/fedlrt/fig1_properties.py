@@ -38,8 +38,8 @@ def properties(table: pd.DataFrame) -> pd.DataFrame:
     """Return the properties of each reading, from the median distances.
 
     Returns:
-        Index reading, in the table's order; bool columns plateau (FedAvg and FeDLRT without correction stand still
-        above 1e-5), exact (FedLin and FeDLRT with the full correction come to 1e-5), faster (so they do, FeDLRT in
+        Index reading, in the table's order; bool columns plateau (FedAvg and FeDLRT without correction stall
+        above 1e-5), exact (FedLin and FeDLRT with the full correction reach 1e-5), faster (so they do, FeDLRT in
         fewer rounds), single (FeDLRT with the full correction ends at single precision), alike and alike_full
         (FeDLRT's variants, and FedAvg and FedLin, are the same within 1e-6), admitted (Theorem 2 admits the step).
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 PAIRS = (("FeDLRT", "FedAvg"), ("FeDLRT, simplified", "FedLin"), ("FeDLRT, full", "FedLin"))
-"""Low-rank methods, each with the full-rank one that it stands for."""
+"""Low-rank methods, each with its full-rank counterpart."""
 
 
 def amortised(table: pd.DataFrame, low: str, full: str, panel: str, column: str) -> float:

@@ -51,7 +51,7 @@ class Vision:
         seeds: Number of seeds.
         steps: Local iterations; `share`: 240 over the number of clients, rounded down.
         rank: Rank of the start, lowered to the smaller side of a layer; it is not printed.
-        rates: Learning rates among which that of all lines is chosen, by training of all weights with four clients;
+        rates: Candidate learning rates; one is chosen for all lines, by training all weights with four clients;
             empty: the options have one.
         tuning_rounds: Rounds of the runs that choose.
         classes: Number of classes of the data set.

@@ -1,7 +1,7 @@
 """Gauss-Newton matrices of small networks at several sample sizes, compared with three parameter-free predictions.
 
-All three know the same: the matrix of N samples, and how far single samples scatter. The spiked Wigner model knows the
-size of the scatter, the weighted covariance each sample's own spectrum, the bootstrap each sample's block in the top
+All three use the matrix of N samples and the scatter of single samples. The spiked Wigner model uses the size of the
+scatter, the weighted covariance the spectrum of each sample, and the bootstrap each sample's block in the top
 eigenvectors.
 """
 

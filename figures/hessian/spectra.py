@@ -234,7 +234,7 @@ def _noise(table: pd.DataFrame) -> tuple[float, float, list[float], int]:
     """Return the noise's exponent, its distance from a semicircle, predicted and measured overlap at the least M."""
     noise = table[(table.kind == "measured") & (table.quantity == "noise spread")]
     N, M0, least = int(table.largest.iloc[0]), int(table.fitted_at.iloc[0]), int(noise.M.min())
-    # Subsets lie inside the largest set: the mean square of the difference is 1/M - 1/N of that of one sample.
+    # Subsets are parts of the largest set, so the mean square of the difference is 1/M - 1/N times one sample's.
     slope = float(np.polyfit(np.log(1.0 / noise.M - 1.0 / N), np.log(noise.value), 1)[0])
     overlap = [_mean(table, kind, "overlap", least, 1) for kind in ("root", "measured")]
     return slope, _mean(table, "measured", "noise distance", M0), overlap, least

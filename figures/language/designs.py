@@ -1,8 +1,9 @@
 """Experiments on language models as data: RoLoRA's Figures 3 to 8 and Tables 1 and 6, and FedLoRU's fine-tuning.
 
-Every method of a setting has, for a seed, the same texts, clients and start. Rounds are communication rounds, of which
-an iteration of RoLoRA takes two. As in RoLoRA's Table 4, more clients have fewer rounds, so that about as many samples
-are used. The layers of the paper's RoBERTa-Large are taken at the same place from the top of a smaller model.
+For a given seed, all methods of a setting use the same texts, clients and start. Rounds are communication rounds; an
+iteration of RoLoRA takes two. As in RoLoRA's Table 4, more clients have fewer rounds, so that the number of samples
+stays about the same. For the layers of the paper's RoBERTa-Large we take the layers at the same distance from the top
+of a smaller model.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ class Sizes:
     Attributes:
         common: Options of every run.
         tuning: Further options of the runs that choose learning rates.
-        blocks: Number of last blocks that have adapters, by budget: those of Table 7, and U of Table 8.
+        blocks: Number of last blocks with adapters, by budget: the budgets of Table 7, and U of Table 8.
         depth: Number of blocks of the model.
         rounds: Communication rounds by number of clients; multiples of 2 `evaluations`.
         budget_rounds: Communication rounds of the comparison of budgets, likewise.
         evaluations: Number of evaluations after the start.
         skewed: Number of clients that differ.
         few: Number of clients of the comparison of budgets.
-        ranks: Ranks of the comparison of budgets, the first that of all else.
+        ranks: Ranks of the comparison of budgets; everything else uses the first.
         rates: Learning rates tried.
         tuning_rounds: Communication rounds of the runs that choose, an even number.
         seeds: Number of seeds.

@@ -1,7 +1,7 @@
 """Exact sizes of the papers' language experiments: what is trained, sent and stored, for every printed setting.
 
-Nothing is trained or loaded: all follows from shapes of weight matrices (`workloads.architectures`). Numbers have 32
-bits. An optimiser of the Adam family keeps two numbers for each that it trains.
+The sizes follow from the shapes of weight matrices (`workloads.architectures`), without training or loading a model.
+Numbers have 32 bits. An optimiser of the Adam family stores two numbers for each trained one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PRINTED_SHARES = {8: "0.124", 16: "0.248"}
 def trained(method: str, inputs: int, outputs: int, rank: int) -> tuple[int, ...]:
     """Return the elements that a client trains, sends and receives in the rounds of one iteration.
 
-    A lies at the inputs and B at the outputs of a matrix. FFA-LoRA trains B alone, RoLoRA B and A in turn.
+    A is on the input side and B on the output side of a matrix. FFA-LoRA trains only B, RoLoRA B and A in turn.
 
     Args:
         method: `LoRA`, `FlexLoRA`, `FedLoRU`, `FFA-LoRA` or `RoLoRA`.

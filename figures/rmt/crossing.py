@@ -32,7 +32,7 @@ _HIGHEST = 3.2
 _TALL = 0.4
 _X, _SPIKE = (-2.3, 3.3), (0.0, 2.7)
 Moves = dict[str, Callable[["Step"], tuple[float, float]]]
-"""Where each thing that moves stands at a step, in points of the picture."""
+"""Position of each moving part at a step, in points of the picture."""
 _FONT = 'font-family="DejaVu Sans, sans-serif"'
 
 

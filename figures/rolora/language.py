@@ -1,7 +1,7 @@
 """RoLoRA's Tables 1 and 6 and Figures 3 to 8 with a smaller language model on available texts.
 
-Values of the paper do not stand beside those of the runs: model, texts and rounds differ. What is compared is the order
-of methods, by differences paired over seeds.
+We do not compare values with the paper's, because model, texts and rounds differ. We compare the order of methods, by
+differences paired over seeds.
 """
 
 from __future__ import annotations

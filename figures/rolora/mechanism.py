@@ -1,7 +1,7 @@
 """RoLoRA's mechanism on adapters of a language model: the error of averaging A and B separately, and A's direction.
 
-Each communication round of small federations of MiniLM on rated sentences is measured by what the clients sent, with
-the algorithms that the other figures run. The linear theory says that methods which train one factor at a time make no
+We measure each communication round of small federations of MiniLM on rated sentences from the clients' uploads, with
+the algorithms of the other figures. The linear theory states that methods which train one factor at a time make no
 error, that A has to turn towards one subspace, and how the error depends on the number of clients.
 """
 

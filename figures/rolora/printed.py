@@ -1,6 +1,6 @@
 """The printed tables of RoLoRA as data: every value is the string that is printed.
 
-Tables 1 and 6 print the rows of three methods twice; both stand here, since they need not agree.
+Tables 1 and 6 both print the rows of three methods. Both are stored, because they need not agree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RoLoRA's Tables 1, 2, 6 and 12: printed values, values that follow from other printed numbers, and differences.
 
-No training is needed: averages follow from their rows, the accuracy on MMLU from that of its groups, and a mean of
-three trials from a whole number of right answers.
+This needs no training: averages follow from their rows, the accuracy on MMLU from the accuracies of its groups, and a
+mean of three trials from a whole number of right answers.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def measure_checkpoints(
         place one state before; missing at the first.
 
     Raises:
-        CurvatureError: Names, files, a model, a loss or data that do not serve; the message names cause and remedy.
+        CurvatureError: Names, files, model, loss or data are not valid; the message names cause and remedy.
     """
     files = numbered_states(folder)
     states = [lambda model, path=path: load_state(model, path) for path in files.values()]
@@ -91,17 +91,17 @@ def measure_run(
     Args:
         request: Matrix, parameters, precision, device and accuracy; network, data and loss are the run's.
         folder: Folder of the run.
-        clients: So many of the first clients stand beside the server, each with the matrix of its own samples.
-        progress: Told what is going on.
+        clients: Number of first clients to measure as well, each with the matrix of its own samples.
+        progress: Called with the current step.
         trust: Whether code that the run names may run.
         expect: Called with the seconds that the work is likely to take, and its name, before the first measurement.
 
     Returns:
-        The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). Overlaps of
-        the server are with the state before, those of a client with the server at the same round.
+        The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). The
+        server's overlaps are with its previous state, a client's with the server at the same round.
 
     Raises:
-        CurvatureError, RunError, FederationError, DataError: A run, data or numbers that do not serve.
+        CurvatureError, RunError, FederationError, DataError: The run, its data or its numbers are not valid.
     """
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()

@@ -22,7 +22,7 @@ from runs.plan import Parts, Plan, earlier_digest, given_of, parts_of, require_s
 from runs.settings import RunError
 
 SERVER = -1
-"""Stands for the server among the numbers of clients."""
+"""Number of the server among the numbers of clients."""
 ROWS = 500
 """Samples at a time in a product."""
 

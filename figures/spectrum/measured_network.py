@@ -28,9 +28,9 @@ class SpectrumRequest:
         count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
         law: ``module:function`` from the output to the distribution of the targets, for `fisher`; nothing: the loss's.
         blocks: Depth of the modules whose blocks are measured too; 0: every module with parameters; nothing: none.
-        trial: Multiply one vector or eight at a time, whatever a trial finds to be faster.
-        workers: Number or devices of those who multiply pieces of the data; nothing: this process.
-        ray: Address of the Ray cluster that has them, or `local`; nothing: they are processes of this machine.
+        trial: Time batches of one and of eight vectors, and use the faster.
+        workers: Number or devices of the processes that share the data; None means this process.
+        ray: Address of the Ray cluster that runs them, or `local`; None means processes of this machine.
     """
 
     model: str
@@ -61,7 +61,7 @@ class MeasuredNetwork:
         samples: Number of samples.
         loss: Value of the loss.
         unused: Parameters that the loss does not depend on.
-        cost: Cost of the products, those of the blocks aside.
+        cost: Cost of the products, without the products of the blocks.
         blocks: Stable ranks of the modules' blocks, where they were asked for.
     """
 

@@ -49,7 +49,7 @@ def measure_network(
         expect: Called with the seconds that the work is likely to take, and its name, before it starts.
 
     Raises:
-        CurvatureError: Names, a model, a loss, data or numbers that do not serve; the message names cause and remedy.
+        CurvatureError: Names, model, loss, data or numbers are not valid; the message names cause and remedy.
         FigureError: The device is not on this machine.
     """
     operator = next(operators_of(request, (lambda model: None,), progress))
@@ -95,10 +95,10 @@ def operators_of(
     Args:
         request: Names, loss, matrix, device.
         states: Each puts the network in a state, before it is moved to its device and dtype.
-        progress: Told what is going on.
+        progress: Called with the current step.
 
     Raises:
-        CurvatureError: Names, a model, a loss or data that do not serve.
+        CurvatureError: Names, model, loss or data are not valid.
         FigureError: The device is not on this machine.
     """
     say = progress or (lambda text: None)

@@ -92,13 +92,13 @@ class JudgedForm:
     """One form of a statement with its evidence.
 
     Attributes:
-        name: which form, in plain words.
-        says: what it states; empty for the printed form, which the claim states.
-        why: of a reading, what in the paper suggests it.
-        evidence: what it came to.
-        mutants: its perturbations, where they were judged.
-        compared: of a correction, what it asks for beside the printed form.
-        stored: its witness on file, and what the replay came to.
+        name: name of the form, in plain words.
+        says: its statement; empty for the printed form, which the claim states.
+        why: for a reading, the passage of the paper that suggests it.
+        evidence: the evidence about it.
+        mutants: its perturbations, if they were judged.
+        compared: for a correction, its requirement compared with the printed form.
+        stored: its stored witness, and the outcome of the replay.
     """
 
     name: str

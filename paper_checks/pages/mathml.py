@@ -127,7 +127,7 @@ def rich(text: str, display: bool = False) -> Markup:
     """Return escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX in ``<code>``.
 
     Args:
-        text: formulas stand between dollar signs; an odd number of them is taken as plain text.
+        text: text with formulas between dollar signs; with an odd number of dollar signs it is plain text.
         display: with fractions and sums in full size.
 
     >>> print(rich("a < b"))

@@ -1,7 +1,7 @@
 """Conversion of text with LaTeX between dollar signs to plain text for a terminal, in Unicode or in ASCII.
 
-Formulas go through the same converter as in the report, so that what groups is the same: a fraction, a root or an
-index of more than one sign stands in brackets unless Unicode has signs for it.
+Formulas go through the same converter as in the report, so that they group in the same way: a fraction, a root or an
+index of more than one sign is in brackets unless Unicode has signs for it.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _open(text: str) -> int:
 def describe_constants(claim: Claim) -> dict[str, str]:
     """Return the meaning of a check's constants from the ``Args`` of its docstring; empty if it has none.
 
-    The first argument is the measurement, which is no constant.
+    The first argument is the measurement, which is not a constant.
     """
     section = re.search(r"\nArgs:\n(.*?)(?:\n\S|\Z)", inspect.getdoc(claim.judge) or "", re.DOTALL)
     if section is None:

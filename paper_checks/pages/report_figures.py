@@ -95,14 +95,14 @@ def report_figures(
     """Make figures; a figure whose data or model are missing is replaced by a message.
 
     Args:
-        figures: what to draw, in the order of the answer.
-        settings: scale, seed, device, where the data are.
+        figures: the figures, in the order of the result.
+        settings: scale, seed, device, and location of the data.
         out: folder to write to.
-        stored: at the scale of the numbers that are stored with the project, unless they are to be computed anew; an
-            experiment without them is left out at scale quick, which decides nothing about it.
+        stored: draw at the scale of the stored numbers, unless they are to be computed again; an experiment without
+            stored numbers is left out at scale quick, which is not evidence about it.
         recompute: use neither cached nor stored numbers.
         jobs: processes; pictures and numbers do not depend on it.
-        progress: called with the id of each figure as it is there.
+        progress: called with the id of each figure when it is ready.
 
     Raises:
         FigureError: the device is not on this machine, or stored numbers are damaged.

@@ -51,7 +51,7 @@ def claims_of(seen: Mapping[str, Sequence[ReportFigure]]) -> dict[str, list[str]
 def pointers(ids: Sequence[str], results: Mapping[str, Result]) -> list[tuple[str, str]]:
     """Return claims with their names in the paper.
 
-    Where that is a section, or the same for several, their labels tell them apart.
+    If that is a section, or several claims share it, their labels distinguish them.
     """
     names = {id: place(results[id].claim.where)[0] for id in ids}
     often = Counter(names.values())
@@ -64,8 +64,8 @@ def pointers(ids: Sequence[str], results: Mapping[str, Result]) -> list[tuple[st
 def headings(results: Sequence[Result]) -> dict[str, tuple[str, str]]:
     """Return the headings of cards, and the claim's location if that says more.
 
-    A section alone says little: there the whole place is the heading. The label tells apart claims of a paper that are
-    called the same.
+    A section by itself says little, so its full location is the heading. Labels distinguish claims of a paper with the
+    same name.
     """
     told = {result.claim.id: tuple(_heading(result.claim.where)) for result in results}
     often = Counter((result.claim.paper, told[result.claim.id][0]) for result in results)

@@ -19,7 +19,7 @@ from paper_checks.result import Result, Run
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
 _PLACES = re.compile(r"Section|Appendi|Algorithm|Table|Figure|Earlier versions|v\d ")
 FIRST = 5
-"""Findings of a paper that stand on the first screen; the others are folded."""
+"""Number of a paper's findings on the first screen; the others are folded."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Maps of papers: a column for each section, a cell for each statement, as files and for the report.
 
-``python -m paper_checks.pages.status_map docs/figures`` draws those of the verdicts on record.
+``python -m paper_checks.pages.status_map docs/figures`` draws the maps of the verdicts on record.
 """
 
 from __future__ import annotations

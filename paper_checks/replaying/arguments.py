@@ -26,13 +26,13 @@ _SETTING = re.compile(r"Setting: (`[\w.]+`(?:, `[\w.]+`)*)\.")
 
 @dataclass(frozen=True)
 class Argument:
-    """A proof in words and formulas; each text is a list of paragraphs, formulas stand between dollar signs.
+    """A proof in words and formulas; each text is a list of paragraphs with formulas between dollar signs.
 
     Attributes:
         proof: the argument.
         setting: what the proofs of one module share: setting, notation, and often the main steps; empty if nothing.
         lemmas: names and texts of what it rests on.
-        source: the module it stands in, as a path from the root of the repository.
+        source: its module, as a path from the root of the repository.
     """
 
     proof: tuple[str, ...]

@@ -1,8 +1,8 @@
 """The replay of a witness as a self-contained script: the stored values, the hypotheses and the two sides.
 
-Nothing is written twice: the lines are those of the replay, cut out of its modules. What a replay calls comes with it;
-its own lines stand at the top level, each hypothesis as an assertion. A script runs with the standard library alone,
-or says in its first line what it needs besides.
+The lines are extracted from the replay's modules, so nothing is written twice. Functions that a replay calls are
+included. The replay's own lines are at the top level, with each hypothesis as an assertion. A script needs only the
+standard library, or names its other requirements in its first line.
 """
 
 from __future__ import annotations
