@@ -1,11 +1,10 @@
 """Coverage of stable-rank intervals when eigenvalues have copies that one starting vector cannot separate.
 
 ``python benchmarks/copies_coverage.py`` runs the adaptive estimator with fresh starting vectors and probes on rotated
-matrices of known spectra, whose largest eigenvalues, or others, are repeated or nearly so: with room for the basis to
-grow, and with `NARROW` rows, where the probes alone have to show the copies. Beside the coverage it writes that of the
-tenth of the seeds whose starting vector has the smallest part in the largest eigenspace, on which side the misses are,
-widths and products. A case is written when done; a run that was cut off goes on where it stood, unless the estimator
-has changed.
+matrices of known spectra with repeated, or almost repeated, eigenvalues. The basis may grow, or has `NARROW` rows, so
+that only the probes can show the copies. The file has the coverage, also for the tenth of the seeds whose starting
+vector has the smallest part in the largest eigenspace, the side of the misses, widths and products. A case is written
+when done; an interrupted run resumes, unless the estimator has changed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Speed of federated training of networks, compared with a bare loop, deep copies of the model, pfl and flwr.
 
 ``python benchmarks/federated.py [--peers PYTHON] [--only SECTION] [--out FILE]``, some 20 minutes. PYTHON is the
-interpreter of an environment with torch, pfl and ``flwr[simulation]``; libraries that are absent are left out by name.
-All contenders train the same weights on the same batches of genuine Fashion-MNIST, round by round in turn, and must
-come to the same weights; ratios are medians over rounds. CPU seconds are of the process and those it starts, with one
-thread each. Each section is written to the file as it ends; ``--only`` measures one anew and leaves the others.
+interpreter of an environment with torch, pfl and ``flwr[simulation]``; missing libraries are reported and skipped. All
+contenders train the same weights on the same batches of Fashion-MNIST, round by round in turn, and must reach the same
+weights; ratios are medians over rounds. CPU seconds include child processes, with one thread each. Each section is
+written to the file when it ends; ``--only`` measures one again and keeps the others.
 """
 
 from __future__ import annotations

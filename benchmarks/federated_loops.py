@@ -1,9 +1,9 @@
 """Rounds of federated averaging by hand and by other libraries, which `benchmarks/federated.py` compares with.
 
-Every contender does the same rounds: the same clients, batches in the same order, `torch.optim.SGD`, averages weighted
-by samples. This file needs torch and numpy alone, so that the libraries may live in an environment of their own:
-``PYTHON federated_loops.py LIBRARY TASK``, where TASK is a file with the pickled task, answers rounds that are asked
-for by lines of JSON.
+Every contender runs the same rounds: the same clients, batches in the same order, `torch.optim.SGD`, and averages
+weighted by samples. This file needs only torch and numpy, so that the libraries may have their own environment:
+``PYTHON federated_loops.py LIBRARY TASK``, where TASK is a file with the pickled task, answers requests for rounds, one
+JSON line each.
 """
 
 from __future__ import annotations

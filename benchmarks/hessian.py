@@ -2,9 +2,9 @@
 
 At equal accuracy (1 % RMS error), at equal budget (32 Frobenius probes), time of a product, share of the time inside
 products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, 10 to 20 minutes; with ``--only`` the
-other entries of the file stay. One process, one thread, CPU seconds of the process, so that a busy machine counts
-little; contenders in turn, ratios within a round. Genuine MNIST must be present; libraries that are absent are left out
-by name.
+other entries of the file stay. We use one process with one thread and its CPU seconds, so that other work on the
+machine matters little. Contenders take turns, and ratios are within a round. MNIST must be present; missing libraries
+are reported and skipped.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 ``python benchmarks/hessian_products.py [--out FILE] [--rounds N] [--device cuda]``. One thread, processor seconds, on a
 GPU seconds until it has ended; contenders in turn, each with an untimed product first; ratios to the hand loop within a
-round. The hand loop splits a vector, passes through the graph that it keeps and joins the parts: what nobody can leave
-out who has flat vectors. The other ways: eight vectors by `vmap`; a fresh graph for each product, as data that are
-streamed need; forward over reverse by `torch.func`, one vector and eight. Building and checks are not part of it.
+round. The hand loop splits a vector, runs through the graph that it keeps, and joins the parts, the minimum for flat
+vectors. The other ways are: eight vectors by `vmap`; a fresh graph for each product, as for streamed data; forward over
+reverse by `torch.func`, with one vector and with eight. Construction and checks are not timed.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ environment, the share of intervals that contain the exact value (nominal 95 %),
 whose starting vector has the smallest part along the leading eigenvector, the median width, and that width over the one
 of the same estimate with the probes' true variance and the normal quantile in place of the pilot's spread. The
 operators are the exact float64 Hessians, so that hundreds of repetitions are affordable. A case is written when done;
-a run that was cut off goes on where it stood, unless the estimator has changed since.
+an interrupted run resumes, unless the estimator has changed since.
 
 ``--fits`` measures matrices that are drawn from a known law instead, by products as a user would, and writes to
 ``fit_coverage.json`` how often the truth lies within what is stated: the noise and the spikes (the value and 1.96

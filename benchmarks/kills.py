@@ -1,11 +1,11 @@
 """Runs that are killed at random moments and resumed, compared with undisturbed runs; and the cost of checkpoints.
 
-``python benchmarks/kills.py [--kills 50] [--of NAME ...] [--seed 0] [--out benchmarks/kills.json]``: so many kills of
-each. Every attempt is a forked process that trains with a checkpoint after each round. It gets SIGKILL after a random
-time: within a round, or within a checkpoint. In ``workers`` two workers share the clients, and one of them gets the
-signal; the run must then end by itself, in one line that says so, and leave no process behind. At the end metrics,
-ledger and every stored tensor must be the same bytes. One JSON file, in which what was not measured again stays;
-status 1 where something is not as it must be.
+``python benchmarks/kills.py [--kills 50] [--of NAME ...] [--seed 0] [--out benchmarks/kills.json]``. Every attempt is a
+forked process that trains with a checkpoint after each round. It gets SIGKILL after a random time, within a round or
+within a checkpoint. In ``workers`` two workers share the clients, and one of them gets the signal; the run must then
+end by itself with a one-line message, and without leftover processes. At the end metrics, ledger and every stored
+tensor must be byte-identical. The JSON file keeps results that were not measured again; the status is 1 if anything
+differs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Language models: tokens per second and memory, compared with a plain loop of PEFT and transformers on the same work.
 
 ``python benchmarks/language.py [--only tiny|causal|minilm|accuracy|memory]``, some minutes. Both take the same batches
-from the same factors, round by round in turn, with AdamW and without drop-out, and must come to the same losses; times
+from the same factors, round by round in turn, with AdamW and without dropout, and must reach the same losses; times
 are CPU seconds of the process with one thread. Memory is the largest resident set of a process that does nothing else:
 both on the texts of one client and of 3, and ours with 50 (of which 4 train in a round). Accuracy is that of
 MiniLM on held-out rated sentences, of both after the same steps on the same batches, each by its own evaluation.

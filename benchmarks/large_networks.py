@@ -6,8 +6,8 @@ million parameters on random tokens at its initial weights, the fused attention 
 smaller networks, whose resident memory is compared with budgets. ``--only`` names others: transformers of ten and
 thirty million and of a billion, and SmolLM2-135M on instructions. Each network runs in a process of its own, so that
 the peak of the memory is its own. Results are added to the JSON file by device. ``--memory "5 GiB"`` gives a budget,
-whose results stand beside others, and ``--scratch FOLDER`` a folder for rows of the basis that do not fit. Each row
-tells whether torch asks for huge pages (``THP_MEM_ALLOC_ENABLE=1``).
+whose results are added to the others, and ``--scratch FOLDER`` a folder for rows of the basis that do not fit. Each row
+records whether torch requests huge pages (``THP_MEM_ALLOC_ENABLE=1``).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ NETWORKS = {
 ASKED_FOR = ("transformer-10m", "transformer-30m", "transformer-1b", "smollm2-135m")
 """Networks that are measured where `--only` names them."""
 PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-"""Where Linux tells the peak of a process, and where it forgets it."""
+"""Files in which Linux reports the peak memory of a process, and resets it."""
 
 
 def _forget_peak() -> None:

@@ -7,9 +7,9 @@ A mutant that no test notices is a survivor. Either it changes nothing that can 
 ``python benchmarks/mutants.py ROOM --equivalent KEY 'the reason'``. Or a test is missing; once it is written,
 ``--again`` runs the survivors once more and writes down which test notices them.
 
-Results are kept as they come: a run that was cut off goes on where it stood. The sample keeps the lines that stay as
-they are when others change. Tests run in forks of a process that holds the libraries, not the project, so that a mutant
-costs its tests and little else.
+Results are saved as they come, so an interrupted run resumes. The sample keeps its unchanged lines when others change.
+Tests run in forks of a process with the libraries loaded, but not the project, so a mutant costs little more than its
+tests.
 """
 
 from __future__ import annotations

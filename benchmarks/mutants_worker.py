@@ -1,7 +1,7 @@
 """Copies of the project in which wrong lines run without root's rights (used by `mutants.py`).
 
-A wrong line may rename or delete whatever its user may: as root, one put a file in the place of `/dev/full`. So where
-the runner is root, the tests run as `nobody`, who may not write outside a folder of scratch.
+A wrong line may rename or delete anything that its user may; one that ran as root replaced `/dev/full` by a file. If
+the runner is root, the tests therefore run as `nobody`, who may write only in a scratch folder.
 """
 
 from __future__ import annotations

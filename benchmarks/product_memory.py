@@ -1,11 +1,11 @@
 """Memory and time of one Hessian product: whole batches, smaller ones, and activation checkpointing.
 
 ``python benchmarks/product_memory.py [--repeats 3] [--out FILE]``. A vision transformer and a deep perceptron at their
-initial weights on random inputs, in double precision, one thread. A product of one batch whose graph is kept; of the
-same batch read anew; of the same samples in smaller batches; and by hand, of plain layers and of layers in
-`torch.utils.checkpoint` (not reentrant; the perceptron's in groups of four). Bytes are those of tensors at the peak of
-a product, its graph included; time is the median of processor seconds, in turns. The relative difference from the first
-product stands beside them.
+initial weights on random inputs, in double precision, one thread. We measure a product of one batch whose graph is
+kept, of the same batch read again, of the same samples in smaller batches, and by hand, for plain layers and for layers
+in `torch.utils.checkpoint` (not reentrant; the perceptron's in groups of four). Bytes are the tensors' bytes at the
+peak of a product, including its graph; time is the median of processor seconds, in turns. The file also has the
+relative difference from the first product.
 """
 
 from __future__ import annotations

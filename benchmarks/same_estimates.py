@@ -2,8 +2,8 @@
 
 ``python benchmarks/same_estimates.py --before REVISION [--seeds N]`` estimates the matrices of `interval_coverage` and
 `copies_coverage` with the package as it was, taken from git into a temporary folder, and as it is, each in a process
-of its own. Where intervals are the same to the last digit, so is their coverage. Results stand in the JSON file by
-revision, beside those with others. Status 1 if one differs by more than `TOLERANCE`. Genuine MNIST must be present.
+of its own. If intervals are identical to the last digit, so is their coverage. The JSON file has the results by
+revision. The status is 1 if one differs by more than `TOLERANCE`. MNIST must be present.
 """
 
 from __future__ import annotations

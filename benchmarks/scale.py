@@ -1,10 +1,10 @@
 """Ray's actors against the processes of one machine: seconds of a round, a million clients, kills, and sweeps.
 
 ``python benchmarks/scale.py [--only SECTION] [--out FILE]``, some ten minutes on two idle processors. Contenders do the
-same rounds in turn and must come to the same weights to the bit; ratios are medians over rounds. In ``kills`` a run of
-``rankproof train --executor ray`` loses its actors at random moments, and its driver now and then, which goes on by the
-same command; metrics, ledger and every stored tensor must be those of a run in one process that nobody disturbed. Each
-section is written to the file as it ends, with the load of the machine; status 1 where something is not as it must be.
+same rounds in turn and must reach bit-identical weights; ratios are medians over rounds. In ``kills`` a run of
+``rankproof train --executor ray`` loses its actors at random moments, and now and then its driver, which is resumed by
+the same command. Metrics, ledger and every stored tensor must equal those of an undisturbed run in one process. Each
+section is written to the file when it ends, with the load of the machine; the status is 1 if anything differs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Silos on loopback: a Flower server and two silos as processes give the bits of one process, even after kills.
 
 `python benchmarks/silos.py [--kills] [--only NAME]` writes benchmarks/silos.json: for each algorithm whether the final
-weights are those of the sequential executor to the bit, its seconds, and the kills that a run lived through.
+weights are bit-identical to the sequential executor's, its seconds, and the number of kills that a run survived.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 networks on random inputs: a perceptron (one batch, graph kept), a convolutional network (the same) and ResNet-10 (four
 batches, streamed). Each is multiplied with one vector by one process with one thread, by one process with as many
 threads as there are workers, and by the workers with one thread each, in turns, so that a machine that slows down slows
-all of them. Medians; the relative difference of the products stands beside them. A machine that is not free says so:
-where the processors had other work, no file is written unless ``--busy`` is given.
+all of them. The file has medians and the relative difference of the products. If the processors had other work, the
+program reports it and writes the file only with ``--busy``.
 """
 
 from __future__ import annotations

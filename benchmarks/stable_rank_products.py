@@ -6,8 +6,8 @@ Settings of every route are the cheapest of a grid with the truth at hand, which
 The routes: ours (the public call, by its width); Lanczos steps and probes deflated by them; the same with blocks of
 vectors, as products of several vectors at once could be used; Lanczos steps for the norm alone with plain probes, on
 the sphere or of signs; a sketch of the range with probes of the rest (Hutch++ in one product); and XTrace of the
-square. Errors of probes are those of their law, all others are measured over the seeds. Beside them stand the Lanczos
-steps after which the norm is certain to that error.
+square. Errors of probes follow from their distribution; all others are measured over the seeds. The file also has the
+number of Lanczos steps after which the norm is certain to that error.
 """
 
 from __future__ import annotations

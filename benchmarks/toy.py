@@ -3,7 +3,7 @@
 ``python benchmarks/toy.py [--starts 20] [--plain-starts 2] [--figures]``. Both do one round of FedLin and of FeDLRT
 (simplified correction, rank 4) for every number of clients from 1 to 32, alternating in one process on one thread; the
 plain loop does so for fewer starts, and times are per start. The results are compared. ``--figures`` adds the time of
-Figures 1 and 4 at quick scale. Writes one JSON file with the environment beside the numbers.
+Figures 1 and 4 at quick scale. Writes one JSON file with the numbers and the environment.
 """
 
 from __future__ import annotations

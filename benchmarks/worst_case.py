@@ -1,6 +1,6 @@
 """Worst case of a round of corrected local steps: program, certificate and verification, compared with PEPit.
 
-Writes one JSON file with the numbers and the environment beside them: ``python benchmarks/worst_case.py [--out FILE]``.
+Writes one JSON file with the numbers and the environment: ``python benchmarks/worst_case.py [--out FILE]``.
 Needs the extra ``pep``; PEPit's columns stay empty where it is not installed. One process, one thread.
 """
 
