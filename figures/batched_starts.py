@@ -24,7 +24,7 @@ from algorithms.vmap import Vmap
 from toymodels.product_features import ProductGram
 
 Follow = Callable[[int, list[int], Tensor, int], Sequence[bool]]
-"""Called with a round, numbers of starts, their weights and rank; says which of them have been followed enough."""
+"""Called with a round, numbers of starts, their weights and rank; returns which of them need no further rounds."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LABEL = 100
-"""Letters in a line of the title and of the legend, which are as wide as the picture."""
+"""Characters per line of the title and the legend, which are as wide as the picture."""
 
 
 def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:

@@ -47,14 +47,14 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#D55E00",
     "#CC79A7",
 )
-"""The palette of Okabe and Ito, without its yellow, which paper swallows."""
+"""The palette of Okabe and Ito, without its yellow, which is hard to see on paper."""
 
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 7.0
 """Inches: the text width of a page."""
 LETTERS = 14
-"""Letters of a headline to the inch."""
+"""Characters of a headline per inch."""
 
 
 def set_headline(picture: Picture, text: str) -> None:

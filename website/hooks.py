@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 _paths: dict[str, str] = {}
-"""The file of the repository behind a page, by its place on the site."""
+"""The repository's file for each page, by the page's location on the site."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
-"""Pages of the root with a place of their own."""
+"""Pages of the root with their own location."""
 
 _LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 _CODE = re.compile(r"^ *(`{3,})[^\n]*\n.*?^ *\1 *$|\$`[^`\n]+`\$|`[^`\n]+`", flags=re.M | re.S)

@@ -17,7 +17,7 @@ from figures.figure import FigureError
 from runs.listing import LEVEL, paired_difference
 
 POWER = 0.8
-"""Probability with which a difference of the smallest detectable size is found."""
+"""Probability of detecting a difference of the smallest detectable size."""
 Finding = Literal["supports", "contradicts", "undecided"]
 
 

@@ -14,9 +14,9 @@ from runs.experiments import Sweep, Trial
 from runs.words import aligned, bytes_in_words
 
 SUSTAINED = 1e13
-"""Operations in a second that a GPU is taken to sustain, an assumption: small batches and images keep it from more."""
+"""Assumed sustained operations per second of a GPU; small batches and images prevent more."""
 PLANNERS = ("announce_cost", "carried_out")
-"""Functions that modules of figures of training runs call."""
+"""Functions called by the modules of figures that need training runs."""
 
 
 class OnlyPlannedError(Exception):

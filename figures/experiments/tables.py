@@ -24,7 +24,7 @@ COLOURS: dict[Finding, str] = {"supports": BLUE, "contradicts": VERMILION, "unde
 ROW = 0.19
 """Inches of a row."""
 FULL_TINT = 30.0
-"""Points of difference at which a cell has the whole tint."""
+"""Points of difference at which a cell has its full tint."""
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 CROSSING = 20
-"""Rounds after which low-rank updates are said to be better aligned, about."""
+"""Approximate number of rounds after which the paper states that low-rank updates are better aligned."""
 STARTING = 5
-"""Rounds that "initially" is taken for, where there are many."""
+"""Number of rounds that we read "initially" as, if there are many."""
 
 
 def alignment_data(settings: Settings) -> pd.DataFrame:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 COLOURS: Mapping[str, str] = {"FedAvg": BLACK, "FedLoRA": ORANGE, "FedHM": BLUE, "FedLoRU": VERMILION}
 BELOW = 0.02
-"""How far below FedAvg's final accuracy the target of Figure 3 lies; the printed targets are only in the image."""
+"""Distance of Figure 3's target below FedAvg's final accuracy; the printed targets are only in the image."""
 LARGE = ("full", "large")
 
 

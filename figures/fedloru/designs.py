@@ -22,7 +22,7 @@ from workloads.data.printed_settings import client_ranks
 from workloads.image_networks.models import LAYERS, ModelSettings, model
 
 EVALUATIONS = 5
-"""Whose mean is the final accuracy, as printed for clients that differ; here for all."""
+"""Number of last evaluations whose mean is the final accuracy, as printed for non-IID clients; here for all."""
 
 
 @dataclass(frozen=True)

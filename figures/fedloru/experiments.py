@@ -243,7 +243,7 @@ JUDGED = {
     "restarts": "That the first is above the second",
     "4": "That the first is above the second, as is printed on CIFAR-100, the opposite on CIFAR-10",
 }
-"""Statements of which the findings are, where the data that are run have no printed order."""
+"""Statements that the findings refer to, if no order is printed for the data that we run."""
 
 
 def found_in(of: str) -> Callable[[pd.DataFrame], str]:

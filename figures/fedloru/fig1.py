@@ -23,7 +23,7 @@ from workloads.image_networks.fit import FitSettings, fit
 from workloads.image_networks.resnet import resnet
 
 BATCH_NORM = "running"
-"""Policy of batch norm: statistics of training, those of a model in evaluation mode."""
+"""Policies of batch norm: training statistics, and the statistics of a model in evaluation mode."""
 ESTIMATORS = ("eq. 87, densities", "eq. 87, masses", "stable rank")
 WEIGHTS = ("own", "common")
 PAPERS_DATA, DATA_AT_HAND = "cifar-100", "fashion-mnist"
@@ -83,7 +83,7 @@ def fig1(images: ImageSet, sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame
         and of the training: loss, parameters, depth, width, side.
     """
     x, y = shuffle(images, sizes.side, sizes.runs * sizes.server, settings, "fig-1", torch.float32)
-    x = x[:, None] if x.ndim == 3 else x  # grey images are those of one channel
+    x = x[:, None] if x.ndim == 3 else x  # grey images have one channel
     rows: list[dict[str, object]] = []
     for run in range(sizes.runs):
         mine = slice(run * sizes.server, (run + 1) * sizes.server)

@@ -38,9 +38,9 @@ NAMES = {
     "momentum": "FedLoRU, both kept (listing)",
 }
 ROUNDING = 1e-13
-"""Loss above the least value, the start's being 1, that rounding alone can make."""
+"""Loss above the minimum, relative to the start, that rounding can cause by itself."""
 LEAST_SHARE = 1e-3
-"""Singular values of the update count for its rank from this share of the largest one on."""
+"""Smallest singular value, relative to the largest, that counts for the update's rank."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ SQUARES = {"without correction": 5, "full correction": 13, "simplified correctio
 """Number of r x r matrices sent per round, besides 3 (m + n) r numbers: S, wide coefficients (4), corrections."""
 NETWORKS = {"fig-5": "ResNet18, head", "fig-6": "AlexNet, head", "fig-7": "VGG16, head", "fig-8": "ViT, all inner"}
 STATED = {"fig-5": (0.90,), "fig-6": (0.96, 0.97), "fig-8": (0.55,)}
-"""Shares of the factorised layers' communication that the text says are saved, by figure."""
+"""Stated savings, as fractions of the factorised layers' communication, by figure."""
 
 
 def elements_sent(m: int, n: int, rank: int, row: str) -> int:

@@ -25,7 +25,7 @@ from toymodels.one_sample import OneSample
 
 PANELS = ("communication", "client compute", "client memory")
 STATED = 200
-"""Rank below which the paper sees its methods pay."""
+"""Rank below which the paper states that its methods pay off."""
 _LOCAL = Descent(1, 1e-3)
 Formula = Callable[[float, float], float]
 

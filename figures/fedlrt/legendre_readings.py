@@ -26,7 +26,7 @@ from toymodels.product_features import ProductGram
 CLOSE = 1e-5
 """Level that the paper says its methods reach."""
 STOP = 1e-9
-"""A start nearer to the minimiser than this is not followed further."""
+"""Distance to the minimiser below which a start is not continued."""
 LOW_RANK: dict[Correction, str] = {"none": "FeDLRT", "simplified": "FeDLRT, simplified", "full": "FeDLRT, full"}
 
 
@@ -116,7 +116,7 @@ class Trace:
         self.loss[:] = self._excess(E).numpy()
 
     def _note(self, place: int, numbers: list[int], E: Tensor, distance: Tensor, rank: int) -> None:
-        # A start that is not followed any more stays as it was.
+        # A start that is not continued keeps its state.
         later = np.ix_(range(place, len(self.rounds)), numbers)
         self.distance[later], self.loss[later], self.rank[later] = distance.numpy(), self._excess(E).numpy(), rank
         self.below[later] = self._ever[numbers]

@@ -33,7 +33,7 @@ def method_name(row: str) -> str:
 
 
 TRIPS: Mapping[str, int] = {"FedAvg": 2, "FedLin": 4}
-"""How often a full matrix travels in a round, to or from a client."""
+"""Number of full matrices sent per round, to or from a client."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def client_models(clients: list[Side], noise: float) -> dict[str, list[SpikedMod
     """Return the spiked model of every client by both fits; none if a fit finds no noise."""
     models: dict[str, list[SpikedModel]] = {"spectrum": [], "noise": []}
     for client in clients:
-        with suppress(ValueError):  # no noise beside the outliers: this client has no such model
+        with suppress(ValueError):  # without noise next to the outliers this client has no such model
             models["spectrum"].append(fit_spiked(client.eigenvalues).model)
         models["noise"].append(with_noise(client.eigenvalues, noise))
     return models

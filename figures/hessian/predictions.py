@@ -178,7 +178,7 @@ def fits(measured: Measured, middle: int) -> Iterator[Fitted]:
         found = [fit_spiked(values) for values in spectra]
         yield Fitted("spectrum", tuple(f.model for f in found), float(np.mean([f.distance for f in found])))
     except ValueError:
-        pass  # no noise is left beside the outliers; the table then has no such rows, and the sentence says so
+        pass  # without noise next to the outliers the table lacks these rows, and the sentence says so
     yield Fitted("noise", tuple(with_noise(values, measured.spread) for values in spectra), float("nan"))
 
 

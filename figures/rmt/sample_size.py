@@ -16,7 +16,7 @@ from rmt.spiked import wigner_outlier
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-SPIKES, SMALL = (1.0, 0.5, 0.25, -0.6), (100, 1000)  # the spikes, and dimensions beside the large one
+SPIKES, SMALL = (1.0, 0.5, 0.25, -0.6), (100, 1000)  # the spikes, and dimensions in addition to the large one
 BURIED_BELOW = 100  # samples at which sigma s = 10 / sqrt(M) meets the largest spike, 1
 SERVERS = {"N = 10,000": 10_000, "N = 50": 50}  # one server that sees the spike, one whose noise buries it
 

@@ -124,7 +124,7 @@ def course(
         training, population = problem.loss(model) - least, expected.loss(model) - expected_least
         if not np.isfinite(training):
             return None
-        # The box keeps b of the a before, so the model lags; the direction is that of the state.
+        # The box keeps b of the previous a, so the model lags; the direction is the state's.
         angle = angle_of(problem, state) if method == "exact RoLoRA" else problem.measures["angle"](model)
         rows.append((done, fed.ledger.bytes() - told, training, population, angle))
         if training <= enough:

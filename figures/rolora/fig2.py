@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 PLATEAU = (0.50, 0.60)
-"""Range that "around 55 %" is taken for."""
+"""Range that we read "around 55 %" as."""
 LORA, FFA, ROLORA = METHODS
 LEFT_OUT = (
     "the loss: cross-entropy; the optimiser: plain gradient steps (convention)",

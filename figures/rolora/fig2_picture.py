@@ -17,7 +17,7 @@ LOOKS: dict[str, tuple[str, Any, str]] = {
     "RoLoRA": (BLUE, "-", "o"),
 }
 CONSTANT = 10.0
-"""Per cent that a constant answer gets, of ten labels."""
+"""Accuracy of a constant answer with ten labels, in per cent."""
 
 
 def draw_curves(table: DataFrame) -> Picture:

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 METHODS = ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA")
 ROUNDING = 1e-5
-"""Errors in single precision relative to the mean of the products are below."""
+"""Upper limit of errors in single precision, relative to the mean of the products."""
 REFERENCE_RATE = 0.1
-"""Learning rate of gradient descent in all weights of the layers, whose update's best subspace A is compared with."""
+"""Learning rate of gradient descent in all of the layers' weights; A is compared with its update's best subspace."""
 DRAWS = 20
 """Cohorts of the fewest clients among the clients of a round."""
 

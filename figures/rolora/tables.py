@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TRIALS = 3
 ROUNDING = 0.0105
-"""Points that rounding explains: a hundredth of the mean of rounded numbers beside a rounded number."""
+"""Points that rounding can explain: a hundredth between the mean of rounded numbers and a rounded number."""
 AVERAGE = "Avg."
 
 

@@ -18,7 +18,7 @@ from rmt.results import plain
 SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Sample sizes to predict at, relative to the measured one."""
 SUBJECT = ("model", "data", "loss", "matrix", "parameters", "batch_norm", "reduction", "count", "law")
-"""Parts of a request that decide what is measured; the others decide how."""
+"""Fields of a request that determine what is measured; the others determine how."""
 PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
 
 
@@ -79,7 +79,7 @@ def require_same_subject(path: Path, request: SpectrumRequest) -> None:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))["request"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return  # none; whether the file may be replaced is another question
+        return  # not a measurement; another check decides whether the file may be replaced
     asked = plain(request)
     other = [name for name in SUBJECT if isinstance(stored, dict) and stored.get(name) != asked[name]]
     if other:

@@ -40,7 +40,7 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
 }
 """Words for each kind that passes, and for each that fails."""
 STATED: tuple[Kind, ...] = ("statement", "number")
-"""Kinds that can be true; the counts of what holds are theirs."""
+"""Kinds that can be true; the counts of statements that hold refer to them."""
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
 VERDICT_MEANS: Mapping[Verdict, str] = {

@@ -75,7 +75,7 @@ _TALL = frozenset(("mfrac", "munder", "munderover", "mtable"))
 _SCRIPTS = frozenset(("msub", "msup", "msubsup"))
 _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
-_UNBROKEN = 12  # a formula of so few signs stays on one line
+_UNBROKEN = 12  # a formula with at most this many signs stays on one line
 _LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
 _DOLLAR = re.compile(r"(?<!\\)\$")
 

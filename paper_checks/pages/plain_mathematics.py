@@ -27,7 +27,7 @@ _UP = dict(
         strict=True,
     )
 )
-"""Without T, which would be read as a transposition."""
+"""Letters without T, which would be read as a transposition."""
 _DOWN = dict(zip("0123456789+−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SHARES = {("1", "2"): "½", ("1", "3"): "⅓", ("2", "3"): "⅔", ("1", "4"): "¼", ("3", "4"): "¾", ("1", "8"): "⅛"}
 _ASCII = {
@@ -208,7 +208,7 @@ def _runs_together(done: str, shown: str, element: Element, rich: bool) -> bool:
 
 _LETTERS = re.compile("[A-Za-z]*$")
 _INDEXED = re.compile(r"_\w\u0303?\u0302?\u0304?$|_\w\w+$")
-"""An index without signs of its own, which a letter beside it would join."""
+"""An index without Unicode signs, which would merge with an adjacent letter."""
 _ONE_INDEX = re.compile(r"(\w|[a-z]{3,})[_^][\w*]+")
 _CALL = re.compile(r"[^\W\d][^\s()/+−-]*\([^()\s]*\)")
 """A function of one argument; a sum in brackets may as well be a factor."""
