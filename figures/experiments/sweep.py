@@ -51,7 +51,7 @@ def require_run(trials: Sequence[Trial], settings: Settings) -> None:
     """Report the cost of all runs of a figure in a dry run, and end it.
 
     Raises:
-        OnlyPlannedError: It is one.
+        OnlyPlannedError: It is a dry run.
     """
     if settings.slots is not None:
         lines = [
@@ -96,7 +96,7 @@ def plan_table(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
         *aligned(rows),
         f"{sum(line.runs for line in lines)} runs, {total:.1e} floating-point operations, {_hours(total)} GPU hours at "
         f"{SUSTAINED / 1e12:g} TFLOP/s sustained (assumed), {bytes_in_words(sent)} sent; {len(slots)} at a time: "
-        f"{_hours(max(busy))} hours; evaluations are not counted, and runs that stand are not left out",
+        f"{_hours(max(busy))} hours; evaluations are not counted, existing runs are",
     ]
 
 
