@@ -1,4 +1,4 @@
-"""Whatever stands where a figure's numbers are kept: the right table, or one line; never another table in silence."""
+"""Any content of a figure's cache gives the right table or a one-line error, never silently another table."""
 
 import json
 import tempfile

@@ -1,4 +1,4 @@
-"""Experiments as data: lines, the choice of learning rates, the table, and what it says of a comparison."""
+"""Experiments as data: lines, the choice of learning rates, the table, and its findings on comparisons."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""FedAvg and FedLoRU at the paper's scale: what is run, and what is said of it."""
+"""FedAvg and FedLoRU at the paper's scale: its runs, and the statements about them."""
 
 import pandas as pd
 import pytest

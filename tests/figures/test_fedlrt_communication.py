@@ -1,4 +1,4 @@
-"""Communication of FeDLRT, by counting: it equals the ledger of a run, and the stated savings ask for these ranks."""
+"""FeDLRT's communication counts equal the ledger of a run, and the stated savings require these ranks."""
 
 from dataclasses import replace
 from math import prod
@@ -57,7 +57,7 @@ FACTORISED = {
     "fig-8": [(512, 512)] * 36,
 }
 SQUARES = {"without correction": (5, 2), "full correction": (13, 4), "simplified correction": (7, 4)}
-"""Matrices r x r of a round, and how often a full matrix travels in one of the counterpart."""
+"""Number of r x r matrices sent per round, and of full matrices sent per round of the counterpart."""
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

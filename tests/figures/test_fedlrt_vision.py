@@ -1,4 +1,4 @@
-"""FeDLRT's Figures 5 to 8: settings of Table 2, shared batches, and what the saved communication is a share of."""
+"""FeDLRT's Figures 5 to 8: settings of Table 2, shared batches, and the reference of the saved communication."""
 
 from dataclasses import replace
 from math import prod

@@ -1,4 +1,4 @@
-"""One sentence with numbers stands over every picture and inside it."""
+"""Every picture has one sentence with numbers as its headline, inside the picture."""
 
 import re
 from pathlib import Path

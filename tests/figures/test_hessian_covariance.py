@@ -1,4 +1,4 @@
-"""Covariance predictions on a tiny invented image set, under a name of its own."""
+"""Covariance predictions on a tiny invented image set, under its own name."""
 
 import numpy as np
 import pytest

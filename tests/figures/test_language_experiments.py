@@ -1,4 +1,4 @@
-"""Experiments on language models: their runs, equal uplinks, and what is said of invented results."""
+"""Experiments on language models: their runs, equal uplinks, and the statements about invented results."""
 
 from collections.abc import Mapping
 

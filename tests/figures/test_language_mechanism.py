@@ -1,4 +1,4 @@
-"""Errors of averaging factors apart, angles, and stable ranks of layers, on tiny models against dense formulas."""
+"""Errors of averaging factors separately, angles, and stable ranks of layers, on tiny models against dense formulas."""
 
 from dataclasses import replace
 from math import sqrt

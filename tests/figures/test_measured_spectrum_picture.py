@@ -1,4 +1,4 @@
-"""The picture of a measured spectrum and what is printed of it, against the report that they are of."""
+"""The picture of a measured spectrum and its printed summary, against the report."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The animated spike is where the theory and the draws put it."""
+"""The animated spike is at the position of the theory and the draws."""
 
 import re
 import xml.etree.ElementTree as ElementTree

@@ -1,4 +1,4 @@
-"""`rankproof runs plot`: its numbers against those of the runs, and the picture against its numbers."""
+"""`rankproof runs plot`: its numbers against the runs, and the picture against its numbers."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Numbers stored with the project are drawn as they are; runs behind figures are kept, resumed, or made anew."""
+"""Numbers stored with the project are drawn as they are; runs behind figures are kept, resumed, or repeated."""
 
 import json
 import shutil
