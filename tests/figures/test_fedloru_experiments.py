@@ -1,4 +1,4 @@
-"""FedLoRU's experiments: the designs as printed, the same samples for all, and the statements of tables and figures about runs."""
+"""FedLoRU's experiments: the designs as printed, the same samples for all, and what tables and figures state."""
 
 import copy
 from collections import Counter

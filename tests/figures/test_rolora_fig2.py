@@ -1,4 +1,4 @@
-"""RoLoRA's Figure 2: its runs as printed, the start that does not move, and the statements about the stated differences."""
+"""RoLoRA's Figure 2: its runs as printed, the start that does not move, and the findings on the stated differences."""
 
 from dataclasses import replace
 from pathlib import Path
