@@ -127,7 +127,7 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     line = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3}, tuned=True)
     design = Design((line,), 8, 3, rates=(0.1, 0.2), tuning_rounds=2)
     told = []
-    settings = Settings(runs=tmp_path / "runs", told=told.append, slots=("here", "there"))
+    settings = Settings(runs=tmp_path / "runs", notify=told.append, slots=("here", "there"))
     with pytest.raises(OnlyPlannedError):
         announce_cost(design, settings)
     with pytest.raises(AssertionError, match="tells what all of its runs cost"):
