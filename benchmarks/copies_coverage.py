@@ -1,11 +1,10 @@
-"""Do intervals of the stable rank cover where eigenvalues have copies that a single starting vector cannot tell apart?
+"""Coverage of stable-rank intervals when eigenvalues have copies that one starting vector cannot separate.
 
 ``python benchmarks/copies_coverage.py`` runs the adaptive estimator with fresh starting vectors and probes on rotated
-matrices of known spectra, whose largest eigenvalues, or others, are repeated or nearly so: with room for the basis to
-grow, and with `NARROW` rows, where the probes alone have to show the copies. Beside the coverage it writes that of the
-tenth of the seeds whose starting vector has the smallest part in the largest eigenspace, on which side the misses are,
-widths and products. A case is written when done; a run that was cut off goes on where it stood, unless the estimator
-has changed.
+matrices of known spectra with repeated, or almost repeated, eigenvalues. The basis may grow, or has `NARROW` rows, so
+that only the probes can show the copies. The file has the coverage, also for the tenth of the seeds whose starting
+vector has the smallest part in the largest eigenspace, the side of the misses, widths and products. A case is written
+when done; an interrupted run resumes, unless the estimator has changed.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ WIDTHS_AND_ROWS = ((0.2, 120), (0.05, 120), (0.2, NARROW))
 
 
 def above(bulk: NDArray[np.float64], *outliers: float) -> NDArray[np.float64]:
-    """Outliers, with as many of the bulk's eigenvalues as make P."""
+    """Return outliers, and as many eigenvalues of the bulk as make P."""
     return np.r_[outliers, bulk[len(outliers) :]]
 
 
@@ -72,7 +71,7 @@ SPECTRA = {
 
 
 def measure(values: NDArray[np.float64], width: float, rows: int, repetitions: int) -> dict[str, Any]:
-    """One spectrum, by one rotation."""
+    """Measure one spectrum, with one rotation."""
     matrix, Q = rotated(values)
     operator = DenseOperator(matrix)
     size = float(np.abs(values).max())
@@ -104,7 +103,7 @@ def measure(values: NDArray[np.float64], width: float, rows: int, repetitions: i
 
 
 def main() -> int:
-    """Measures all spectra; status 1 if one is covered less often than said, beyond chance."""
+    """Measure all spectra; return 1 if the coverage of one is below its level beyond chance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--only", default="", help="spectra whose name contains this")

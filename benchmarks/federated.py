@@ -1,10 +1,10 @@
-"""How fast networks are trained in a federation: beside a bare loop, deep copies of the model, pfl and flwr.
+"""Speed of federated training of networks, compared with a bare loop, deep copies of the model, pfl and flwr.
 
 ``python benchmarks/federated.py [--peers PYTHON] [--only SECTION] [--out FILE]``, some 20 minutes. PYTHON is the
-interpreter of an environment with torch, pfl and ``flwr[simulation]``; libraries that are absent are left out by name.
-All contenders train the same weights on the same batches of genuine Fashion-MNIST, round by round in turn, and must
-come to the same weights; ratios are medians over rounds. CPU seconds are of the process and those it starts, with one
-thread each. Each section is written to the file as it ends; ``--only`` measures one anew and leaves the others.
+interpreter of an environment with torch, pfl and ``flwr[simulation]``; missing libraries are reported and skipped. All
+contenders train the same weights on the same batches of Fashion-MNIST, round by round in turn, and must reach the same
+weights; ratios are medians over rounds. CPU seconds include child processes, with one thread each. Each section is
+written to the file when it ends; ``--only`` measures one again and keeps the others.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from workloads.data.partition import Parts
 
 
 class Ours:
-    """FedAvg by the project."""
+    """FedAvg of this project."""
 
     def __init__(
         self, problem: NetworkProblem, optimiser: Optimiser | None, executor: Executor | None = None, batch: int = BATCH
@@ -73,12 +73,12 @@ class Ours:
         self.state: Tree = self.algorithm.start(self.fed, Tree(problem.start))
 
     def round(self, number: int, cohort: Sequence[int]) -> None:
-        """One round."""
+        """Run one round."""
         self.state = one_round(self.algorithm.round, self.fed, self.state, cohort)
 
 
 class EndedError(RuntimeError):
-    """A library that does not go on."""
+    """An error for a library whose process has ended."""
 
 
 class Peer:
@@ -109,7 +109,7 @@ class Peer:
         return json.loads(line)
 
     def timed_round(self, number: int, cohort: Sequence[int]) -> tuple[float, float]:
-        """One round, timed where it is done: CPU seconds, also of its children, and wall seconds."""
+        """Run one round, timed in its process: CPU seconds, including its children's, and wall seconds."""
         assert self.process.stdin is not None
         print(json.dumps([number, list(cohort), str(self.place) if number == 1 else ""]), file=self.process.stdin)
         self.process.stdin.flush()
@@ -119,14 +119,14 @@ class Peer:
         return cpu, wall
 
     def close(self) -> None:
-        """Lets it end."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
 
 def in_turn(contenders: Mapping[str, Any], rounds: int, clients: int) -> tuple[dict[str, list[Any]], dict[str, State]]:
-    """CPU and wall seconds of each contender's rounds, and the weights after the first; the first is not timed."""
+    """Return CPU and wall seconds of each contender's rounds, the first untimed, and the weights after the first."""
     times: dict[str, list[tuple[float, float] | None]] = {name: [] for name in contenders}
     first: dict[str, State] = {}
     for number in range(1, rounds + 2):
@@ -149,7 +149,7 @@ def in_turn(contenders: Mapping[str, Any], rounds: int, clients: int) -> tuple[d
 
 
 def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = SAMPLES) -> Found:
-    """A round of FedAvg, ours and everybody's; ratios are to the bare loop.
+    """Time a round of FedAvg for every contender; ratios are to the bare loop.
 
     For ours with two workers, only the wall time is told: flwr's simulation has as many processes with clients.
     """
@@ -192,14 +192,14 @@ def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = 
 
 
 def task_of(case: Case, problem: NetworkProblem) -> Task:
-    """The same work for those who know nothing of the project."""
+    """Return the same work for contenders that do not use the project."""
     clients = problem.clients
     parts = [torch.from_numpy(part) for part in clients.parts]
     return Task(case.make(), tuple(problem.start), clients.data.x, clients.data.y, parts, RATE, BATCH, SEED)
 
 
 def alone(case: Case, rounds: int) -> Found:
-    """A round of FedAvg, ours and the bare loop's, and nobody else on the machine: the closest look at the overhead."""
+    """Time a round of FedAvg here and in the bare loop on an idle machine: the most precise measure of the overhead."""
     problem = problem_of(case, 100, SAMPLES)
     task = task_of(case, problem)
     contenders = {"bare loop": Bare(task), "ours": Ours(problem, Sgd()), "forward and backward alone": Gradients(task)}
@@ -207,12 +207,12 @@ def alone(case: Case, rounds: int) -> Found:
 
 
 def largest_difference(one: State, other: Mapping[str, Tensor], names: Mapping[str, Any]) -> float:
-    """Largest difference of the trained weights."""
+    """Return the largest difference of the trained weights."""
     return max(float((one[name] - other[name]).abs().max()) for name in names)
 
 
 def optimisers(case: Case, repetitions: int) -> Found:
-    """Steps of ours and of `torch.optim` on a network's parameters, equal gradients; ratios are to torch's default."""
+    """Time steps of our optimisers and of `torch.optim` with equal gradients; ratios are to torch's default."""
     generator = torch.Generator().manual_seed(SEED)
     start = [value.detach() for value in case.make().parameters()]
     slopes = [torch.randn(value.shape, generator=generator) for value in start]
@@ -238,7 +238,7 @@ def optimisers(case: Case, repetitions: int) -> Found:
 
 
 def stepping(own: Optimiser, start: list[Tensor], slopes: list[Tensor]) -> Callable[[], None]:
-    """A step from where the last one led."""
+    """Return a function that takes a step from the end of the previous one."""
     at: list[Any] = [start, own.start(start)]
 
     def step() -> None:
@@ -248,7 +248,7 @@ def stepping(own: Optimiser, start: list[Tensor], slopes: list[Tensor]) -> Calla
 
 
 def many_clients(most: int, rounds: int) -> Found:
-    """Rounds of 20 clients out of up to a million (all of the first 10): their start, time and memory."""
+    """Measure start, time and memory of rounds of 20 clients out of up to a million (all of the first 10)."""
     counts = [10**k for k in range(1, 7) if 10**k <= most]
     times: dict[str, list[tuple[float, float]]] = {str(count): [] for count in counts}
     data = images(14, 60_000)
@@ -271,13 +271,13 @@ def many_clients(most: int, rounds: int) -> Found:
 
 
 def disjoint(count: int) -> Parts:
-    """Samples of so many clients, 40 each, at random."""
+    """Return disjoint samples of a number of clients, 40 each, at random."""
     order = np.random.default_rng(SEED).permutation(count * 40).reshape(count, 40)
     return Parts(np.sort(order, axis=1).ravel(), np.arange(count + 1, dtype=np.int64) * 40)
 
 
 def crowd(count: int, data: tuple[Tensor, Tensor]) -> tuple[float, Ours]:
-    """A federation of so many clients of one data set, and the CPU seconds of its start from indices and network on."""
+    """Return a federation of many clients of one data set, and the CPU seconds of its start from its indices."""
     (x, y), module = data, small_perceptron(196, 20)
     order, bounds = np.resize(np.arange(len(x), dtype=np.int64), count * 40), np.arange(count + 1, dtype=np.int64) * 40
     began = time.process_time()
@@ -289,7 +289,7 @@ def crowd(count: int, data: tuple[Tensor, Tensor]) -> tuple[float, Ours]:
 
 
 def memory_of_crowd(count: int) -> None:
-    """In a process of its own: prints memory after the start, and how much the peak of ten rounds is above that."""
+    """Print, in its own process, the memory after the start, and the excess of the peak of ten rounds over it."""
     _, one = crowd(count, images(14, 60_000))
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
@@ -299,13 +299,13 @@ def memory_of_crowd(count: int) -> None:
 
 
 def resident(what: str) -> float:
-    """Memory of this process, in MiB."""
+    """Return the memory of this process, in MiB."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what)]
     return int(line.split()[1]) / 1024
 
 
 def workers(case: Case, rounds: int) -> Found:
-    """One process, and one and two workers beside it: wall seconds; the ratio is to one worker."""
+    """Time one process, and one and two workers, in wall seconds; the ratio is to one worker."""
     problem = problem_of(case, 100, SAMPLES)
     executors = {"no worker": None, "1 worker": Processes(1), "2 workers": Processes(2)}
     contenders = {name: Ours(problem, Sgd(), executor) for name, executor in executors.items()}
@@ -321,7 +321,7 @@ def workers(case: Case, rounds: int) -> Found:
 
 
 def present(peers: str | None) -> dict[str, str]:
-    """Versions of the libraries that the interpreter has."""
+    """Return the versions of the interpreter's libraries."""
     if peers is None:
         return {}
     script = (
@@ -333,7 +333,7 @@ def present(peers: str | None) -> dict[str, str]:
 
 
 def sections(options: argparse.Namespace) -> dict[str, Callable[[], Found]]:
-    """Measurements, by name."""
+    """Return the measurements by name."""
     peers = options.peers
     if options.tiny:
         (case,) = TINY.values()
@@ -357,7 +357,7 @@ def sections(options: argparse.Namespace) -> dict[str, Callable[[], Found]]:
 
 
 def main() -> None:
-    """Measures section by section and writes the JSON file after each."""
+    """Measure section by section, and write the JSON file after each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--peers", metavar="PYTHON", help="interpreter of an environment with torch, pfl and flwr")

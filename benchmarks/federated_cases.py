@@ -1,4 +1,4 @@
-"""Networks and data of `benchmarks/federated.py`, and how its times are compared."""
+"""Networks and data of `benchmarks/federated.py`, and the comparison of its times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COHORT, SAMPLES, BATCH, RATE, SEED = 20, 160, 32, 0.05, 0
 
 @dataclass(frozen=True)
 class Case:
-    """A network and how often it is measured.
+    """A network, and the number of its measurements.
 
     Attributes:
         make: The network.
@@ -41,7 +41,7 @@ class Case:
 
 
 def small_perceptron(inputs: int, hidden: int) -> nn.Module:
-    """A perceptron for images, with one hidden layer."""
+    """Return a perceptron for images, with one hidden layer."""
     return nn.Sequential(nn.Flatten(), *perceptron(inputs, (hidden,), 10, SEED, dtype=torch.float32))
 
 
@@ -54,7 +54,7 @@ TINY = {"MLP 196-20-10": Case(CASES["MLP 196-20-10"].make, 14, 2, "1", 4)}
 
 
 def images(side: int, count: int) -> tuple[Tensor, Tensor]:
-    """Normalised images (count, 1, side, side) and labels of Fashion-MNIST, again from the first where it ends."""
+    """Return normalised images (count, 1, side, side) and labels of Fashion-MNIST, repeated if needed."""
     data = load("fashion-mnist")
     data = replace(data, images=data.images[:count], labels=data.labels[:count])
     which = torch.arange(count) % len(data.labels)
@@ -63,14 +63,14 @@ def images(side: int, count: int) -> tuple[Tensor, Tensor]:
 
 
 def problem_of(case: Case, clients: int, samples: int) -> NetworkProblem:
-    """Clients of equal size."""
+    """Return clients of equal size."""
     x, y = images(case.side, clients * samples)
     bounds = np.arange(clients + 1, dtype=np.int64) * samples
     return network_problem(case.make(), (x, y), Parts(np.arange(len(x)), bounds), (x[:100], y[:100]))
 
 
 def ratios(times: Mapping[str, Sequence[tuple[float, float] | None]], base: str) -> Found:
-    """Seconds of a round and ratios to a contender of the same rounds, by CPU and wall; none: it took no part."""
+    """Return seconds per round and ratios to a contender in the same rounds, by CPU and wall; None if it was absent."""
     answer: Found = {}
     for name, rounds in times.items():
         pairs = [(own, other) for own, other in zip(rounds, times[base], strict=True) if own and other]
@@ -84,13 +84,13 @@ def ratios(times: Mapping[str, Sequence[tuple[float, float] | None]], base: str)
 
 
 def spread(values: Sequence[float]) -> Found:
-    """Median, quartiles and number."""
+    """Return median, quartiles and number of the values."""
     low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
     return {"median": median, "quartiles": [low, high], "rounds": len(values)}
 
 
 def plain(value: Any) -> Any:
-    """Floats to four digits."""
+    """Return floats rounded to four digits."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):

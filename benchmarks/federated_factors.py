@@ -1,4 +1,4 @@
-"""Factors in place of dense layers: operations, memory, time and bytes; part of `benchmarks/federated.py`."""
+"""Factors instead of dense layers: operations, memory, time and bytes; part of `benchmarks/federated.py`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from runs.networks.network_function import Batch
 
 
 def low_rank(case: Case, repetitions: int) -> Found:
-    """Dense weights and factors of the same layers: operations, memory and time of a gradient, bytes of a round."""
+    """Compare dense weights with factors: operations, memory and time of a gradient, and bytes of a round."""
     problem = problem_of(case, COHORT, BATCH)
     local = Descent(epochs=1, batch=BATCH, learning_rate=RATE)
     adapter = Adapter(case.rank, layers=case.layers)
@@ -65,7 +65,7 @@ def low_rank(case: Case, repetitions: int) -> Found:
 
 
 class Watched:
-    """A client that keeps the last loss it was asked for, to be differentiated again."""
+    """A client that keeps its last requested loss, so that it can be differentiated again."""
 
     takes_values = True
 
@@ -74,21 +74,21 @@ class Watched:
         self.asked: Any = None
 
     def loss(self, w: Any, batch: Any = None) -> Tensor:
-        """Loss of the client."""
+        """Return the loss of the client."""
         return self.loss_and_statistics(w, batch)[0]
 
     def loss_and_statistics(self, w: Any, batch: Any = None) -> Any:
-        """Loss and statistics of the client."""
+        """Return the loss and statistics of the client."""
         self.asked = w, Batch(torch.arange(BATCH))
         return self.client.loss_and_statistics(w, self.asked[1])
 
     @property
     def trained(self) -> list[Tensor]:
-        """The leaves that are differentiated."""
+        """Return the leaves that are differentiated."""
         return [leaf for leaf in Split(Tree(self.asked[0])).trained if leaf.requires_grad]
 
     def again(self) -> None:
-        """The gradient once more."""
+        """Compute the gradient once more."""
         split = Split(Tree(self.asked[0]))
         places = [place for place, leaf in enumerate(split.trained) if leaf.requires_grad]
 
@@ -102,7 +102,7 @@ class Watched:
 
 
 def kept_bytes(gradient: Callable[[], None]) -> int:
-    """Bytes of the tensors that a forward pass keeps for the backward pass, each memory once."""
+    """Count the bytes of the tensors that a forward pass saves for the backward pass, each memory once."""
     sizes: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
-"""Rounds of federated averaging by hand and by other libraries: what `benchmarks/federated.py` compares with.
+"""Rounds of federated averaging by hand and by other libraries, which `benchmarks/federated.py` compares with.
 
-Every contender does the same rounds: the same clients, batches in the same order, `torch.optim.SGD`, averages weighted
-by samples. This file needs torch and numpy alone, so that the libraries may live in an environment of their own:
-``PYTHON federated_loops.py LIBRARY TASK``, where TASK is a file with the pickled task, answers rounds that are asked
-for by lines of JSON.
+Every contender runs the same rounds: the same clients, batches in the same order, `torch.optim.SGD`, and averages
+weighted by samples. This file needs only torch and numpy, so that the libraries may have their own environment:
+``PYTHON federated_loops.py LIBRARY TASK``, where TASK is a file with the pickled task, answers requests for rounds, one
+JSON line each.
 """
 
 from __future__ import annotations
@@ -53,32 +53,32 @@ class Task(NamedTuple):
     seed: int
 
     def batches(self, round: int, client: int) -> Iterator[Tensor]:
-        """The samples of each step of one pass, as `Descent` draws them."""
+        """Yield the samples of each step of one pass, as `Descent` draws them."""
         mine = self.parts[client]
         rng = np.random.default_rng([self.seed, round, 1, client])
         for samples in torch.from_numpy(rng.permutation(len(mine))).split(self.batch):
             yield mine[samples]
 
     def held(self, module: nn.Module) -> State:
-        """Parameters and running statistics of a module that travel."""
+        """Return the parameters and running statistics of a module that are sent."""
         tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         return {name: tensors[name].detach() for name in self.travelling}
 
     def steps(self, module: nn.Module, optimiser: torch.optim.Optimizer, batches: Iterator[Tensor]) -> None:
-        """Local steps."""
+        """Take the local steps."""
         for samples in batches:
             optimiser.zero_grad()
             nn.functional.cross_entropy(module(self.x[samples]), self.y[samples]).backward()
             optimiser.step()
 
     def shares(self, cohort: Sequence[int]) -> list[float]:
-        """Weights in the average."""
+        """Return the weights in the average."""
         sizes = [len(self.parts[client]) for client in cohort]
         return [size / sum(sizes) for size in sizes]
 
 
 class Bare:
-    """One module for all clients, weights loaded in place, one running sum: the leanest loop that we know."""
+    """One module for all clients, weights loaded in place, and one running sum: the leanest loop that we know."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.module = task, copy.deepcopy(task.module).train()
@@ -86,7 +86,7 @@ class Bare:
         self.loaded, self.state = list(held.values()), {name: value.clone() for name, value in held.items()}
 
     def round(self, number: int, cohort: Sequence[int]) -> None:
-        """One round."""
+        """Run one round."""
         start = list(self.state.values())
         total = [torch.zeros_like(value) for value in start]
         for client, share in zip(cohort, self.task.shares(cohort), strict=True):
@@ -98,10 +98,10 @@ class Bare:
 
 
 class Gradients(Bare):
-    """Forward and backward passes over the same batches, and nothing else: the limit."""
+    """Forward and backward passes over the same batches only: the lower limit."""
 
     def round(self, number: int, cohort: Sequence[int]) -> None:
-        """One round's gradients."""
+        """Compute one round's gradients."""
         for client in cohort:
             for samples in self.task.batches(number, client):
                 self.module.zero_grad()
@@ -109,18 +109,18 @@ class Gradients(Bare):
 
 
 class DeepCopies:
-    """A copy of the model and a data loader for each client, state dictionaries that are averaged at the end."""
+    """A copy of the model and a data loader for each client, and state dictionaries averaged at the end."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.module = task, copy.deepcopy(task.module).train()
 
     @property
     def state(self) -> State:
-        """The averaged weights."""
+        """Return the averaged weights."""
         return self.task.held(self.module)
 
     def round(self, number: int, cohort: Sequence[int]) -> None:
-        """One round."""
+        """Run one round."""
         task, states = self.task, []
         data = torch.utils.data.TensorDataset(task.x, task.y)
         for client in cohort:
@@ -173,11 +173,11 @@ class Pfl:
 
     @property
     def state(self) -> State:
-        """The model's weights."""
+        """Return the model's weights."""
         return self.task.held(self.module)
 
     def round(self, number: int, cohort: Sequence[int]) -> None:
-        """One iteration of its loop, without evaluation and callbacks."""
+        """Run one iteration of its loop, without evaluation and callbacks."""
         import asyncio
 
         from pfl.common_types import Population
@@ -199,7 +199,7 @@ class Pfl:
 
 
 def flower(place: str) -> None:
-    """flwr: its simulation on Ray, one processor for each actor; a server that asks for rounds and averages."""
+    """Run flwr's simulation on Ray with one processor for each actor, and a server that requests and averages."""
     os.environ |= {"FLWR_TELEMETRY_ENABLED": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
     from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
     from flwr.clientapp import ClientApp
@@ -255,14 +255,14 @@ _KEPT: dict[str, Any] = {}
 
 
 def kept_task(place: str) -> Task:
-    """The task, read once in each process."""
+    """Return the task, read once in each process."""
     if place not in _KEPT:
         _KEPT[place] = torch.load(place, weights_only=False)
     return Task(*_KEPT[place])
 
 
 def kept_module(place: str) -> nn.Module:
-    """A module for all clients of a process."""
+    """Return a module for all clients of a process."""
     if "module" not in _KEPT:
         _KEPT["module"] = copy.deepcopy(kept_task(place).module).train()
     module: nn.Module = _KEPT["module"]
@@ -273,7 +273,7 @@ def kept_module(place: str) -> nn.Module:
 
 
 def cpu_seconds() -> float:
-    """Processor time of this process and of all that it started."""
+    """Return the processor time of this process and of all that it started."""
     children: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -291,14 +291,14 @@ def cpu_seconds() -> float:
 
 
 def timed(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, float]:
-    """CPU seconds and wall seconds of a call."""
+    """Return CPU seconds and wall seconds of a call."""
     cpu, wall = clock(), time.perf_counter()
     call()
     return clock() - cpu, time.perf_counter() - wall
 
 
 def serve(contender: Any) -> None:
-    """Does the rounds that are asked for; the answers go to the standard output that the process began with."""
+    """Run the requested rounds, and answer on the standard output that the process started with."""
     print(json.dumps("ready"), file=_ANSWERS, flush=True)
     for line in sys.stdin:
         number, cohort, place = json.loads(line)

@@ -1,4 +1,4 @@
-"""Runs tests in forks of one process that holds the libraries and nothing of the project (used by `mutants.py`).
+"""Runs tests in forks of one process with the libraries loaded, but not the project (used by `mutants.py`).
 
 Reads one order a line (JSON): `files` of tests; `tests`, if not all of them, in the order wanted; `limits`, the
 processor seconds after which a test of that name ends the process, as waiting for much longer does; `cover` and
@@ -33,57 +33,57 @@ WAITING = 300.0
 
 
 class Contexts:
-    """Names the running test to the measurement of coverage."""
+    """A plugin that gives the coverage measurement the name of the running test."""
 
     def __init__(self, coverage) -> None:
         self.coverage = coverage
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
-        """Around each test."""
+        """Set the context around each test."""
         self.coverage.switch_context(item.nodeid)
         yield
         self.coverage.switch_context("")
 
 
 class Report:
-    """Seconds of each test, the first that failed and what it said, as a file."""
+    """A plugin that writes the seconds of each test, and the first failure with its message, to a file."""
 
     def __init__(self, file) -> None:
         self.file, self.seconds, self.failed, self.why = file, defaultdict(float), None, ""
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
-        """Processor seconds of set-up, call and tear-down, and of the processes they start."""
+        """Measure processor seconds of set-up, call and tear-down, and of the processes that they start."""
         before = sum(os.times()[:4])
         yield
         self.seconds[item.nodeid] += sum(os.times()[:4]) - before
 
     def pytest_runtest_logreport(self, report):
-        """Keeps the first name."""
+        """Keep the name of the first failure."""
         if report.failed and self.failed is None:
             self.failed, self.why = report.nodeid, report.longreprtext
 
     def pytest_sessionfinish(self):
-        """Writes the file."""
+        """Write the file."""
         with open(self.file, "w") as stream:
             json.dump({"seconds": self.seconds, "failed": self.failed, "why": self.why}, stream)
 
 
 class Chosen:
-    """Some of the tests, in the order given."""
+    """A plugin that selects tests, in the given order."""
 
     def __init__(self, tests) -> None:
         self.rank = {test: number for number, test in enumerate(tests)}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
-        """Leaves the others out."""
+        """Leave the other tests out."""
         items[:] = sorted((item for item in items if item.nodeid in self.rank), key=lambda item: self.rank[item.nodeid])
 
 
 class Limits:
-    """Ends the process when a test uses much more of the processor than it should, or only waits."""
+    """A plugin that ends the process if a test uses far more processor time than it should, or only waits."""
 
     def __init__(self, limits) -> None:
         self.limits = limits
@@ -95,14 +95,14 @@ class Limits:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
-        """Around each test."""
+        """Set the limit around each test."""
         self._set(self.limits.get(item.nodeid, LOADING))
         yield
         self._set(LOADING)
 
 
 def carry_out(order):
-    """Runs the tests of an order in this process."""
+    """Run the tests of an order in this process."""
     plugins, measured = [], None
     if "cover" in order:
         import coverage

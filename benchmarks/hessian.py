@@ -1,10 +1,10 @@
-"""The stable rank of a Hessian side by side: ours against PyHessian, curvlinops and hessian-eigenthings.
+"""The stable rank of a Hessian, compared with PyHessian, curvlinops and hessian-eigenthings.
 
 At equal accuracy (1 % RMS error), at equal budget (32 Frobenius probes), time of a product, share of the time inside
 products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, 10 to 20 minutes; with ``--only`` the
-other entries of the file stay. One process, one thread, CPU seconds of the process, so that a busy machine counts
-little; contenders in turn, ratios within a round. Genuine MNIST must be present; libraries that are absent are left out
-by name.
+other entries of the file stay. We use one process with one thread and its CPU seconds, so that other work on the
+machine matters little. Contenders take turns, and ratios are within a round. MNIST must be present; missing libraries
+are reported and skipped.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PART = 64
 
 
 def in_turn(works: dict[str, Callable[[int], Any]], rounds: int) -> dict[str, tuple[list[float], list[Any]]]:
-    """Runs all, round by round, forwards and backwards by turns; a round before is not counted."""
+    """Run all contenders round by round, in alternating order, after an uncounted round."""
     answer: dict[str, tuple[list[float], list[Any]]] = {name: ([], []) for name in works}
     for turn in range(-1, rounds):
         for name in list(works) if turn % 2 else reversed(list(works)):
@@ -62,7 +62,7 @@ def in_turn(works: dict[str, Callable[[int], Any]], rounds: int) -> dict[str, tu
 
 
 def say(text: str) -> None:
-    """Progress."""
+    """Print the progress."""
     print(f"{time.process_time():.0f} s: {text}", file=sys.stderr, flush=True)
 
 
@@ -70,7 +70,7 @@ def say(text: str) -> None:
 
 
 def equal_accuracy(problem: Problem, case: Case, openers: dict[str, Any]) -> dict[str, Any]:
-    """Calibrates everybody, then times the chosen settings in turn, building the operators included."""
+    """Calibrate every contender, then time the chosen settings in turn, including construction of the operators."""
     width = calibrated_width(problem, 2 * case.tries, case.confirmations)
     say(f"{case.name}: ours calibrated")
     budget = calibrated_budget(problem, 2 * case.tries, case.confirmations)
@@ -119,25 +119,25 @@ def equal_accuracy(problem: Problem, case: Case, openers: dict[str, Any]) -> dic
 
 
 def choice_count(answer: dict[str, Any], label: str) -> int:
-    """Plain probes that a peer needs."""
+    """Return the number of plain probes that a peer needs."""
     name, kind = label.split(", ")
     return answer[name][kind]["probes"]
 
 
 def spread(values: list[float]) -> dict[str, Any]:
-    """Median, extremes and number."""
+    """Return median and extremes."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values), "rounds": len(values)}
 
 
 def paired(values: list[float], base: list[float]) -> dict[str, Any]:
-    """Ratios of two contenders of the same rounds."""
+    """Return the ratios of two contenders in the same rounds."""
     return spread([value / other for value, other in zip(values, base, strict=True)])
 
 
 def whole_run(
     problem: Problem, opener: Any, choice: dict[str, Any], count: int, kind: str
 ) -> Callable[[int], tuple[float, float]]:
-    """A peer's estimate from scratch, and the part of its time that went into the squared norm."""
+    """Run a peer's estimate from scratch; return it, and the fraction of its time for the squared norm."""
 
     def run(seed: int) -> tuple[float, float]:
         session = opener(problem)
@@ -155,7 +155,7 @@ def whole_run(
 
 
 def by_budget(problem: Problem, name: str, seed: int) -> float:
-    """32 probes and the largest eigenvalue by the library's first route: tolerance 1e-3, or 20 Lanczos steps."""
+    """Estimate with 32 probes and the library's first route to the norm: tolerance 1e-3, or 20 Lanczos steps."""
     if name == "ours":
         return ours_by_budget(problem, 32, seed)
     library, _, kind = name.partition(", ")
@@ -169,7 +169,7 @@ def by_budget(problem: Problem, name: str, seed: int) -> float:
 
 
 def equal_budget(problem: Problem, openers: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Everybody with 32 probes and the largest eigenvalue by its own route at tolerance 1e-3."""
+    """Time every contender with 32 probes and the largest eigenvalue by its own route at tolerance 1e-3."""
     names = ["ours", *openers, *(f"{name}, {MOMENT}" for name in openers if name == "PyHessian")]
     timed = in_turn({name: lambda seed, name=name: by_budget(problem, name, seed) for name in names}, rounds)
     return {
@@ -179,7 +179,7 @@ def equal_budget(problem: Problem, openers: dict[str, Any], rounds: int) -> dict
 
 
 def products(problem: Problem, openers: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Time of a product with one vector, and for curvlinops with 16 together, in gradients over the same batch."""
+    """Time a product with one vector, and for curvlinops with 16 together, in gradients over the same batch."""
     vector = torch.randn(problem.P)
     own = Curvature(problem.model, problem.loss, problem.data)
     sessions = {name: opener(problem) for name, opener in openers.items()}
@@ -202,21 +202,21 @@ def products(problem: Problem, openers: dict[str, Any], rounds: int) -> dict[str
 
 
 class Timed:
-    """An operator that adds up the CPU time of its products."""
+    """An operator that accumulates the CPU time of its products."""
 
     def __init__(self, operator: Curvature) -> None:
         self.operator, self.seconds = operator, 0.0
         self.P, self.dtype, self.device = operator.P, operator.dtype, operator.device
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """The operator's, timed."""
+        """Return the operator's products, timed."""
         seconds, found = clock(lambda: self.operator.products(vectors))
         self.seconds += seconds
         return found
 
 
 def share(problem: Problem, width: float, runs: int) -> dict[str, Any]:
-    """Where our time goes: products, their vectors, and building the operator; and the cost beside its limit."""
+    """Measure our time for products, vectors and construction of the operator, and the cost with its limit."""
     inside, estimate, building, counts = 0.0, 0.0, 0.0, 0
     for seed in range(runs):
         seconds, operator = clock(lambda: Curvature(problem.model, problem.loss, problem.data))
@@ -237,14 +237,14 @@ def share(problem: Problem, width: float, runs: int) -> dict[str, Any]:
 
 
 def memory(name: str, folder: Path) -> dict[str, Any]:
-    """Peak resident size of one equal-budget run in a process of its own, above a single gradient."""
+    """Measure the peak resident size of one equal-budget run in its own process, above a single gradient."""
     command = [sys.executable, os.path.abspath(__file__), "--memory", name, "--state", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def measure_memory(name: str, file: Path) -> None:
-    """In that process: prints the peak after one gradient and after the run."""
+    """Print, in that process, the peak after one gradient and after the run."""
     torch.set_num_threads(1)
     stored = torch.load(file)
     model = resnet(10, 10, 0, channels=1, width=8)
@@ -261,13 +261,13 @@ def measure_memory(name: str, file: Path) -> None:
 
 
 def peak_bytes() -> int:
-    """Peak resident size of this process; `getrusage` would count the parent's, which the child begins as."""
+    """Return the peak resident size of this process; `getrusage` would include the parent's, which a fork inherits."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024
 
 
 def plain(value: Any) -> Any:
-    """Floats to four digits, so that the file can be read."""
+    """Return floats rounded to four digits, so that the file is readable."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -278,7 +278,7 @@ def plain(value: Any) -> Any:
 
 
 def usable(problem: Problem, openers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Libraries that have a product, and why the others have none."""
+    """Return the libraries that have a product, and the reasons of the others."""
     found, failing = {}, {}
     for name, opener in openers.items():
         try:
@@ -292,7 +292,7 @@ def usable(problem: Problem, openers: dict[str, Any]) -> tuple[dict[str, Any], d
 
 
 def measure(problem: Problem, case: Case, openers: dict[str, Any]) -> dict[str, Any]:
-    """Everything about one problem; libraries that cannot multiply by its Hessian are left out by name."""
+    """Measure everything about one problem; libraries that cannot multiply by its Hessian are left out by name."""
     openers, failing = usable(problem, openers)
     entry: dict[str, Any] = {
         "P": problem.P,
@@ -314,7 +314,7 @@ def measure(problem: Problem, case: Case, openers: dict[str, Any]) -> dict[str, 
 
 
 def main() -> None:
-    """Runs everything and writes the JSON file."""
+    """Run everything, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("hessian.json"))
     parser.add_argument("--only", default="", help="problems whose name contains this")

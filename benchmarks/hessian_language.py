@@ -1,4 +1,4 @@
-"""The stable rank of language models' whole Hessians, beside PyHessian, curvlinops and hessian-eigenthings.
+"""The stable rank of language models' whole Hessians, compared with PyHessian, curvlinops and hessian-eigenthings.
 
 ``python benchmarks/hessian_language.py [--only minilm|smollm2] [--out FILE]``, a quarter of an hour and half an hour.
 MiniLM (22.7 million parameters) after 60 steps on rated sentences, and SmolLM2-135M as it is, on instructions. One
@@ -39,13 +39,13 @@ TRUTH = {"minilm": (0.03, 31, 31), "smollm2": (0.2, 15, 15)}
 
 
 def problem_of(name: str) -> Problem:
-    """The model, its texts and its stable rank."""
+    """Return the model, its texts and its stable rank."""
     model, loss, inputs, targets = trained(minilm(16, 32), 60) if name == "minilm" else smollm2(4, 48)
     return large_problem(model, loss, inputs, targets, *TRUTH[name])
 
 
 def measure(name: str) -> dict[str, Any]:
-    """One model."""
+    """Measure one model."""
     problem = problem_of(name)
     say(f"{name}: stable rank {problem.truth:.4g}")
     openers = {peer: opener for peer, (package, _, opener) in PEERS.items() if version_of(package)}
@@ -78,7 +78,7 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Adds what is measured to the JSON file."""
+    """Add the measurements to the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=tuple(TRUTH))
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))

@@ -1,10 +1,10 @@
-"""Ways to a product with a Hessian, by architecture: ours beside a hand loop over a cached graph, and others.
+"""Implementations of a Hessian-vector product by architecture, compared with a hand loop over a cached graph.
 
 ``python benchmarks/hessian_products.py [--out FILE] [--rounds N] [--device cuda]``. One thread, processor seconds, on a
 GPU seconds until it has ended; contenders in turn, each with an untimed product first; ratios to the hand loop within a
-round. The hand loop splits a vector, passes through the graph that it keeps and joins the parts: what nobody can leave
-out who has flat vectors. The other ways: eight vectors by `vmap`; a fresh graph for each product, as data that are
-streamed need; forward over reverse by `torch.func`, one vector and eight. Building and checks are not part of it.
+round. The hand loop splits a vector, runs through the graph that it keeps, and joins the parts, the minimum for flat
+vectors. The other ways are: eight vectors by `vmap`; a fresh graph for each product, as for streamed data; forward over
+reverse by `torch.func`, with one vector and with eight. Construction and checks are not timed.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Sequence(nn.Module):
         self.middle, self.head = middle, nn.Linear(width, 10)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (samples, classes)."""
+        """Return logits (samples, classes)."""
         found = self.middle(x)
         return self.head((found[0] if isinstance(found, tuple) else found).mean(dim=1))
 
 
 def networks() -> dict[str, tuple[nn.Module, Tensor]]:
-    """Models in evaluation mode and inputs."""
+    """Return models in evaluation mode, and inputs."""
     torch.manual_seed(0)
     attention = nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True, activation="gelu")
     return {
@@ -67,7 +67,7 @@ def networks() -> dict[str, tuple[nn.Module, Tensor]]:
 
 
 def ways(model: nn.Module, x: Tensor, y: Tensor) -> dict[str, tuple[Callable[[], Any], int]]:
-    """Calls and the vectors that each multiplies; the first is the hand loop."""
+    """Return calls and the vectors that each multiplies; the first is the hand loop."""
     loss, names = nn.CrossEntropyLoss(), [name for name, _ in model.named_parameters()]
     own = Curvature(model, loss, (x, y))
     many = Curvature(model, loss, (x, y), vectorize=MANY)
@@ -125,7 +125,7 @@ def ways(model: nn.Module, x: Tensor, y: Tensor) -> dict[str, tuple[Callable[[],
 
 
 def seconds(call: Callable[[], Any], repeats: int, device: str) -> float:
-    """Processor time of one call; on a GPU the time until it is done."""
+    """Return the processor time of one call; on a GPU the time until it is done."""
     clock = time.process_time
     if device != "cpu":
         clock = time.perf_counter
@@ -139,7 +139,7 @@ def seconds(call: Callable[[], Any], repeats: int, device: str) -> float:
 
 
 def measured(model: nn.Module, x: Tensor, rounds: int, device: str) -> dict[str, Any]:
-    """Milliseconds of the hand loop, and ratios to it: median, quartiles, and that of the fastest rounds."""
+    """Measure milliseconds of the hand loop, and ratios to it: median, quartiles, and the fastest rounds' ratio."""
     # cuDNN has no second derivative of a recurrent layer: without it, every way has one.
     torch.backends.cudnn.enabled = not any(isinstance(module, nn.RNNBase) for module in model.modules())
     found = ways(model.to(device), x.to(device), torch.randint(10, (len(x),)).to(device))
@@ -169,7 +169,7 @@ def measured(model: nn.Module, x: Tensor, rounds: int, device: str) -> dict[str,
 
 
 def main() -> None:
-    """Measures all and writes the JSON file."""
+    """Measure everything, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--rounds", type=int, default=41)

@@ -1,4 +1,4 @@
-"""Coverage and width of intervals whose truth is known: stable ranks of networks, and fits to matrices of the model.
+"""Coverage and width of intervals with known truth: stable ranks of networks, and fits to matrices of the model.
 
 ``python benchmarks/interval_coverage.py`` runs the adaptive estimator with fresh starting vectors
 and probes, for networks of low and of high stable rank and for several widths asked for. It writes, beside the
@@ -6,7 +6,7 @@ environment, the share of intervals that contain the exact value (nominal 95 %),
 whose starting vector has the smallest part along the leading eigenvector, the median width, and that width over the one
 of the same estimate with the probes' true variance and the normal quantile in place of the pilot's spread. The
 operators are the exact float64 Hessians, so that hundreds of repetitions are affordable. A case is written when done;
-a run that was cut off goes on where it stood, unless the estimator has changed since.
+an interrupted run resumes, unless the estimator has changed since.
 
 ``--fits`` measures matrices that are drawn from a known law instead, by products as a user would, and writes to
 ``fit_coverage.json`` how often the truth lies within what is stated: the noise and the spikes (the value and 1.96
@@ -67,7 +67,7 @@ EQUAL_REPETITIONS = 2000
 
 
 def hessians() -> dict[str, Tensor]:
-    """Exact Hessians of real networks, and a matrix of which nearly all eigenvalues have one modulus."""
+    """Return exact Hessians of real networks, and a matrix with almost all eigenvalues of one modulus."""
     images = load("mnist")
     x = pool(images, 7).flatten(1)[:4000]
     y = torch.from_numpy(images.labels.astype(np.int64))[:4000]
@@ -108,7 +108,7 @@ def hessians() -> dict[str, Tensor]:
 
 
 def width_with_true_variance(operator: DenseOperator, found: StableRankInterval, seed: int) -> float | None:
-    """The relative width with the normal quantile and the true spread of a probe; none if the basis was redrawn."""
+    """Return the relative width from the normal quantile and a probe's true spread; None if the basis was redrawn."""
     if found.products != found.steps + found.probes or not found.probes:
         return None
     variance = variance_of_signs(operator.matrix) if found.signs else variance_of_rest(operator, found.steps, seed)
@@ -119,13 +119,13 @@ def width_with_true_variance(operator: DenseOperator, found: StableRankInterval,
 
 
 def variance_of_signs(matrix: Tensor) -> float:
-    """Variance of the square of a product with random signs."""
+    """Return the variance of the squared norm of a product with random signs."""
     squared = matrix @ matrix
     return 2.0 * float((squared**2).sum() - (squared.diagonal() ** 2).sum())
 
 
 def variance_of_rest(operator: DenseOperator, steps: int, seed: int) -> float | None:
-    """Variance of a deflated probe beside the basis of an estimate; none if its first start did not suffice."""
+    """Return the variance of a deflated probe, given an estimate's basis; None if its first start did not suffice."""
     krylov = Krylov(operator, np.random.default_rng(seed))
     while krylov.size < steps:
         if krylov.invariant:
@@ -140,14 +140,14 @@ def variance_of_rest(operator: DenseOperator, steps: int, seed: int) -> float | 
 
 
 def hidden(operator: DenseOperator, direction: Tensor, repetitions: int) -> list[int]:
-    """The tenth of the seeds whose starting vector has the smallest part along a direction."""
+    """Return the tenth of the seeds whose starting vector has the smallest part along a direction."""
     starts = [normal_rows(operator, np.random.default_rng(seed), 1)[0] for seed in range(repetitions)]
     parts = [float(abs(start @ direction) / torch.linalg.vector_norm(start)) for start in starts]
     return [int(seed) for seed in np.argsort(parts)[: max(repetitions // 10, 1)]]
 
 
 def measure(matrix: Tensor, width: float, repetitions: int, compared: int) -> dict[str, Any]:
-    """One network at one width."""
+    """Measure one network at one width."""
     operator = DenseOperator(matrix)
     eigenvalues, eigenvectors = torch.linalg.eigh(matrix)
     values = eigenvalues.numpy()
@@ -195,7 +195,7 @@ FITTED = {
 
 
 def covered_by_a_fit(model: SpikedModel, R: int, seed: int) -> dict[str, bool]:
-    """Which statements of one measurement hold."""
+    """Return which statements of one measurement hold."""
     matrix = draw_dense(model, R, np.random.default_rng([seed, R])).matrix
     values = np.linalg.eigvalsh(matrix)
     settings = SpectrumSettings(outliers=5, probes=4, steps=40, seed=seed, confidence=CONFIDENCE)
@@ -228,7 +228,7 @@ def _called(values: np.ndarray, outliers: tuple[float, ...]) -> list[int]:
 
 
 def _distance(values: np.ndarray, cdf: Callable[[np.ndarray], np.ndarray]) -> float:
-    """Kolmogorov distance of eigenvalues from a law."""
+    """Return the Kolmogorov distance of eigenvalues from a law."""
     x = np.sort(values)
     steps = np.arange(len(x) + 1) / len(x)
     return float(
@@ -237,7 +237,7 @@ def _distance(values: np.ndarray, cdf: Callable[[np.ndarray], np.ndarray]) -> fl
 
 
 def fits(repetitions: int, R: int, out: Path) -> int:
-    """Writes how often each statement held; status 1 if one holds less often than said, beyond chance."""
+    """Write how often each statement held; return 1 if one holds less often than stated, beyond chance."""
     rows, least = [], 1.0
     for place, (name, model) in enumerate(FITTED.items()):
         held: dict[str, list[bool]] = {}
@@ -274,14 +274,14 @@ VECTORS = {"whole basis": 200.0, "half precision": 40.0, "a few rows": 7.1}
 
 
 def rotated(values: NDArray[np.float64]) -> tuple[Tensor, NDArray[np.float64]]:
-    """A matrix of these eigenvalues, and the eigenvectors as columns."""
+    """Return a matrix with these eigenvalues, and the eigenvectors as columns."""
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((len(values),) * 2))[0]
     dense = torch.from_numpy(Q * values @ Q.T)
     return (dense + dense.T) / 2.0, Q
 
 
 def budgets(repetitions: int, out: Path) -> int:
-    """Writes how often stable ranks cover within budgets of memory; status 1 if less often than said, beyond chance."""
+    """Write how often stable ranks cover within memory budgets; return 1 if less often than stated, beyond chance."""
     rows = stored_rows(out)
     done = {(row["spectrum"], row["room"]) for row in of_this_estimator(rows) if row["repetitions"] >= repetitions}
     for name, values in KNOWN.items():
@@ -323,30 +323,30 @@ def budgets(repetitions: int, out: Path) -> int:
 
 
 def estimator_digest() -> str:
-    """Digest of what the estimator's code does, on which the numbers depend."""
+    """Return the digest of the estimator's executable code, on which the numbers depend."""
     return sources_digest(
         [f"hessian/{name}.py" for name in ("basis_rows", "bounds", "krylov", "probes", "rank_search")]
     )[:16]
 
 
 def asked(options: argparse.Namespace, name: str, width: float) -> int:
-    """Repetitions of a case."""
+    """Return the repetitions of a case."""
     return int(options.repetitions or (EQUAL_REPETITIONS if name == EQUAL else REPETITIONS[width]))
 
 
 def stored_rows(out: Path) -> list[dict[str, Any]]:
-    """Rows of earlier runs, each with the digest of its estimator."""
+    """Return the rows of earlier runs, each with the digest of its estimator."""
     rows: list[dict[str, Any]] = json.loads(out.read_text())["cases"] if out.exists() else []
     return rows
 
 
 def of_this_estimator(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows that need not be measured again."""
+    """Return the rows that need not be measured again."""
     return [row for row in rows if row["estimator"] == estimator_digest()]
 
 
 def with_row(rows: list[dict[str, Any]], row: dict[str, Any], *names: str) -> list[dict[str, Any]]:
-    """Rows with one in the place of that of the same names, or at the end."""
+    """Return rows with one replacing the row of the same names, or added at the end."""
     row = {**row, "estimator": estimator_digest()}
     places = [place for place, other in enumerate(rows) if all(other[name] == row[name] for name in names)]
     if not places:
@@ -355,7 +355,7 @@ def with_row(rows: list[dict[str, Any]], row: dict[str, Any], *names: str) -> li
 
 
 def main() -> int:
-    """Runs all networks and widths; status 1 if a coverage is below nominal beyond chance or a width is too wide."""
+    """Run all networks and widths; return 1 if a coverage is below nominal beyond chance, or a width is too wide."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, help="at every width; default: some hundreds")
     parser.add_argument("--compared", type=int, default=30, help="repetitions in which the true variance is computed")

@@ -1,11 +1,11 @@
-"""Runs that are killed at random moments and resumed, against runs that nobody disturbed; and what checkpoints cost.
+"""Runs that are killed at random moments and resumed, compared with undisturbed runs; and the cost of checkpoints.
 
-``python benchmarks/kills.py [--kills 50] [--of NAME ...] [--seed 0] [--out benchmarks/kills.json]``: so many kills of
-each. Every attempt is a forked process that trains with a checkpoint after each round. It gets SIGKILL after a random
-time: within a round, or within a checkpoint. In ``workers`` two workers share the clients, and one of them gets the
-signal; the run must then end by itself, in one line that says so, and leave no process behind. At the end metrics,
-ledger and every stored tensor must be the same bytes. One JSON file, in which what was not measured again stays;
-status 1 where something is not as it must be.
+``python benchmarks/kills.py [--kills 50] [--of NAME ...] [--seed 0] [--out benchmarks/kills.json]``. Every attempt is a
+forked process that trains with a checkpoint after each round. It gets SIGKILL after a random time, within a round or
+within a checkpoint. In ``workers`` two workers share the clients, and one of them gets the signal; the run must then
+end by itself with a one-line message, and without leftover processes. At the end metrics, ledger and every stored
+tensor must be byte-identical. The JSON file keeps results that were not measured again; the status is 1 if anything
+differs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Found = dict[str, Any]
 
 
 def content(folder: Path) -> Found:
-    """Results that must not depend on kills: tables, tensors, and what each client holds."""
+    """Return the results that must not depend on kills: tables, tensors, and each client's state."""
     index = json.loads((folder / CHECKPOINTS / f"round-{ROUNDS:06d}.json").read_text())["content"]
     main = f"round-{ROUNDS:06d}.safetensors"
     return {
@@ -75,7 +75,7 @@ def content(folder: Path) -> Found:
 
 
 class Watched:
-    """Signals of a process that trains: where it is, and its workers."""
+    """Signals of a training process: its current step, and its workers."""
 
     def __init__(self) -> None:
         self._bytes = mmap.mmap(-1, 64)
@@ -91,17 +91,17 @@ class Watched:
 
     @property
     def workers(self) -> list[int]:
-        """Process numbers, once there are such."""
+        """Return the process numbers of the workers, once there are any."""
         first, second = struct.unpack_from("2q", self._bytes, 8)
         return [first, second] if first and second else []
 
     def show(self, workers: Sequence[int]) -> None:
-        """Shows the process numbers of two workers."""
+        """Publish the process numbers of two workers."""
         struct.pack_into("2q", self._bytes, 8, *workers)
 
 
 def training(plan: Plan, folder: Path, watched: Watched) -> NoReturn:
-    """Trains in this process; an error is written beside the folder, as its status 2 says."""
+    """Train in this process; an error is written next to the folder, and signalled by status 2."""
     code = 1
     vars(sys.modules["__main__"]).pop("__file__", None)  # workers need nothing of this file
     try:
@@ -138,7 +138,7 @@ def training(plan: Plan, folder: Path, watched: Watched) -> NoReturn:
 
 
 def attempt(plan: Plan, folder: Path, after: float | None) -> tuple[bool, int]:
-    """Trains in a process of its own, killed after so many seconds; whether it came to its end, and the moment."""
+    """Train in a separate process, killed after some seconds; return whether it ended by itself, and the moment."""
     watched = Watched()
     child = os.fork()
     if child == 0:
@@ -157,7 +157,7 @@ def attempt(plan: Plan, folder: Path, after: float | None) -> tuple[bool, int]:
 
 
 def attempt_without_a_worker(plan: Plan, folder: Path, start: bool, after: float | None) -> tuple[bool, int]:
-    """Trains in a process of its own, one of whose workers is killed.
+    """Train in a separate process, and kill one of its workers.
 
     Args:
         plan: The run, with two workers.
@@ -201,7 +201,7 @@ def attempt_without_a_worker(plan: Plan, folder: Path, start: bool, after: float
 
 
 def killed(name: str, kills: int, rng: random.Random, place: Path) -> Found:
-    """Kills one run again and again, starts another when it has ended, and compares each with the undisturbed one."""
+    """Kill one run again and again, start another when it has ended, and compare each with the undisturbed one."""
     plan = PLANS[name]
 
     def tried(folder: Path, after: float | None) -> tuple[bool, int]:
@@ -232,7 +232,7 @@ def killed(name: str, kills: int, rng: random.Random, place: Path) -> Found:
 
 
 def cost(megabytes: int, place: Path) -> Found:
-    """Seconds of a checkpoint of one state, and of reading it; the median of five."""
+    """Measure seconds of writing and reading a checkpoint of one state; the median of five."""
     rows = megabytes * 1_000_000 // 4 // 1000
     state = RunState(1, Tree(W=torch.randn(rows, 1000)), FederationState(1))
     writer, writing, reading = Checkpoints(place, "cost", named_types()), [], []
@@ -247,7 +247,7 @@ def cost(megabytes: int, place: Path) -> Found:
 
 
 def main() -> int:
-    """Measures, writes one JSON file, and says whether anything differed."""
+    """Measure, write one JSON file, and return whether anything differed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--of", nargs="+", choices=tuple(PLANS), default=tuple(PLANS))

@@ -1,7 +1,7 @@
-"""Language models: tokens per second and memory beside a plain loop of PEFT and transformers on the same work.
+"""Language models: tokens per second and memory, compared with a plain loop of PEFT and transformers on the same work.
 
 ``python benchmarks/language.py [--only tiny|causal|minilm|accuracy|memory]``, some minutes. Both take the same batches
-from the same factors, round by round in turn, with AdamW and without drop-out, and must come to the same losses; times
+from the same factors, round by round in turn, with AdamW and without dropout, and must reach the same losses; times
 are CPU seconds of the process with one thread. Memory is the largest resident set of a process that does nothing else:
 both on the texts of one client and of 3, and ours with 50 (of which 4 train in a round). Accuracy is that of
 MiniLM on held-out rated sentences, of both after the same steps on the same batches, each by its own evaluation.
@@ -55,7 +55,7 @@ SEEDS, SENTENCES, ROUNDS, ACCURATE_STEPS, ACCURATE_RATE, TOKENS = (0, 1), 512, 4
 
 @dataclass(frozen=True)
 class Case:
-    """Work of one kind.
+    """A kind of work.
 
     Attributes:
         layers: Patterns of the layers with adapters.
@@ -89,7 +89,7 @@ CASES = {
 
 
 def model(name: str, seed: int = 0) -> torch.nn.Module:
-    """The same on every call."""
+    """Return the same model on every call."""
     torch.manual_seed(0)
     if name == "minilm":
         return model_of(locate("hf:minilm"), "classification", 2, dropout=0.0, seed=seed).eval()
@@ -120,7 +120,7 @@ def model(name: str, seed: int = 0) -> torch.nn.Module:
 
 
 def texts(case: Case, count: int) -> TokenSet:
-    """Random tokens; of a causal task the second half of each text is the answer."""
+    """Return random tokens; for a causal task the second half of each text is the answer."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(case.length // 2, case.length + 1, size=count)
     mask = torch.from_numpy((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
@@ -136,7 +136,7 @@ def texts(case: Case, count: int) -> TokenSet:
 
 
 class Ours:
-    """Rounds of FedLoRA; on random tokens, or on given samples by one client."""
+    """Rounds of FedLoRA on random tokens, or on given samples by one client."""
 
     def __init__(
         self,
@@ -160,12 +160,12 @@ class Ours:
         self.state = self.algorithm.start(self.fed, problem.start)
 
     def batches(self, number: int) -> list[torch.Tensor]:
-        """The samples of the first client's steps in a round."""
+        """Return the samples of the first client's steps in a round."""
         rng = np.random.default_rng([self.fed.seed, number, 1, 0])
         return [batch.samples for batch in self.algorithm.local.draw(self.problem.clients[0], rng)]
 
     def round(self, cohort: tuple[int, ...] | None = None) -> None:
-        """One round of some clients."""
+        """Run one round of some clients."""
         self.state = one_round(self.algorithm.round, self.fed, self.state, cohort)
 
 
@@ -187,7 +187,7 @@ class Plain:
         self.optimiser = torch.optim.AdamW([p for p in self.model.parameters() if p.requires_grad], lr=rate)
 
     def round(self, batches: list[torch.Tensor]) -> float:
-        """A step of each batch; the last one's loss."""
+        """Take a step on each batch; return the last loss."""
         for batch in batches:
             width = int(self.samples.lengths[batch].max())  # as a collator pads
             ids, mask = self.samples.input_ids[batch, :width], self.samples.attention_mask[batch, :width]
@@ -202,7 +202,7 @@ class Plain:
 
     @torch.no_grad()
     def accuracy(self, test: TokenSet) -> float:
-        """Share of right answers."""
+        """Return the fraction of right answers."""
         right = 0
         for part in torch.arange(len(test.labels)).split(32):
             found = self.model(input_ids=test.input_ids[part], attention_mask=test.attention_mask[part])
@@ -211,7 +211,7 @@ class Plain:
 
 
 def accuracy() -> dict[str, Any]:
-    """Held-out accuracy of both on rated sentences, before the first step and after the last."""
+    """Compare held-out accuracy on rated sentences, before the first step and after the last."""
     place = locate("hf:minilm")
     train, test = (
         tokens(load_texts("rated-sentences", None, split), tokenizer_of(place), TOKENS, True)
@@ -238,7 +238,7 @@ def accuracy() -> dict[str, Any]:
 
 
 def speed(name: str) -> dict[str, Any]:
-    """Tokens per CPU second of both, and how far the weights are from each other at the end."""
+    """Measure tokens per CPU second of both, and the distance of their final weights."""
     case, ours = CASES[name], Ours(name)
     plain = Plain(name, ours.state.factors, ours.samples)
     tokens, times = int(ours.samples.lengths.sum()), {"ours": [], "plain": []}
@@ -273,7 +273,7 @@ def speed(name: str) -> dict[str, Any]:
 
 
 def peak(name: str, who: str, clients: int) -> dict[str, float]:
-    """The largest resident set of a process that trains, in MB: before the first step and in all."""
+    """Return the largest resident set of a training process, in MB: before the first step, and overall."""
     case = CASES[name]
     if who == "plain":
         samples = texts(case, case.batch * STEPS * clients)
@@ -288,7 +288,7 @@ def peak(name: str, who: str, clients: int) -> dict[str, float]:
 
 
 def memory(name: str) -> dict[str, Any]:
-    """`peak` of processes of their own."""
+    """Measure `peak` in separate processes."""
     found = {}
     for who, clients in (("plain", 1), ("ours", 1), ("plain", 3), ("ours", 3), ("ours", 50)):
         command = [sys.executable, __file__, "--child", name, who, str(clients)]
@@ -298,7 +298,7 @@ def memory(name: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Writes what is measured beside what stands in the file."""
+    """Add the measurements to the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=(*CASES, "accuracy", "memory"))
     parser.add_argument("--memory-of", choices=tuple(CASES), default="minilm")

@@ -1,4 +1,4 @@
-"""Hessians of pretrained language models: a model as a module from tokens to logits, its loss, and a batch of texts.
+"""Hessians of pretrained language models: the model as a module from tokens to logits, its loss, and a batch of texts.
 
 MiniLM (22.7 million parameters) with a head drawn at random on rated sentences, and SmolLM2-135M (dequantised Q4_1) on
 instructions, whose loss is the mean over the tokens of the answers.
@@ -26,25 +26,25 @@ class Logits(nn.Module):
         self.model = model
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """The logits; of a causal model (n, vocabulary, length), as cross-entropies take them."""
+        """Return the logits; for a causal model (n, vocabulary, length), as cross-entropies take them."""
         found: Any = self.model(input_ids=inputs[..., 0], attention_mask=inputs[..., 1]).logits
         return found.movedim(-1, 1) if found.ndim == 3 else found
 
 
 def minilm(count: int, length: int) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
-    """MiniLM on the first rated sentences."""
+    """Return MiniLM on the first rated sentences."""
     return _made("hf:minilm", "classification", "rated-sentences", count, length)
 
 
 def smollm2(count: int, length: int) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
-    """SmolLM2-135M on the first instructions whose answers begin within the length."""
+    """Return SmolLM2-135M on the first instructions whose answers begin within the length."""
     return _made("hf:smollm2", "causal", "instructions", count, length)
 
 
 def trained(
     given: tuple[nn.Module, nn.Module, Tensor, Tensor], steps: int, rate: float = 5e-5
 ) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
-    """The same after steps of AdamW on the batch."""
+    """Return the same after steps of AdamW on the batch."""
     model, loss, inputs, targets = given
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
     for _ in range(steps):

@@ -6,8 +6,8 @@ million parameters on random tokens at its initial weights, the fused attention 
 smaller networks, whose resident memory is compared with budgets. ``--only`` names others: transformers of ten and
 thirty million and of a billion, and SmolLM2-135M on instructions. Each network runs in a process of its own, so that
 the peak of the memory is its own. Results are added to the JSON file by device. ``--memory "5 GiB"`` gives a budget,
-whose results stand beside others, and ``--scratch FOLDER`` a folder for rows of the basis that do not fit. Each row
-tells whether torch asks for huge pages (``THP_MEM_ALLOC_ENABLE=1``).
+whose results are added to the others, and ``--scratch FOLDER`` a folder for rows of the basis that do not fit. Each row
+records whether torch requests huge pages (``THP_MEM_ALLOC_ENABLE=1``).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Decoder(nn.Module):
         nn.init.normal_(self.tokens.weight, std=0.02)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """The logits."""
+        """Return the logits."""
         length = tokens.shape[1]
         hidden = self.tokens(tokens) + self.places(torch.arange(length, device=tokens.device))
         mask = nn.Transformer.generate_square_subsequent_mask(length, device=tokens.device)
@@ -68,7 +68,7 @@ class Decoder(nn.Module):
 
 
 def resnet_18(device: str, batch: int, memory: Budget | None) -> Curvature:
-    """ResNet-18 after 30 steps of stochastic gradient descent."""
+    """Return ResNet-18 after 30 steps of stochastic gradient descent."""
     images = load("fashion-mnist")
     count = 30 * batch
     x = pool(images, 28, torch.float32)[:count, None].to(device)
@@ -85,7 +85,7 @@ def resnet_18(device: str, batch: int, memory: Budget | None) -> Curvature:
 
 
 def narrow_resnet(device: str, batch: int, memory: Budget | None) -> Curvature:
-    """ResNet-10 of width 16 at its initial weights on random images: its activations are most of what is held."""
+    """Return ResNet-10 of width 16 at its initial weights on random images: activations dominate its memory."""
     x, y = torch.randn(batch, 1, 28, 28, device=device), torch.randint(10, (batch,), device=device)
     network = resnet(10, 10, 0, channels=1, width=16).to(device).eval()
     _forget_peak()
@@ -93,7 +93,7 @@ def narrow_resnet(device: str, batch: int, memory: Budget | None) -> Curvature:
 
 
 def wide_perceptron(device: str, batch: int, memory: Budget | None) -> Curvature:
-    """A perceptron of 1.3 million parameters on random inputs: vectors are most of what is held."""
+    """Return a perceptron of 1.3 million parameters on random inputs: vectors dominate its memory."""
     x, y = torch.randn(batch, 784, device=device), torch.randint(10, (batch,), device=device)
     network = perceptron(784, (1024, 512), 10, 0, dtype=torch.float32).to(device)
     _forget_peak()
@@ -103,7 +103,7 @@ def wide_perceptron(device: str, batch: int, memory: Budget | None) -> Curvature
 def transformer(
     device: str, batch: int, memory: Budget | None, width: int = 768, layers: int = 12, heads: int = 12
 ) -> Curvature:
-    """A transformer, by default of 100 million parameters."""
+    """Return a transformer, by default with 100 million parameters."""
     torch.manual_seed(0)
     with torch.device(device):  # a billion weights take minutes to be drawn on a processor
         network = Decoder(20_000, width, layers, heads, 64).eval()
@@ -116,7 +116,7 @@ def transformer(
 
 
 def language_model(device: str, batch: int, memory: Budget | None) -> Curvature:
-    """SmolLM2-135M as it is, on instructions of 48 tokens."""
+    """Return the pretrained SmolLM2-135M on instructions of 48 tokens."""
     from benchmarks.language_hessians import smollm2
 
     network, loss, inputs, targets = smollm2(batch, 48)
@@ -137,24 +137,24 @@ NETWORKS = {
 ASKED_FOR = ("transformer-10m", "transformer-30m", "transformer-1b", "smollm2-135m")
 """Networks that are measured where `--only` names them."""
 PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-"""Where Linux tells the peak of a process, and where it forgets it."""
+"""Files in which Linux reports the peak memory of a process, and resets it."""
 
 
 def _forget_peak() -> None:
-    """Resets the peak, so that earlier work such as training does not count."""
+    """Reset the peak, so that earlier work such as training does not count."""
     with suppress(OSError):
         PEAK[1].write_text("5")
 
 
 def _peak() -> float:
-    """Resident memory of this process at its peak, in GiB."""
+    """Return the peak resident memory of this process, in GiB."""
     if PEAK[0].exists():
         return int(re.search(r"VmHWM:\s*(\d+) kB", PEAK[0].read_text())[1]) / 2**20  # type: ignore[index]
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def measure(name: str, device: str, batch: int, threads: int, memory: Budget | None, width: float, answer: Any) -> None:
-    """One network, in a fresh process."""
+    """Measure one network, in a fresh process."""
     torch.set_num_threads(threads)
     operator = NETWORKS[name](device, batch, memory)
     peak_of_checks = _peak()
@@ -216,7 +216,7 @@ def measure(name: str, device: str, batch: int, threads: int, memory: Budget | N
 
 
 def _row_of(process: Any, answer: Any) -> dict[str, Any] | None:
-    """A process's answer; none if it ends without one."""
+    """Return a process's answer; None if it ends without one."""
     while process.is_alive():
         try:
             row: dict[str, Any] = answer.get(timeout=1.0)
@@ -230,7 +230,7 @@ def _row_of(process: Any, answer: Any) -> dict[str, Any] | None:
 
 
 def main() -> int:
-    """Runs the networks and adds their rows."""
+    """Run the networks and add their rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", choices=tuple(NETWORKS), default=None)

@@ -1,4 +1,4 @@
-"""A Flower server and silos as processes of one machine, for tests and measurements; none outlives its `with`."""
+"""A Flower server and silos as processes of one machine, for tests and measurements; all end with their `with`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READY = "Uvicorn running"
 
 
 class Processes:
-    """Processes of one machine, with a home of Flower's of their own; none outlives its `with`.
+    """Processes of one machine with their own Flower home; all end with their `with` block.
 
     Attributes:
         folder: Folder for Flower's home and logs.
@@ -58,13 +58,13 @@ class Processes:
         self.close()
 
     def connect(self, connections: str) -> None:
-        """Writes Flower's file of connections."""
+        """Write Flower's file of connections."""
         home = self.folder / "flower"
         home.mkdir(parents=True, exist_ok=True)
         (home / "config.toml").write_text(connections)
 
     def start(self, name: str, words: list[str], ready: str | None = None, seconds: float = 120.0) -> None:
-        """Starts a process, which may have been there before, and waits until it prints that it is ready.
+        """Start or restart a process, and wait until it prints that it is ready.
 
         Raises:
             TimeoutError: It does not.
@@ -87,7 +87,7 @@ class Processes:
             time.sleep(0.2)
 
     def run(self, words: list[str], seconds: float = 120.0) -> tuple[int, str]:
-        """Runs a command to its end; its status and what it printed.
+        """Run a command to its end; return its status and output.
 
         Raises:
             subprocess.TimeoutExpired: It took too long.
@@ -98,7 +98,7 @@ class Processes:
         return done.returncode, done.stdout + done.stderr
 
     def ended(self, name: str, seconds: float = 120.0) -> int:
-        """Waits for the end of a process; its status.
+        """Wait for the end of a process; return its status.
 
         Raises:
             subprocess.TimeoutExpired: It goes on.
@@ -106,11 +106,11 @@ class Processes:
         return self.processes[name].wait(seconds)
 
     def log(self, name: str) -> str:
-        """The printed text of a process."""
+        """Return the printed text of a process."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def close(self) -> None:
-        """Ends all processes."""
+        """End all processes."""
         for process in self.processes.values():
             _end(process, signal.SIGKILL)
         self.processes = {}
@@ -122,7 +122,7 @@ class Processes:
             time.sleep(0.1)
 
     def left(self) -> list[int]:
-        """Numbers of processes that were started here and still live."""
+        """Return the numbers of processes that were started here and still live."""
         return _marked(self.folder)
 
 
@@ -150,7 +150,7 @@ class Loopback(Processes):
         return self
 
     def start_server(self) -> None:
-        """Starts the SuperLink, which may have been there before, and waits until it takes requests.
+        """Start or restart the SuperLink, and wait until it takes requests.
 
         Raises:
             TimeoutError: It does not.
@@ -160,13 +160,13 @@ class Loopback(Processes):
         self.start("server", words, READY)
 
     def start_silo(self, silo: str) -> None:
-        """Starts the SuperNode of a silo, which may have been there before."""
+        """Start or restart the SuperNode of a silo."""
         config = f'silo="{silo}" folder="{self.folder / silo}"'
         words = ["--insecure", "--superlink", f"127.0.0.1:{self.port}", "--port", str(free_port())]
         self.start(silo, [sys.executable, "-c", _SILO, *words, "--node-config", config])
 
     def submit(self, app: Path, config: str = "") -> str:
-        """Submits an app, which then runs at the server; returns what was printed.
+        """Submit an app, which then runs at the server; return its output.
 
         Raises:
             RuntimeError, subprocess.TimeoutExpired: It failed, or took too long.
@@ -178,7 +178,7 @@ class Loopback(Processes):
         return said
 
     def kill(self, name: str) -> None:
-        """Kills a silo or the server, with all that it started, as a machine that fails does."""
+        """Kill a silo or the server with all its processes, like a machine that fails."""
         _end(self.processes.pop(name), signal.SIGKILL)
         if name == "server":  # what it started is in sessions of its own, and would go on
             for number in self.left():
@@ -195,7 +195,7 @@ def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
 
 
 def _marked(folder: Path) -> list[int]:
-    """Processes whose environment names the folder, which only those have that were started here."""
+    """Return the processes whose environment names the folder, which are those started here."""
     mark, found = f"SILOS_LOOPBACK={folder}".encode(), []
     for place in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -207,7 +207,7 @@ def _marked(folder: Path) -> list[int]:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens at."""
+    """Return a free port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Wrong lines on purpose: how many of them do the tests notice?
+"""Mutation tests: the fraction of deliberately wrong lines that the tests notice.
 
 ``python benchmarks/mutants.py ROOM [--count 150] [--jobs 2]``. A fixed random sample of small changes to a room's code
 (an operator, a comparison, a constant, a condition, an argument left out, a statement deleted), each made alone in a
@@ -7,9 +7,9 @@ A mutant that no test notices is a survivor. Either it changes nothing that can 
 ``python benchmarks/mutants.py ROOM --equivalent KEY 'the reason'``. Or a test is missing; once it is written,
 ``--again`` runs the survivors once more and writes down which test notices them.
 
-Results are kept as they come: a run that was cut off goes on where it stood. The sample keeps the lines that stay as
-they are when others change. Tests run in forks of a process that holds the libraries, not the project, so that a mutant
-costs its tests and little else.
+Results are saved as they come, so an interrupted run resumes. The sample keeps its unchanged lines when others change.
+Tests run in forks of a process with the libraries loaded, but not the project, so a mutant costs little more than its
+tests.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SHOWN = ("file", "line", "code", "before", "after", "kind")
 
 
 def room_of(name: str) -> Room:
-    """A room by its folder, or `engine`: what `paper_checks` holds apart from the papers."""
+    """Return a room by its folder, or `engine`: the part of `paper_checks` outside the papers."""
     tests = [ROOT / "tests" / name]
     files = sorted((ROOT / name).rglob("*.py"))
     if name == ENGINE:
@@ -65,12 +65,12 @@ def room_of(name: str) -> Room:
 
 
 def _of_engine(name: str) -> bool:
-    """Whether a module of tests is about the machinery: not about a paper, nor about all that is stored for papers."""
+    """Return whether a module of tests is about the machinery, not about a paper or its stored files."""
     return not (name in STORED or any(name.startswith(f"test_{paper}") for paper in PAPERS))
 
 
 def sample(room: Room, count: int, seed: int) -> list[Mutant]:
-    """A fixed random sample of the room's wrong lines, at most one for each line of code."""
+    """Return a fixed random sample of the room's wrong lines, at most one for each line of code."""
     found: dict[str, list[Mutant]] = defaultdict(list)
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in room.sources}
     for name, text in texts.items():
@@ -105,7 +105,7 @@ def _compiles(text: str) -> bool:
 
 
 def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str, Any]:
-    """Makes the change in the worker's copy, runs its tests up to some seconds of them, and takes it back."""
+    """Make the change in the worker's copy, run its tests for at most some seconds, and revert the change."""
     tests = known.tests(mutant, most)
     entry = {name: getattr(mutant, name) for name in SHOWN}
     if not tests:
@@ -138,7 +138,7 @@ def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str
 
 
 def stored(room: str) -> dict[str, dict[str, Any]]:
-    """Results of earlier runs for a room: one entry for each mutant, by its key."""
+    """Return the results of earlier runs for a room, one entry for each mutant, by its key."""
     found = _all_stored().get(room, {})
     noticed = {key: {"result": "noticed", "test": test} for key, test in found.get("noticed at once", {}).items()}
     return noticed | {entry["key"]: entry for part in ("judged", "open") for entry in found.get(part, ())}
@@ -149,7 +149,7 @@ def _all_stored() -> dict[str, Any]:
 
 
 def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) -> dict[str, Any]:
-    """Writes the room's results, whole or not at all, and returns them."""
+    """Write the room's results, all or none, and return them."""
     listed = [{**entries[key], "key": key} for key in order if key in entries]
     at_once = [entry for entry in listed if entry["result"] == "noticed" and "survived" not in entry]
     judged = [entry for entry in listed if "equivalent" in entry or "survived" in entry]
@@ -182,7 +182,7 @@ def run_mutants(
     most: float,
     as_root: bool = False,
 ) -> None:
-    """Judges these mutants by the tests; the entries are kept as they come.
+    """Judge mutants by the tests; entries are saved as they come.
 
     Raises:
         SystemExit: Tests fail already; or this is root, and there is no way to run them as somebody else.
@@ -216,7 +216,7 @@ def run_mutants(
 
 
 def main() -> int:
-    """Runs the sample of one room, or stores a judgement."""
+    """Run the sample of one room, or store a judgement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("room", help=f"a folder such as rmt, or {ENGINE} (paper_checks without the papers)")
     parser.add_argument("--count", type=int, default=150, help="wrong lines; default: 150")

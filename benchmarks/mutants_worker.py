@@ -1,7 +1,7 @@
-"""Copies of the project in which wrong lines run without the rights of root (used by `mutants.py`).
+"""Copies of the project in which wrong lines run without root's rights (used by `mutants.py`).
 
-A wrong line may rename or delete whatever its user may: as root, one put a file in the place of `/dev/full`. So where
-the runner is root, the tests run as `nobody`, who may not write outside a folder of scratch.
+A wrong line may rename or delete anything that its user may; one that ran as root replaced `/dev/full` by a file. If
+the runner is root, the tests therefore run as `nobody`, who may write only in a scratch folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ subprocess.run([sys.executable, "-c", "import pytest"], check=True, capture_outp
 
 
 def nobodys() -> tuple[int, int]:
-    """Numbers of the user who owns nothing, and of its group."""
+    """Return the ids of the unprivileged user and of its group."""
     import pwd  # not on Windows, which has no root either
 
     entry = pwd.getpwnam("nobody")
@@ -39,12 +39,12 @@ def nobodys() -> tuple[int, int]:
 
 
 def is_root() -> bool:
-    """Whether this process may write everywhere."""
+    """Return whether this process may write everywhere."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def without_root(place: Path) -> list[str]:
-    """Prefix of a command that makes it run as `nobody`: nothing where this process is not root.
+    """Return the prefix of a command that runs as `nobody`; empty if this process is not root.
 
     Where the interpreter or the project lies in a folder that only root may enter, `nobody` gets one right of root:
     to read everything.
@@ -119,7 +119,7 @@ class Worker:
         )
 
     def tests(self, limit: float = 7200.0, **order: Any) -> int | None:
-        """Exit status of pytest; None if it took longer than `limit`, in seconds."""
+        """Return the exit status of pytest; None if it took longer than `limit`, in seconds."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(order) + "\n")
@@ -135,7 +135,7 @@ class Worker:
                 return None
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -152,7 +152,7 @@ def _copy_project(place: Path) -> None:
 
 
 def _given_up(folder: Path, place: Path) -> Sequence[str]:
-    """`without_root`, once `nobody` may read the copy."""
+    """Return `without_root`, after making the copy readable for `nobody`."""
     if is_root():
         for path in (folder, place, *place.rglob("*")):
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))

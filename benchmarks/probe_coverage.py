@@ -1,4 +1,4 @@
-"""Do intervals of random probes cover the mean, where few directions make the spread?
+"""Coverage of the mean by intervals of random probes when few directions make the spread.
 
 ``python benchmarks/probe_coverage.py`` draws the probes of a matrix C of known eigenvalues from their law: over the
 sphere of radius sqrt(d), the square of the norm of Cz is a weighted mean of chi-squares. That takes no matrix and no
@@ -40,7 +40,7 @@ WIDTHS = (2.0, 0.05)
 
 
 def beside(d: int, count: int, square: float) -> Groups:
-    """Eigenvalues of modulus 1, and some of another square."""
+    """Return eigenvalues of modulus 1, and some of another square."""
     return ((d - count, 1.0), (count, square))
 
 
@@ -76,14 +76,14 @@ SIGNS: dict[str, tuple[int, int]] = {
 
 
 def squares_of_signs(count: int, axes: int, probes: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """So many probes."""
+    """Draw the squares of a number of probes with random signs."""
     many = axes >= 300
     sums = rng.standard_normal((probes, count)) if many else 2.0 * rng.binomial(axes, 0.5, (probes, count)) - axes
     return RANK + (sums**2 / (1 if many else axes) - 1.0).sum(axis=1)
 
 
 def squares(groups: Groups, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """So many probes."""
+    """Draw the squares of a number of probes on the sphere."""
     sizes, values = np.array(groups).T
     parts = rng.chisquare(sizes, (count, len(groups)))
     return sizes.sum() * (parts @ values) / parts.sum(axis=1)
@@ -92,7 +92,7 @@ def squares(groups: Groups, count: int, rng: np.random.Generator) -> NDArray[np.
 def measure(
     draw: Callable[[int], NDArray[np.float64]], truth: float, probes: Probes, width: float, repetitions: int
 ) -> dict[str, Any]:
-    """How often the interval holds the mean, with as many probes as the pilot asks for.
+    """Return how often the interval contains the mean, with as many probes as the pilot requests.
 
     Args:
         draw: Draws so many probes.
@@ -129,7 +129,7 @@ def measure(
 
 
 def main() -> int:
-    """Measures all rests; status 1 if one but those of `OPEN` is covered less often than said, beyond chance."""
+    """Measure all spectra; return 1 if one outside `OPEN` is covered less often than stated, beyond chance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))

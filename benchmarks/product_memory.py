@@ -1,11 +1,11 @@
 """Memory and time of one Hessian product: whole batches, smaller ones, and activation checkpointing.
 
 ``python benchmarks/product_memory.py [--repeats 3] [--out FILE]``. A vision transformer and a deep perceptron at their
-initial weights on random inputs, in double precision, one thread. A product of one batch whose graph is kept; of the
-same batch read anew; of the same samples in smaller batches; and by hand, of plain layers and of layers in
-`torch.utils.checkpoint` (not reentrant; the perceptron's in groups of four). Bytes are those of tensors at the peak of
-a product, its graph included; time is the median of processor seconds, in turns. The relative difference from the first
-product stands beside them.
+initial weights on random inputs, in double precision, one thread. We measure a product of one batch whose graph is
+kept, of the same batch read again, of the same samples in smaller batches, and by hand, for plain layers and for layers
+in `torch.utils.checkpoint` (not reentrant; the perceptron's in groups of four). Bytes are the tensors' bytes at the
+peak of a product, including its graph; time is the median of processor seconds, in turns. The file also has the
+relative difference from the first product.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ CPU = torch.device("cpu")
 
 
 class Checkpointed(nn.Module):
-    """A part of a network, evaluated again where its activations are needed."""
+    """A part of a network that is evaluated again when its activations are needed."""
 
     def __init__(self, part: nn.Module) -> None:
         super().__init__()
         self.part = part
 
     def forward(self, x: Tensor) -> Tensor:
-        """The part's output."""
+        """Return the part's output."""
         return checkpoint(self.part, x, use_reentrant=False)  # type: ignore[no-any-return]
 
 
 def networks() -> dict[str, tuple[nn.Module, nn.Module, Tensor]]:
-    """Each network, the same with checkpointed layers, which share its parameters, and inputs."""
+    """Return each network, the same with checkpointed layers (shared parameters), and inputs."""
     generator = torch.Generator().manual_seed(0)
     transformer, layered = (vit(10, 0, patch=4, width=64, depth=6, dtype=torch.float64) for _ in range(2))
     layered.load_state_dict(transformer.state_dict())
@@ -64,7 +64,7 @@ def networks() -> dict[str, tuple[nn.Module, nn.Module, Tensor]]:
 
 
 def by_hand(model: nn.Module, x: Tensor, y: Tensor, vector: Tensor) -> Tensor:
-    """A product by two backward passes."""
+    """Compute a product by two backward passes."""
     own = list(model.parameters())
     gradients = torch.autograd.grad(nn.functional.cross_entropy(model(x), y), own, create_graph=True)
     parts = [part.view_as(p) for part, p in zip(vector[0].split([p.numel() for p in own]), own, strict=True)]
@@ -72,7 +72,7 @@ def by_hand(model: nn.Module, x: Tensor, y: Tensor, vector: Tensor) -> Tensor:
 
 
 def ways(model: nn.Module, layered: nn.Module, x: Tensor) -> dict[str, tuple[Callable[[Tensor], Tensor], int]]:
-    """Products, and the bytes of a graph that is held beside them."""
+    """Return products, and the bytes of the graph that each holds."""
     loss = nn.CrossEntropyLoss()
     y = torch.randint(10, (len(x),), generator=torch.Generator().manual_seed(1))
     kept = Curvature(model, loss, (x, y), memory="16 GiB")
@@ -89,7 +89,7 @@ def ways(model: nn.Module, layered: nn.Module, x: Tensor) -> dict[str, tuple[Cal
 
 
 def rows_of(model: nn.Module, layered: nn.Module, x: Tensor, repeats: int) -> dict[str, Any]:
-    """One network."""
+    """Return the rows of one network."""
     size = sum(p.numel() for p in model.parameters())
     vector = torch.randn((1, size), generator=torch.Generator().manual_seed(2), dtype=x.dtype)
     products = ways(model, layered, x)
@@ -111,7 +111,7 @@ def rows_of(model: nn.Module, layered: nn.Module, x: Tensor, repeats: int) -> di
 
 
 def main() -> int:
-    """Measures, prints and writes."""
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3, help="default: 3")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))

@@ -1,4 +1,4 @@
-"""Changes of a stable rank by products in lower precision, by network: float32 and bfloat16 beside double precision.
+"""Changes of a stable rank by products in lower precision, by network: float32 and bfloat16 against double precision.
 
 ``python benchmarks/product_precision.py``, a minute. Layers compute in bfloat16 where `torch.autocast` lets them, sums
 and weights stay in float32, as in mixed precision. For random signs z: the error of a product Hz beside its size, and
@@ -37,7 +37,7 @@ PROBES, STEPS, SAMPLES = 32, 60, 64
 
 
 def networks() -> dict[str, tuple[nn.Module, Tensor]]:
-    """Networks trained on MNIST, in evaluation mode, and how they take its images."""
+    """Return networks trained on MNIST, in evaluation mode, and the form in which they take images."""
     x = mnist(14, 2000)[0]
     torch.manual_seed(0)
     return {
@@ -50,7 +50,7 @@ def networks() -> dict[str, tuple[nn.Module, Tensor]]:
 
 
 def products(model: nn.Module, x: Tensor, y: Tensor, vectors: Tensor, lower: bool) -> Tensor:
-    """The Hessian times each vector, (k, P), in the precision of the model, or its layers in bfloat16."""
+    """Return the Hessian times each vector, (k, P), in the model's precision, or with its layers in bfloat16."""
     weights = list(model.parameters())
     with torch.autocast("cpu", dtype=torch.bfloat16) if lower else nullcontext(), sdpa_kernel(SDPBackend.MATH):
         slopes = torch.autograd.grad(CLASSES(model(x), y), weights, create_graph=True)
@@ -62,7 +62,7 @@ def products(model: nn.Module, x: Tensor, y: Tensor, vectors: Tensor, lower: boo
 
 
 def changes(exact: Tensor, found: Tensor) -> dict[str, float]:
-    """The last vector is the eigenvector, the others are probes."""
+    """Return the changes; the last vector is the eigenvector, the others are probes."""
     error = (found - exact)[:-1].square().sum().sqrt() / exact[:-1].square().sum().sqrt()
     square = found[:-1].square().sum() / exact[:-1].square().sum() - 1.0
     norm = found[-1].norm() / exact[-1].norm() - 1.0
@@ -75,7 +75,7 @@ def changes(exact: Tensor, found: Tensor) -> dict[str, float]:
 
 
 def measured(model: nn.Module, x: Tensor, y: Tensor) -> dict[str, Any]:
-    """Both precisions beside double."""
+    """Compare both precisions with double."""
     wide, batch = copy.deepcopy(model).double(), (x[:SAMPLES].double(), y[:SAMPLES])
     operator = Curvature(wide, CLASSES, batch)
     krylov = Krylov(operator, np.random.default_rng(0))
@@ -94,7 +94,7 @@ def measured(model: nn.Module, x: Tensor, y: Tensor) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()

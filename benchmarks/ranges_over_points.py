@@ -1,4 +1,4 @@
-"""Ranges that cards of FeDLRT call searched, over many draws of points and targets (``ranges_over_points.json``).
+"""Ranges on FeDLRT's cards from searches, over many draws of points and targets (``ranges_over_points.json``).
 
 ``python benchmarks/ranges_over_points.py [--only NAME ...]`` writes for each number its least, mean and largest value,
 the draws, and the environment. Draw 0 is the default seed's own. An infinite number of rounds is written as null.
@@ -60,21 +60,21 @@ Numbers = dict[str, float]
 
 
 def admitted_rates(seed: int) -> Numbers:
-    """Largest rate that Theorem 2 admits for every number of clients, polynomials of value 1 at 1."""
+    """Return the largest rate that Theorem 2 admits for every number of clients, with polynomials of value 1 at 1."""
     stream = stream_of_one_target(Context("fedlrt/claim-hom-stepsize", seed))
     clients = (client for C in CLIENTS for client in one_target(stream, "plain", C))
     return {"largest admitted rate": 1.0 / (12.0 * STEPS * max(float(eigvalsh(client.H)[-1]) for client in clients))}
 
 
 def weak_targets(seed: int) -> Numbers:
-    """Share of 1,000 targets of rank 4 with normal factors whose last singular value is too small for the test."""
+    """Return the fraction of 1,000 rank-4 normal targets whose last singular value is too small for the test."""
     rng = np.random.default_rng([stream_of_one_target(Context("fedlrt/exp-homogeneous", seed)), 1])
     weak = sum(target_share(random_targets(1, (20, 20), 4, rng)) <= WEAKEST for _ in range(1000))
     return {"share of targets drawn again": weak / 1000}
 
 
 def _medians(seed: int, scale: float, rounds: int) -> Numbers:
-    """The median rank over 20 starts of some size, polynomials of value 1 at 1."""
+    """Return the median rank over 20 starts of some size, with polynomials of value 1 at 1."""
     stream = stream_of_one_target(Context("fedlrt/claim-hom-rank", seed))
     ranks = median_ranks(stream, Choice(basis="plain", scale=scale), rounds)
     found, never_below = ranks[-1] == RANK, min(ranks) >= RANK
@@ -87,17 +87,17 @@ def _medians(seed: int, scale: float, rounds: int) -> Numbers:
 
 
 def median_ranks_from_small_starts(seed: int) -> Numbers:
-    """The median rank from starts of size 0.01."""
+    """Return the median rank from starts of size 0.01."""
     return _medians(seed, 0.01, 200)
 
 
 def median_ranks_from_larger_starts(seed: int) -> Numbers:
-    """The median rank from starts of size 0.1."""
+    """Return the median rank from starts of size 0.1."""
     return _medians(seed, 0.1, 1500)
 
 
 def run_from_a_start_of_size_1(seed: int) -> Numbers:
-    """A run from a start of size 1, polynomials of value 1 at 1, for 160,000 rounds."""
+    """Run from a start of size 1, with polynomials of value 1 at 1, for 160,000 rounds."""
     stream = stream_of_one_target(Context("fedlrt/claim-hom-rank", seed))
     run = long_run(stream, Choice(basis="plain", scale=1.0), 160_000, CLOSE)
     return {
@@ -109,7 +109,7 @@ def run_from_a_start_of_size_1(seed: int) -> Numbers:
 
 
 def shares_of_the_run(seed: int) -> Numbers:
-    """The round from which on the rank is 4, as a share of the rounds to 1e-5, in each basis that comes to them."""
+    """Return the round from which the rank is 4, relative to the rounds to 1e-5, in each basis that reaches both."""
     stream, found = stream_of_one_target(Context("fedlrt/claim-hom-rank", seed)), {}
     for name, (choice, most) in FOLLOWED.items():
         if choice.basis != "plain":
@@ -121,7 +121,7 @@ def shares_of_the_run(seed: int) -> Numbers:
 
 
 def rounds_from_other_starts(number: int) -> Numbers:
-    """Rounds to 1e-5 from one of 20 starts, on the draw of the checks."""
+    """Return the rounds to 1e-5 from one of 20 starts, on the draw of the checks."""
     stream, found = stream_of_one_target(Context("fedlrt/claim-hom-error", 0)), {}
     for name, (choice, most) in FOLLOWED.items():
         if choice.basis != "plain":
@@ -132,7 +132,7 @@ def rounds_from_other_starts(number: int) -> Numbers:
 
 
 def deltas_of_assumption_1(seed: int) -> Numbers:
-    """The least delta of Assumption 1 in the homogeneous test: from where the rank is 4 on, and near the minimiser."""
+    """Return the least delta of Assumption 1 in the homogeneous test: once the rank is 4, and near the minimiser."""
     found = measure_met(Context("fedlrt/claim-assumption-when", seed), seed)
     return {
         "when the rank is found, global loss": found.test.of_mean[found.found],
@@ -143,7 +143,7 @@ def deltas_of_assumption_1(seed: int) -> Numbers:
 
 
 def run_to_the_end(seed: int) -> Numbers:
-    """The same run until 1e-5, of hundreds of thousands of rounds, and FedLin from the same start."""
+    """Run the same until 1e-5, for hundreds of thousands of rounds, and FedLin from the same start."""
     stream = stream_of_one_target(Context("fedlrt/claim-hom-jointly", seed))
     run = long_run(stream, Choice(basis="plain", scale=0.1), 1_500_000, CLOSE)
     distances = full_rank_distances(stream, "plain", 0.1, GRID)
@@ -157,7 +157,7 @@ def run_to_the_end(seed: int) -> Numbers:
 
 
 def rounds_with_more_clients(seed: int) -> Numbers:
-    """Share of rounds that 32 clients need more than one, by what is compared; with the full correction the rounds."""
+    """Return the ratio of rounds with 32 clients and with one, by comparison; with the full correction the rounds."""
     found = {}
     for one in count_rounds(Context("fedlrt/claim-hom-clients", seed, "full")):
         name = f"{one.basis}, to {one.distance:g}"
@@ -167,7 +167,7 @@ def rounds_with_more_clients(seed: int) -> Numbers:
 
 
 def quotients_of_rounds(seed: int) -> Numbers:
-    """Largest quotient of FedLin's and FeDLRT's rounds to one of the distances, in each basis that comes to them."""
+    """Return the largest ratio of FedLin's and FeDLRT's rounds to a distance, in each basis that reaches it."""
     stream = stream_of_one_target(Context("fedlrt/claim-hom-10x", seed))
     found = {}
     for name, (choice, most) in FOLLOWED.items():
@@ -180,7 +180,7 @@ def quotients_of_rounds(seed: int) -> Numbers:
 
 
 def ends_with_four_targets(seed: int) -> Numbers:
-    """Where FedLin and FeDLRT are after the 900 rounds of the heterogeneous test, the latter until single precision."""
+    """Return both methods' distances after the 900 rounds of the heterogeneous test, FeDLRT's to single precision."""
     stream = stream_of_own_targets(Context("fedlrt/fig-1", seed))
     size = limits(stream, "uniform", "all").size
     return {
@@ -190,7 +190,7 @@ def ends_with_four_targets(seed: int) -> Numbers:
 
 
 def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
-    """FedLin's rounds to 1e-5 over FeDLRT's in the heterogeneous test."""
+    """Return FedLin's rounds to 1e-5 divided by FeDLRT's in the heterogeneous test."""
     stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
     run = long_heterogeneous_run(stream, START, 900, CLOSE)
     distances = heterogeneous_full_rank(stream, "uniform", 1.0, 900)
@@ -199,7 +199,7 @@ def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
 
 
 def quotients_of_rounds_along_two_axes(seed: int) -> Numbers:
-    """The same with targets along two axes, in the reading of the card."""
+    """Return the same with targets along two axes, in the card's reading."""
     stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
     ours = axes_run(stream, TWO_AXES, ALONG_TWO, 10_000).reaches(CLOSE)
     theirs = axes_full_rank_reaches(stream, TWO_AXES, ALONG_TWO, CLOSE)
@@ -207,7 +207,7 @@ def quotients_of_rounds_along_two_axes(seed: int) -> Numbers:
 
 
 def quotient_of_paces(seed: int, basis: str) -> float:
-    """Least curvature of the heterogeneous test along matrices of the minimiser's rank there, over the least of all."""
+    """Return the heterogeneous test's least curvature along the minimiser's rank, divided by the least of all."""
     W, H = (part.numpy() for part in minimisers(own_targets(seed, basis)))
     U, sigma, Vt = np.linalg.svd(W.reshape(10, 10))
     rank = int((sigma > 1e-9 * sigma[0]).sum())
@@ -218,7 +218,7 @@ def quotient_of_paces(seed: int, basis: str) -> float:
 
 
 def quotients_of_paces(seed: int) -> Numbers:
-    """How many times as fast FeDLRT is in the end of the heterogeneous test, by basis."""
+    """Return how many times as fast FeDLRT is at the end of the heterogeneous test, by basis."""
     stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
     return {basis: quotient_of_paces(stream, basis) for basis in BASES}
 
@@ -244,13 +244,13 @@ MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
 
 
 def summary(values: list[float]) -> dict[str, float | None]:
-    """Least, mean and largest of the draws."""
+    """Return least, mean and largest of the draws."""
     told = {"least": min(values), "mean": sum(values) / len(values), "largest": max(values)}
     return {**{key: value if isfinite(value) else None for key, value in told.items()}, "draws": len(values)}
 
 
 def main() -> int:
-    """Measures and writes."""
+    """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=list(MEASURES), choices=list(MEASURES))
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))

@@ -1,4 +1,4 @@
-"""Which tests run which lines of a room, measured once and kept as long as neither changes (used by `mutants.py`)."""
+"""The tests that run each line of a room, measured once and kept while neither changes (used by `mutants.py`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_TESTS = 5
 
 @dataclass(frozen=True)
 class Room:
-    """Code and the tests that stand for it; the examples in its docstrings are among them."""
+    """Code with its tests, including the examples in its docstrings."""
 
     name: str
     sources: tuple[Path, ...]
@@ -38,7 +38,7 @@ class Room:
     """Modules of tests that do not run."""
 
     def test_files(self) -> list[Path]:
-        """Files that hold tests: modules of tests, and sources with examples."""
+        """Return the files that hold tests: modules of tests, and sources with examples."""
         found = [
             path for place in self.tests for path in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])
         ]
@@ -46,7 +46,7 @@ class Room:
         return [path for path in found if path.stem not in self.without]
 
     def support(self) -> list[Path]:
-        """Files that every test may depend on: the sources, and modules beside the tests that hold none."""
+        """Return the files that every test may depend on: the sources, and helper modules among the tests."""
         folders = {place if place.is_dir() else place.parent for place in self.tests}
         beside = {path for folder in folders for path in folder.rglob("*.py") if not path.name.startswith("test_")}
         return [*self.sources, *sorted(beside)]
@@ -54,7 +54,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Reach:
-    """Which tests run each line, and how long each test takes."""
+    """The tests that run each line, and the time of each test."""
 
     lines: dict[tuple[str, int], set[str]]
     files: dict[str, set[str]]
@@ -63,7 +63,7 @@ class Reach:
     """Texts of the modules of tests."""
 
     def tests(self, mutant: Mutant, most: float = math.inf) -> list[str]:
-        """Tests of a mutant: those that run the line, then others of the same modules, the quick ones.
+        """Return the tests of a mutant: those that run the line, then others of the same modules, quick ones first.
 
         The others count because a line that a module's fixture or cache runs is measured in its first test alone. Of
         a line that runs on import, all that run its file or are in a module that names it. Quick tests first, then slow
@@ -88,7 +88,7 @@ class Reach:
         return self._within(ordered, most) or ordered[:1]
 
     def _within(self, tests: Sequence[str], most: float) -> list[str]:
-        """As many of the tests as fit into some seconds."""
+        """Return as many of the tests as fit into some seconds."""
         sums = accumulate(self.seconds[test] for test in tests)
         return [test for test, total in zip(tests, sums, strict=True) if total <= most]
 
@@ -113,7 +113,7 @@ def _module(test: str) -> str:
 
 
 def reach(worker: Worker, room: Room) -> Reach:
-    """Runs the tests that changed since the last time, on code as it is.
+    """Run the tests that changed since the last time, on the unchanged code.
 
     Raises:
         SystemExit: They fail already.
@@ -143,7 +143,7 @@ def reach(worker: Worker, room: Room) -> Reach:
 
 
 def _measured(worker: Worker, room: Room, test_file: str) -> dict[str, dict[str, Any]]:
-    """Seconds and lines of each test of a file."""
+    """Measure seconds and lines of each test of a file."""
     import coverage
 
     file, report = worker.scratch / "reach.coverage", worker.scratch / "reach.json"

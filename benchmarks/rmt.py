@@ -1,4 +1,4 @@
-"""Five top eigenvalues of a spiked Gaussian model: dense against banded, all rows against as many as they need.
+"""Five top eigenvalues of a spiked Gaussian model: dense against banded, all rows against as many as needed.
 
 Writes one JSON file with the numbers, their ratios and the environment beside them:
 ``python benchmarks/rmt.py [--out FILE]``. All contenders run in one process, alternating, one thread.
@@ -35,7 +35,7 @@ TOP = 5
 
 
 def seconds(work: Callable[[], object], repeats: int) -> dict[str, float]:
-    """Median and range of the wall time of ``work`` after one warm-up."""
+    """Return median and range of the wall time of ``work`` after one warm-up."""
     work()
     times = []
     for _ in range(repeats):
@@ -46,7 +46,7 @@ def seconds(work: Callable[[], object], repeats: int) -> dict[str, float]:
 
 
 def peak_bytes(work: Callable[[], object]) -> int:
-    """Peak of the memory numpy and Python allocate during ``work``."""
+    """Return the peak memory that numpy and Python allocate during ``work``."""
     tracemalloc.start()
     work()
     peak = tracemalloc.get_traced_memory()[1]
@@ -55,12 +55,12 @@ def peak_bytes(work: Callable[[], object]) -> int:
 
 
 def banded(R: int, rng: np.random.Generator, rows: int | None = None, model: SpikedModel = MODEL) -> np.ndarray:
-    """Draw and top eigenvalues."""
+    """Draw the matrix and return its top eigenvalues."""
     return draw_banded(model, R, rng, top=TOP, rows=rows).top(TOP)
 
 
 def small_R() -> dict[str, object]:
-    """R = 2,000: draw plus five eigenvalues, dense by LAPACK and ARPACK, banded with all and with few rows."""
+    """Measure R = 2,000: draw plus five eigenvalues, dense by LAPACK and ARPACK, banded with all and with few rows."""
     R, rng = 2000, np.random.default_rng(0)
 
     def lapack() -> object:
@@ -86,7 +86,7 @@ def small_R() -> dict[str, object]:
 
 
 def large_R() -> dict[str, object]:
-    """R = 10^6 on all rows against truncated, up to 10^15 truncated, memory, and the largest difference."""
+    """Measure R = 10^6 on all rows against truncated, up to 10^15 truncated, memory, and the largest difference."""
     rng, R = np.random.default_rng(1), 10**6
     full = draw_banded(MODEL, R, rng, top=TOP, rows=R)
     rows = draw_banded(MODEL, R, rng, top=TOP).rows
@@ -116,7 +116,7 @@ def large_R() -> dict[str, object]:
 
 
 def global_density() -> dict[str, object]:
-    """Sturm counts on 200 points at R = 10^6, and their distance from the semicircle."""
+    """Measure Sturm counts on 200 points at R = 10^6, and their distance from the semicircle."""
     R, rng = 10**6, np.random.default_rng(2)
     draw = draw_banded(SpikedModel(), R, rng, rows=R)
     grid = np.linspace(-2.1, 2.1, 200)
@@ -132,7 +132,7 @@ def global_density() -> dict[str, object]:
 
 
 def main() -> None:
-    """Runs everything and writes the JSON file."""
+    """Run everything, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("rmt.json"))
     options = parser.parse_args()

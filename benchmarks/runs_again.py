@@ -1,4 +1,4 @@
-"""A run of each stored experiment on images, drawn at random: made again from nothing, beside its stored numbers.
+"""One run of each stored experiment on images, drawn at random, repeated from scratch and compared with its numbers.
 
 ``python benchmarks/runs_again.py [--seed N] [--only ID ...]`` adds to `runs_again.json`: 15 minutes of one processor.
 MNIST and Fashion-MNIST must be present.
@@ -53,7 +53,7 @@ EXPERIMENTS: dict[str, Callable[[], Iterable[Design]]] = {
 
 
 def rate_of(table: pd.DataFrame, keys: list[str], run: pd.Series) -> float | None:
-    """The learning rate of a stored run: its own, or the best of those that chose it; none: the options have it."""
+    """Return the learning rate of a stored run: its own, or the best of the tuning runs; None if it is an option."""
     if not isnan(run.rate):
         return float(run.rate)
     choices = table[(table.stage == CHOICE) & (table[keys] == run[keys]).all(axis=1) & (table.failed == 0)]
@@ -61,7 +61,7 @@ def rate_of(table: pd.DataFrame, keys: list[str], run: pd.Series) -> float | Non
 
 
 def again(id: str, rng: np.random.Generator) -> dict[str, Any]:
-    """One run of an experiment, drawn at random, beside what is stored of it."""
+    """Repeat one run of an experiment, drawn at random, and return it with the stored numbers."""
     table = pd.read_csv(STORED / f"{id.replace('/', '-')}.csv")
     keys = key_columns(table)
     runs = table[table.stage == RUN].drop_duplicates([*keys, "seed"])
@@ -93,7 +93,7 @@ def again(id: str, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def main() -> None:
-    """The experiments, and their file."""
+    """Repeat the runs and write their file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--only", choices=EXPERIMENTS, nargs="+", default=tuple(EXPERIMENTS))

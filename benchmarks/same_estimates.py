@@ -1,9 +1,9 @@
-"""Are the stable ranks of an earlier version still the same, seed by seed?
+"""Comparison of stable ranks with an earlier version, seed by seed.
 
 ``python benchmarks/same_estimates.py --before REVISION [--seeds N]`` estimates the matrices of `interval_coverage` and
 `copies_coverage` with the package as it was, taken from git into a temporary folder, and as it is, each in a process
-of its own. Where intervals are the same to the last digit, so is their coverage. Results stand in the JSON file by
-revision, beside those with others. Status 1 if one differs by more than `TOLERANCE`. Genuine MNIST must be present.
+of its own. If intervals are identical to the last digit, so is their coverage. The JSON file has the results by
+revision. The status is 1 if one differs by more than `TOLERANCE`. MNIST must be present.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Estimates = dict[str, list[list[float]]]
 
 
 def cases() -> dict[str, tuple[torch.Tensor, dict[str, Any]]]:
-    """Matrices and settings."""
+    """Return matrices and settings."""
     found: dict[str, tuple[torch.Tensor, dict[str, Any]]] = {}
     for name, matrix in hessians().items():
         for width in REPETITIONS:
@@ -70,7 +70,7 @@ def cases() -> dict[str, tuple[torch.Tensor, dict[str, Any]]]:
 
 
 def differences(before: Estimates, now: Estimates) -> dict[str, float]:
-    """Largest relative difference of every case that is not the same to the last digit."""
+    """Return the largest relative difference of every case that is not identical to the last digit."""
     return {
         name: float(np.abs(np.array(now[name]) / np.array(before[name]) - 1.0).max())
         for name in now
@@ -79,7 +79,7 @@ def differences(before: Estimates, now: Estimates) -> dict[str, float]:
 
 
 def main() -> int:
-    """Compares two versions."""
+    """Compare two versions."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", metavar="REVISION", required=True, help="the earlier version")
     parser.add_argument("--seeds", type=int, default=20)

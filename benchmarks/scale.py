@@ -1,10 +1,10 @@
-"""Ray's actors beside the processes of one machine: seconds of a round, a million clients, kills, and sweeps.
+"""Ray's actors against the processes of one machine: seconds of a round, a million clients, kills, and sweeps.
 
 ``python benchmarks/scale.py [--only SECTION] [--out FILE]``, some ten minutes on two idle processors. Contenders do the
-same rounds in turn and must come to the same weights to the bit; ratios are medians over rounds. In ``kills`` a run of
-``rankproof train --executor ray`` loses its actors at random moments, and its driver now and then, which goes on by the
-same command; metrics, ledger and every stored tensor must be those of a run in one process that nobody disturbed. Each
-section is written to the file as it ends, with the load of the machine; status 1 where something is not as it must be.
+same rounds in turn and must reach bit-identical weights; ratios are medians over rounds. In ``kills`` a run of
+``rankproof train --executor ray`` loses its actors at random moments, and now and then its driver, which is resumed by
+the same command. Metrics, ledger and every stored tensor must equal those of an undisturbed run in one process. Each
+section is written to the file when it ends, with the load of the machine; the status is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ KILLED_RUN = (
 
 
 class Contender:
-    """A federation and where its clients work."""
+    """A federation, and the place where its clients work."""
 
     def __init__(self, clients: Any, start: Any, local: Descent, executor: Executor) -> None:
         self._algorithm, self._fed = FedAvg(local), Federation(clients, executor=executor)
         self.state: Tree = self._algorithm.start(self._fed, Tree(start))
 
     def round(self, cohort: int | None) -> tuple[float, float]:
-        """One round: wall seconds, and processor seconds of this process and all that it has started."""
+        """Run one round; return wall seconds, and processor seconds of this process and its children."""
         processor, wall = processor_seconds(os.getpid()), time.monotonic()
         self.state = one_round(self._algorithm.round, self._fed, self.state, cohort)
         wall = time.monotonic() - wall
@@ -92,7 +92,7 @@ class Contender:
 
 
 def overhead(rounds: int) -> Found:
-    """Rounds of 16 clients in this process, in processes and in actors: a small model, a large one, and real work."""
+    """Time rounds of 16 clients in this process, in processes and in actors: small and large models, and real work."""
     found: Found = {}
     cases: tuple[tuple[str, Callable[[], NetworkProblem], int], ...] = (
         ("small model, little work", lambda: perceptron_problem(16, 16), 2),
@@ -140,12 +140,12 @@ def overhead(rounds: int) -> Found:
 
 
 def median(pairs: Sequence[tuple[float, float]], which: int) -> float:
-    """Median of one of the two times."""
+    """Return the median of one of the two times."""
     return statistics.median(pair[which] for pair in pairs)
 
 
 def trips(count: int) -> Found:
-    """Seconds of the first trip, for which a team starts, and of trips of one client that does nothing."""
+    """Time the first exchange, for which workers start, and exchanges of one client that does no work."""
     found: Found = {}
     for name, made in (("1 process", Processes), ("1 actor", Actors)):
         fed = Federation(ManyClients(1, (1, 1)), executor=(team := made(1)))
@@ -160,7 +160,7 @@ def trips(count: int) -> Found:
 
 
 def million(rounds: int) -> Found:
-    """Rounds of 20 clients out of a hundred and out of a million, which are made when they are asked for."""
+    """Time rounds of 20 clients out of a hundred and out of a million, which are created on request."""
     found: Found = {}
     for count in (100, 10**4, 10**6):
         executor = Actors(2)
@@ -181,7 +181,7 @@ def million(rounds: int) -> Found:
 
 
 def kills(wanted: int, drivers: int, seed: int) -> Found:
-    """Kills of actors and of drivers in one run of 100 rounds, and what is then other than in an undisturbed run."""
+    """Kill actors and drivers in one run of 100 rounds, and return its differences from an undisturbed run."""
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         whole, folder = Path(name) / "whole", Path(name) / "killed"
@@ -247,7 +247,7 @@ def kills(wanted: int, drivers: int, seed: int) -> Found:
 
 
 def sweep(runs: int) -> Found:
-    """Small runs one after the other in this process, and on one and two workers of Ray that have started."""
+    """Time small runs one after the other in this process, and on one and two started workers of Ray."""
     trial = Trial("small", "fedlrt", "ridges", 20, {"clients": 4, "steps": 5}, tuple(range(runs)))
     found: Found = {"runs": runs}
     with tempfile.TemporaryDirectory() as name:
@@ -269,13 +269,13 @@ def sweep(runs: int) -> Found:
 
 
 def rounds_in(folder: Path) -> int:
-    """Rounds that the table of a run has."""
+    """Return the number of rounds in a run's table."""
     table = folder / METRICS
     return len(table.read_bytes().splitlines()) - 2 if table.exists() else 0
 
 
 def seconds_left(processes: Iterable[int]) -> float | None:
-    """Seconds until all of some processes have ended; none where two minutes do not suffice."""
+    """Return the seconds until some processes have ended; None if two minutes do not suffice."""
     began = time.monotonic()
     while time.monotonic() - began < 120.0:
         if not any(lives(process) for process in processes):
@@ -285,7 +285,7 @@ def seconds_left(processes: Iterable[int]) -> float | None:
 
 
 def lives(process: int) -> bool:
-    """Whether a process is there, and no zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return (Path("/proc") / str(process) / "cmdline").read_bytes() != b""
     except OSError:
@@ -293,13 +293,13 @@ def lives(process: int) -> bool:
 
 
 def content(folder: Path) -> Found:
-    """Results that must not depend on kills."""
+    """Return the results that must not depend on kills."""
     last = sorted((folder / CHECKPOINTS).glob("round-*.safetensors"))[-1]
     return {name: (folder / name).read_bytes() for name in (METRICS, LEDGER)} | {last.name: last.read_bytes()}
 
 
 def main() -> int:
-    """Measures, writes one JSON file, and says whether something is not as it must be."""
+    """Measure, write one JSON file, and return whether anything is wrong."""
     sections: dict[str, Callable[[], Found]] = {
         "overhead": lambda: overhead(8),
         "trips": lambda: trips(300),

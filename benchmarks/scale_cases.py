@@ -1,4 +1,4 @@
-"""Functions and clients that actors of `benchmarks/scale.py` import: a million clients; processes and their times."""
+"""Functions and clients that actors of `benchmarks/scale.py` import: a million clients, processes and their times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 class ManyClients:
-    """Quadratics that are made when they are asked for.
+    """Quadratics that are created on request.
 
     Attributes:
         sizes: Sizes of their data, all equal.
@@ -42,12 +42,12 @@ class ManyClients:
 
 
 def nothing(client: Client, memory: Memory) -> Reply:
-    """No work, and an answer of one number."""
+    """Do no work, and return one number."""
     return Reply(torch.zeros(()))
 
 
 def perceptron_problem(clients: int, hidden: int) -> NetworkProblem:
-    """A perceptron of 784 inputs on random data, 64 samples for each client."""
+    """Return a perceptron of 784 inputs on random data, with 64 samples for each client."""
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(64 * clients, 784, generator=generator), torch.arange(64 * clients) % 10
     module = nn.Sequential(*perceptron(784, (hidden,), 10, 0, dtype=torch.float32))
@@ -56,7 +56,7 @@ def perceptron_problem(clients: int, hidden: int) -> NetworkProblem:
 
 
 def image_problem(clients: int) -> NetworkProblem:
-    """A ResNet-10 of a quarter of its width on random grey images of 28 x 28, 64 samples for each client."""
+    """Return a ResNet-10 of a quarter of its width on random grey 28 x 28 images, 64 samples for each client."""
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(64 * clients, 1, 28, 28, generator=generator), torch.arange(64 * clients) % 10
     parts = Parts(np.arange(len(x)), np.arange(clients + 1, dtype=np.int64) * 64)
@@ -64,7 +64,7 @@ def image_problem(clients: int) -> NetworkProblem:
 
 
 def descendants(root: int) -> dict[int, str]:
-    """The processes that a process and its children have started, and their command lines."""
+    """Return the processes that a process and its children have started, with their command lines."""
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
     for place in Path("/proc").glob("[0-9]*"):
@@ -83,7 +83,7 @@ def descendants(root: int) -> dict[int, str]:
 
 
 def processor_seconds(root: int) -> float:
-    """Processor time of a process and of all living processes that it has started."""
+    """Return the processor time of a process and of its living descendants."""
     total = 0.0
     for process in (root, *descendants(root)):
         try:
@@ -95,7 +95,7 @@ def processor_seconds(root: int) -> float:
 
 
 def memory(processes: Mapping[int, str], name: str) -> int:
-    """The largest memory of their own, in bytes, among processes whose command line has a name in it."""
+    """Return the largest private memory, in bytes, among processes whose command line contains a name."""
     found = [0]
     for process, command in processes.items():
         if name in command:
@@ -105,5 +105,5 @@ def memory(processes: Mapping[int, str], name: str) -> int:
 
 
 def tensors_of(tree: Mapping[str, Tensor]) -> list[Tensor]:
-    """Its tensors, in order."""
+    """Return its tensors, in order."""
     return [tree[name] for name in sorted(tree)]

@@ -1,7 +1,7 @@
-"""Silos on loopback: a Flower server and two silos as processes come to the bits of one process, and after kills too.
+"""Silos on loopback: a Flower server and two silos as processes give the bits of one process, even after kills.
 
 `python benchmarks/silos.py [--kills] [--only NAME]` writes benchmarks/silos.json: for each algorithm whether the final
-weights are those of the sequential executor to the bit, its seconds, and the kills that a run lived through.
+weights are bit-identical to the sequential executor's, its seconds, and the number of kills that a run survived.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ app = server_app(start, lambda w: {"size": float(sum((entry**2).sum() for entry 
 
 
 def written(folder: Path, algorithm: str) -> Path:
-    """The app that `rankproof flower new` writes, with a measure at the server, which saves a trip in every round."""
+    """Write the app of `rankproof flower new`, with a server-side measurement, which saves one exchange a round."""
     app = folder / f"app-{algorithm}"
     write_app(app, algorithm, SILO_NAMES)
     (app / "silos" / "server_app.py").write_text(_MEASURED)
@@ -56,14 +56,14 @@ def written(folder: Path, algorithm: str) -> Path:
 
 
 def started(there: Loopback, app: Path, algorithm: str, number: int, results: Path, **options: Any) -> None:
-    """Submits a run."""
+    """Submit a run."""
     config = {"rounds": number, "seconds": 600.0, "again": 60.0, **options}
     words = [f"{name.replace('_', '-')}={value}" for name, value in config.items()]
     there.submit(app, " ".join([f'folder="{results}"', *words, OPTIONS.get(algorithm, "")]))
 
 
 def wait(there: Loopback, results: Path, number: int, seconds: float) -> float:
-    """Waits until a run's folder has a round; the seconds that it took.
+    """Wait until a run's folder has a round; return the seconds it took.
 
     Raises:
         TimeoutError: It has not; with the end of the server's log.
@@ -77,13 +77,13 @@ def wait(there: Loopback, results: Path, number: int, seconds: float) -> float:
 
 
 def state_of(results: Path) -> Any:
-    """The state of the algorithm after the last round of a run's folder."""
+    """Return the state of the algorithm after the last round of a run's folder."""
     kept = Checkpoints(results / "checkpoints", read_plan(results).digest, named_types())
     return kept.load()[0].state.algorithm
 
 
 def alone(app: Path, results: Path, number: int) -> Any:
-    """The same run by the sequential executor, from the functions of the app and the settings of its folder."""
+    """Run the same by the sequential executor, from the app's functions and the settings of its folder."""
     spec = importlib.util.spec_from_file_location(f"task_of_{app.name.replace('-', '_')}", app / "silos" / "task.py")
     assert spec is not None
     assert spec.loader is not None
@@ -98,13 +98,13 @@ def alone(app: Path, results: Path, number: int) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two states are equal to the bit."""
+    """Return whether two states are bit-identical."""
     one, other = tensors(one), tensors(other)
     return len(one) == len(other) > 0 and all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def equal_bits(there: Loopback, algorithm: str, number: int = 2, seconds: float = 900.0) -> dict[str, Any]:
-    """One algorithm on loopback beside one process."""
+    """Compare one algorithm on loopback with one process."""
     app, results = written(there.folder, algorithm), there.folder / f"results-{algorithm}"
     began = time.monotonic()
     started(there, app, algorithm, number, results)
@@ -120,7 +120,7 @@ def equal_bits(there: Loopback, algorithm: str, number: int = 2, seconds: float 
 
 
 def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> dict[str, Any]:
-    """A run of pFedLoRU, whose silos keep personal factors, while silos and the server are killed at random moments.
+    """Run pFedLoRU, whose silos keep personal factors, while silos and the server are killed at random moments.
 
     Two are killed within seconds, so that one is lost while the run gets over the other; then a round has to end. Such
     pairs come in equal parts of the run, each at a random round of its part.
@@ -161,13 +161,13 @@ def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> 
 
 
 def rounds_in(results: Path) -> int:
-    """Rounds that a run's folder has."""
+    """Return the number of rounds in a run's folder."""
     last = sorted((results / "checkpoints").glob("round-*.json"))[-1:]
     return int(last[0].stem.removeprefix("round-")) if last else 0
 
 
 def main() -> None:
-    """Measures, and writes the result."""
+    """Measure, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=ALGORITHMS)
     parser.add_argument("--kills", action="store_true", help="only the run with kills")

@@ -4,8 +4,8 @@
 networks on random inputs: a perceptron (one batch, graph kept), a convolutional network (the same) and ResNet-10 (four
 batches, streamed). Each is multiplied with one vector by one process with one thread, by one process with as many
 threads as there are workers, and by the workers with one thread each, in turns, so that a machine that slows down slows
-all of them. Medians; the relative difference of the products stands beside them. A machine that is not free says so:
-where the processors had other work, no file is written unless ``--busy`` is given.
+all of them. The file has medians and the relative difference of the products. If the processors had other work, the
+program reports it and writes the file only with ``--busy``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ IDLE = 0.1
 
 
 def networks(samples: int) -> dict[str, tuple[nn.Module, Any]]:
-    """Networks and their data, in float32."""
+    """Return networks and their data, in float32."""
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(samples, 1, 28, 28, generator=generator)
     labels = torch.randint(10, (samples,), generator=generator)
@@ -49,7 +49,7 @@ def networks(samples: int) -> dict[str, tuple[nn.Module, Any]]:
 
 
 def elsewhere() -> float:
-    """Processors that other processes use now, as a mean over a second; zero where it is not known."""
+    """Return the processors that other processes use now, averaged over a second; 0 if unknown."""
     stat = Path("/proc/stat")
     if not stat.exists():
         return 0.0
@@ -65,7 +65,7 @@ def elsewhere() -> float:
 
 
 def row(model: nn.Module, data: Any, team: Workers, repeats: int, free: bool) -> dict[str, Any]:
-    """One network; on processors that are not free, threads that wait for each other take seconds and are left out."""
+    """Measure one network; on busy processors, threads that wait for each other take seconds and are left out."""
     loss = nn.CrossEntropyLoss()
     here = Curvature(model, loss, data)
     started = time.perf_counter()
@@ -105,7 +105,7 @@ def row(model: nn.Module, data: Any, team: Workers, repeats: int, free: bool) ->
 
 
 def main() -> int:
-    """Measures, prints and writes."""
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2, help="default: 2")
     parser.add_argument("--samples", type=int, default=512, help="of each network; default: 512")

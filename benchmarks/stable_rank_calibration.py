@@ -1,4 +1,4 @@
-"""The cheapest settings by which each library reaches an RMS error of 1 % of a stable rank, with the truth at hand.
+"""The cheapest settings by which each library reaches a 1 % RMS error of a stable rank, given the truth.
 
 Ours are confirmed on seeds that did not choose them. The peers' are taken as they are found, which favours the peers.
 """
@@ -26,19 +26,19 @@ ENOUGH = 8.0
 
 
 def clock(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of a call, and its result."""
+    """Return the CPU seconds of a call, and its result."""
     began = time.process_time()
     found = work()
     return time.process_time() - began, found
 
 
 def rms(values: Any, truth: float) -> float:
-    """Relative root mean square error."""
+    """Return the relative root mean square error."""
     return float(np.sqrt(np.mean((np.asarray(values, dtype=float) / truth - 1.0) ** 2)))
 
 
 def calibrated_width(problem: Problem, tries: int, seeds: int) -> dict[str, Any]:
-    """The width of fewest products whose RMS error is at most 1 %, confirmed on seeds that did not choose it."""
+    """Return the cheapest width whose RMS error is at most 1 %, confirmed on seeds that did not choose it."""
     tried: dict[float, dict[str, float]] = {}
     for width in WIDTHS:
         runs = [ours(problem, width, seed) for seed in range(tries)]
@@ -70,7 +70,7 @@ def calibrated_width(problem: Problem, tries: int, seeds: int) -> dict[str, Any]
 
 
 def calibrated_budget(problem: Problem, tries: int, seeds: int) -> dict[str, Any]:
-    """The fewest products of ours that reach 1 %, steps and probes chosen with the truth at hand, as for peers."""
+    """Return our cheapest budget that reaches 1 %, with steps and probes chosen given the truth, as for peers."""
     operator = Curvature(problem.model, problem.loss, problem.data)
     rngs = [np.random.default_rng(seed) for seed in range(tries)]
     runs = [Krylov(operator, rng) for rng in rngs]
@@ -110,7 +110,7 @@ def calibrated_budget(problem: Problem, tries: int, seeds: int) -> dict[str, Any
 
 
 def calibrated_peer(problem: Problem, session: Session, seeds: int) -> dict[str, Any]:
-    """The cheapest settings of a peer that reach 1 %, by its norm routes and by plain probes or a sketch."""
+    """Return a peer's cheapest settings that reach 1 %, by its norm routes and by plain probes or a sketch."""
     norms = [
         measured
         for name, (route, parameters) in session.norms.items()
@@ -139,7 +139,7 @@ def calibrated_peer(problem: Problem, session: Session, seeds: int) -> dict[str,
 def norm_errors(
     problem: Problem, name: str, route: Route, parameters: tuple[float, ...], seeds: int
 ) -> list[dict[str, Any]]:
-    """Error and time of a norm route, from loose to tight until it is good."""
+    """Return errors and times of a norm route, from loose to tight until it is accurate enough."""
     answer = []
     for parameter in parameters:
         runs = [clock(lambda p=parameter, s=seed: route(p, s)) for seed in range(seeds)]
@@ -152,7 +152,7 @@ def norm_errors(
 
 
 def sketch_errors(problem: Problem, sketch: Route, seeds: int) -> list[dict[str, Any]]:
-    """Error and time of a sketched squared norm, growing until it is good."""
+    """Return errors and times of a sketched squared norm, growing until it is accurate enough."""
     answer = []
     for products in SKETCHES:
         if products >= problem.P:

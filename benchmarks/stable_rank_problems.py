@@ -1,4 +1,4 @@
-"""Networks of several kinds whose Hessian's stable rank is known, low or high.
+"""Networks of several kinds whose Hessian has a known low or high stable rank.
 
 The large eigenvalues of networks trained on MNIST stand out, so that the stable rank is low; under squared loss on
 white inputs none does. Seeds are 0 throughout; sizes and epochs were chosen for the stable rank that they give.
@@ -27,7 +27,7 @@ SQUARES = nn.MSELoss()
 
 @dataclass(frozen=True)
 class Case:
-    """How a problem is made, and the effort spent on it.
+    """A problem's factory, and the effort spent on it.
 
     Attributes:
         name: Name in print.
@@ -47,7 +47,7 @@ class Case:
 
 
 def exact_problem(model: nn.Module, loss: nn.Module, inputs: torch.Tensor, targets: torch.Tensor) -> Problem:
-    """A problem small enough for its dense Hessian, in double precision."""
+    """Return a problem small enough for its dense Hessian, in double precision."""
     dense = model.double()
     wide = targets.double() if targets.is_floating_point() else targets
     H = exact_hessian(dense, loss, inputs.double(), wide)
@@ -72,7 +72,7 @@ def large_problem(
     basis: int = 200,
     steps: int = 60,
 ) -> Problem:
-    """A problem whose truth is our own interval, far narrower than those of the contest (by default 4 to 30 times).
+    """Return a problem whose truth is our own interval, far narrower than the contest's (by default 4 to 30 times).
 
     The variance of a probe is that of as many of the largest eigenvalues as there are steps, which carry it.
     """
@@ -91,13 +91,13 @@ def large_problem(
 
 
 def mnist(side: int, count: int) -> tuple[Tensor, Tensor]:
-    """Genuine images (count, side, side) and classes."""
+    """Return MNIST images (count, side, side) and classes."""
     data = datasets.load("mnist")
     return pool(data, side, torch.float32)[:count], torch.from_numpy(data.labels[:count].astype("int64"))
 
 
 def mlp(count: int, settings: FitSettings, samples: int) -> Problem:
-    """A trained perceptron."""
+    """Return a trained perceptron."""
     x, y = mnist(14, count)
     model = perceptron(196, (20,), 10, 0, dtype=torch.float32)
     fit(model, x.flatten(1), y, settings)
@@ -105,17 +105,17 @@ def mlp(count: int, settings: FitSettings, samples: int) -> Problem:
 
 
 def long_mlp() -> Problem:
-    """Trained until few eigenvalues stand out."""
+    """Return a perceptron trained until few eigenvalues stand out."""
     return mlp(4000, FitSettings(epochs=60, learning_rate=3e-3), 256)
 
 
 def short_mlp() -> Problem:
-    """Trained shortly."""
+    """Return a briefly trained perceptron."""
     return mlp(1000, FitSettings(epochs=10), 512)
 
 
 def residual(side: int, count: int, epochs: int) -> nn.Module:
-    """A narrow ResNet-10 trained on MNIST, in evaluation mode."""
+    """Return a narrow ResNet-10 trained on MNIST, in evaluation mode."""
     x, y = mnist(side, count)
     model = resnet(10, 10, 0, channels=1, width=8)
     fit(model, x[:, None], y, FitSettings(epochs=epochs))
@@ -123,14 +123,14 @@ def residual(side: int, count: int, epochs: int) -> nn.Module:
 
 
 def long_resnet() -> Problem:
-    """Trained longer, on smaller images."""
+    """Return a ResNet-10 trained longer, on smaller images."""
     x, y = mnist(7, 64)
     model = residual(7, 4000, 6)
     return large_problem(model, CLASSES, x[:, None], y)
 
 
 def short_resnet() -> Problem:
-    """Trained shortly."""
+    """Return a briefly trained ResNet-10."""
     x, y = mnist(14, 32)  # a peer's thousand products are affordable on these
     return large_problem(residual(14, 1000, 3), CLASSES, x[:, None], y)
 
@@ -143,12 +143,12 @@ class OverRows(nn.Module):
         self.recurrent, self.head = nn.LSTM(side, width, batch_first=True), nn.Linear(width, 10)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (n, 10)."""
+        """Return logits (n, 10)."""
         return self.head(self.recurrent(x)[0][:, -1])
 
 
 def recurrent() -> Problem:
-    """A trained LSTM."""
+    """Return a trained LSTM."""
     x, y = mnist(14, 2000)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -158,7 +158,7 @@ def recurrent() -> Problem:
 
 
 def attending() -> Problem:
-    """A trained vision transformer, in evaluation mode."""
+    """Return a trained vision transformer, in evaluation mode."""
     x, y = mnist(14, 2000)
     model = vit(10, 0, channels=1, side=14, adapt="pad", width=32, depth=3)
     fit(model, x[:, None], y, FitSettings(epochs=6))
@@ -166,13 +166,13 @@ def attending() -> Problem:
 
 
 def on_more_images(problem: Problem) -> Problem:
-    """The same network on 128 images; its truth is not known and not needed."""
+    """Return the same network on 128 images; its truth is neither known nor needed."""
     x, y = mnist(problem.inputs.shape[-1], 128)
     return replace(problem, inputs=x[:, None], targets=y)
 
 
 def flat_mlp() -> Problem:
-    """Squared loss on white inputs: no large eigenvalues stand out."""
+    """Return squared loss on white inputs, without large eigenvalues."""
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(2000, 40, generator=generator), torch.randn(2000, 60, generator=generator)
     model = perceptron(40, (40,), 60, 0, dtype=torch.float32)
@@ -180,7 +180,7 @@ def flat_mlp() -> Problem:
 
 
 def white_images() -> tuple[nn.Module, Tensor, Tensor]:
-    """A network, images and values; with a small head, whose weights would else make filters stand out."""
+    """Return a network with a small head, whose weights would otherwise make filters stand out, images and values."""
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(500, 8, 8, generator=generator), torch.randn(500, 20, generator=generator)
     model = small_convnet(8, (4,), 20, 0, dtype=torch.float32)
@@ -190,7 +190,7 @@ def white_images() -> tuple[nn.Module, Tensor, Tensor]:
 
 
 def flat_cnn() -> Problem:
-    """Squared loss on white images: eigenvectors are near the axes, eigenvalues come twenty times, nearly."""
+    """Return squared loss on white images: eigenvectors near the axes, nearly twentyfold eigenvalues."""
     model, x, y = white_images()
     return exact_problem(model, SQUARES, x, y)
 

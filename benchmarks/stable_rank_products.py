@@ -1,4 +1,4 @@
-"""How many products each route to a stable rank takes until its RMS error is 1 %: a count, no time.
+"""The number of products that each route to a stable rank takes until its RMS error is 1 %.
 
 ``python benchmarks/stable_rank_products.py [--out FILE]``. Matrices of known spectra; eigenvectors have no axis of
 their own, but where a spectrum is called diagonal: there they are near the axes, as of networks on white inputs.
@@ -6,8 +6,8 @@ Settings of every route are the cheapest of a grid with the truth at hand, which
 The routes: ours (the public call, by its width); Lanczos steps and probes deflated by them; the same with blocks of
 vectors, as products of several vectors at once could be used; Lanczos steps for the norm alone with plain probes, on
 the sphere or of signs; a sketch of the range with probes of the rest (Hutch++ in one product); and XTrace of the
-square. Errors of probes are those of their law, all others are measured over the seeds. Beside them stand the Lanczos
-steps after which the norm is certain to that error.
+square. Errors of probes follow from their distribution; all others are measured over the seeds. The file also has the
+number of Lanczos steps after which the norm is certain to that error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WIDTHS = (0.03, 0.04, 0.055, 0.075, 0.1, 0.14)
 
 
 def spectra() -> dict[str, tuple[Array, bool]]:
-    """Eigenvalues, and whether the eigenvectors are near the axes."""
+    """Return eigenvalues, and whether the eigenvectors are near the axes."""
     normal = np.random.default_rng(0).standard_normal(P)
     wigner = np.linalg.eigvalsh((lambda G: (G + G.T) / sqrt(2 * P))(np.random.default_rng(1).standard_normal((P, P))))
     ranks = np.arange(1, P + 1)
@@ -57,7 +57,7 @@ def spectra() -> dict[str, tuple[Array, bool]]:
 
 
 def matrix_of(values: Array, diagonal: bool) -> Array:
-    """A matrix of these eigenvalues."""
+    """Return a matrix with these eigenvalues."""
     G = np.random.default_rng(2).standard_normal((len(values),) * 2)
     Q = np.linalg.qr(np.eye(len(values)) + 0.01 * G if diagonal else G)[0]
     H = Q * values @ Q.T
@@ -65,12 +65,12 @@ def matrix_of(values: Array, diagonal: bool) -> Array:
 
 
 def rms(errors: list[float] | Array) -> float:
-    """Root mean square."""
+    """Return the root mean square."""
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
 def probe_variance(C: Array, signs: bool, dimension: int) -> float:
-    """Variance of the squared norm of C times a probe, on the sphere of a subspace with the range of C, or of signs."""
+    """Return the variance of the squared norm of C times a probe, on the sphere of C's range, or of random signs."""
     A = C @ C
     if signs:
         return 2.0 * float((A**2).sum() - (np.diag(A) ** 2).sum())
@@ -79,7 +79,7 @@ def probe_variance(C: Array, signs: bool, dimension: int) -> float:
 
 
 def ours(H: Array, seeds: int) -> Iterator[tuple[float, float, str]]:
-    """Products, error and setting of the public call."""
+    """Yield products, error and setting of the public call."""
     operator, truth = DenseOperator(torch.from_numpy(H)), rank_of(H)
     for width in WIDTHS:
         found = [stable_rank_of(operator, rng=np.random.default_rng(s), relative_width=width) for s in range(seeds)]
@@ -90,7 +90,7 @@ def ours(H: Array, seeds: int) -> Iterator[tuple[float, float, str]]:
 
 
 def by_lanczos(H: Array, seeds: int) -> dict[str, list[tuple[float, float, str]]]:
-    """The three routes whose norm comes of Lanczos steps."""
+    """Return the three routes whose norm comes from Lanczos steps."""
     operator, square, top = DenseOperator(torch.from_numpy(H)), float((H**2).sum()), np.abs(np.linalg.eigvalsh(H)).max()
     runs = [Krylov(operator, np.random.default_rng(s)) for s in range(seeds)]
     plain = {signs: probe_variance(H, signs, P) / square**2 for signs in (False, True)}
@@ -113,7 +113,7 @@ def by_lanczos(H: Array, seeds: int) -> dict[str, list[tuple[float, float, str]]
 
 
 def by_blocks(H: Array, seeds: int, block: int) -> Iterator[tuple[float, float, str]]:
-    """Block Lanczos steps and probes deflated by them, in whole blocks."""
+    """Yield block Lanczos steps and probes deflated by them, in whole blocks."""
     square, top = float((H**2).sum()), np.abs(np.linalg.eigvalsh(H)).max()
     for steps in range(1, 130 // block + 1):
         norms, rests = [], []
@@ -129,7 +129,7 @@ def by_blocks(H: Array, seeds: int, block: int) -> Iterator[tuple[float, float, 
 
 
 def block_basis(H: Array, block: int, steps: int, rng: np.random.Generator) -> Array:
-    """An orthonormal basis, in columns, of the Krylov space of some random vectors."""
+    """Return an orthonormal basis, in columns, of the Krylov space of some random vectors."""
     new = np.linalg.qr(rng.standard_normal((len(H), block)))[0]
     Q = new
     for _ in range(steps - 1):
@@ -141,7 +141,7 @@ def block_basis(H: Array, block: int, steps: int, rng: np.random.Generator) -> A
 
 
 def by_sketch(H: Array, seeds: int) -> Iterator[tuple[float, float, str]]:
-    """A sketch of the range, deflated probes of the rest, the norm of the sketch or of Lanczos steps beside it."""
+    """Yield a sketch of the range, deflated probes of the rest, and the norm of the sketch or of Lanczos steps."""
     square, top = float((H**2).sum()), np.abs(np.linalg.eigvalsh(H)).max()
     for size in SKETCHES:
         norms, rests = [], []
@@ -159,7 +159,7 @@ def by_sketch(H: Array, seeds: int) -> Iterator[tuple[float, float, str]]:
 
 
 def by_xtrace(H: Array, seeds: int, steps: float) -> Iterator[tuple[float, float, str]]:
-    """XTrace of the square, two products with H for each, beside Lanczos steps that make the norm as good as exact."""
+    """Yield XTrace of the square, two products with H for each, and Lanczos steps for an almost exact norm."""
     A, square = H @ H, float((H**2).sum())
     for size in SKETCHES:
         error = rms([xtrace(A, size, np.random.default_rng(seed)) / square - 1.0 for seed in range(seeds)])
@@ -169,7 +169,7 @@ def by_xtrace(H: Array, seeds: int, steps: float) -> Iterator[tuple[float, float
 
 
 def xtrace(A: Array, size: int, rng: np.random.Generator) -> float:
-    """Epperly, Tropp and Webber (2024), as it is defined: each test vector by the sketch of all others."""
+    """Compute XTrace (Epperly, Tropp and Webber, 2024): each test vector by the sketch of all others."""
     S = rng.standard_normal((len(A), size))
     S *= sqrt(len(A)) / np.linalg.norm(S, axis=0)
     Y, found = A @ S, []
@@ -182,19 +182,19 @@ def xtrace(A: Array, size: int, rng: np.random.Generator) -> float:
 
 
 def rank_of(H: Array) -> float:
-    """The stable rank."""
+    """Return the stable rank."""
     values = np.linalg.eigvalsh(H)
     return float((values**2).sum() / np.abs(values).max() ** 2)
 
 
 def best(tried: Iterator[tuple[float, float, str]] | list[tuple[float, float, str]]) -> dict[str, Any]:
-    """The fewest products whose error is at most the goal."""
+    """Return the fewest products whose error is at most the goal."""
     good = [(products, setting) for products, error, setting in tried if error <= GOAL and products < inf]
     return {"products": min(good)[0], "setting": min(good)[1]} if good else {"products": None}
 
 
 def main() -> int:
-    """Counts and writes."""
+    """Count and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
@@ -218,7 +218,7 @@ def main() -> int:
 
 
 def steps_to_certainty(H: Array, seed: int) -> int:
-    """Lanczos steps from one start until the squared norm is certain to the goal on either side.
+    """Return the Lanczos steps from one start until the squared norm is certain to the goal on either side.
 
     Certain by either bound: by that of the exact Frobenius norm of the rest, which nobody has, or by that which a
     starting vector breaks with the chance `CHANCE`.

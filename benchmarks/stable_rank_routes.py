@@ -1,4 +1,4 @@
-"""How each library estimates a stable rank from its public pieces: openers, routes to the norm, routes to the squares.
+"""Estimates of a stable rank from each library's public functions: openers, routes to the norm and to the squares.
 
 A session is a library's operator on one problem; building it is part of every timed run. No peer has a stable rank, so
 each is given the best combination of its pieces: its eigenvalue solvers, its plain Frobenius probes, and, where it has
@@ -32,7 +32,7 @@ RESERVED = 40
 
 @dataclass(frozen=True)
 class Problem:
-    """A model, its loss over one resident batch, and what its stable rank is.
+    """A model, its loss over one resident batch, and its stable rank.
 
     Attributes:
         truth: The stable rank, and how it was got.
@@ -62,7 +62,7 @@ class Problem:
         return self.inputs, self.targets
 
     def gradient(self) -> None:
-        """One gradient over the batch."""
+        """Compute one gradient over the batch."""
         value = self.loss(self.model(self.inputs), self.targets)
         torch.autograd.grad(value, list(self.model.parameters()))
 
@@ -92,7 +92,7 @@ Opener = Callable[[Problem], Session]
 
 
 def version_of(package: str) -> str | None:
-    """Version of a distribution; `None` where it is absent."""
+    """Return the version of a distribution; None if it is absent."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -100,7 +100,7 @@ def version_of(package: str) -> str | None:
 
 
 def open_pyhessian(problem: Problem) -> Session:
-    """PyHessian 0.1: power iteration or the top node of its Lanczos; plain probes by its product."""
+    """Open PyHessian 0.1: power iteration or the top node of its Lanczos; plain probes by its product."""
     pyhessian = importlib.import_module("pyhessian")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -142,7 +142,7 @@ def open_pyhessian(problem: Problem) -> Session:
 
 
 def open_curvlinops(problem: Problem) -> Session:
-    """curvlinops: SciPy's eigsh; `hutchinson_squared_fro` by 16 probes, where vmap is fast; `xtrace` of H@H."""
+    """Open curvlinops: SciPy's eigsh; `hutchinson_squared_fro` by 16 probes if vmap is fast; `xtrace` of H@H."""
     curvlinops = importlib.import_module("curvlinops")
     eigsh = importlib.import_module("scipy.sparse.linalg").eigsh
     parameters = [p for p in problem.model.parameters() if p.requires_grad]
@@ -169,7 +169,7 @@ def open_curvlinops(problem: Problem) -> Session:
 
 
 def open_eigenthings(problem: Problem) -> Session:
-    """hessian-eigenthings: its Lanczos or power iteration; plain probes by its product; its Hutch++ of the square."""
+    """Open hessian-eigenthings: its Lanczos or power iteration; probes by its product; its Hutch++ of the square."""
     operators = importlib.import_module("hessian_eigenthings.operators")
     algorithms = importlib.import_module("hessian_eigenthings.algorithms")
 
@@ -215,12 +215,12 @@ PEERS: dict[str, tuple[str, str, Opener]] = {
 
 
 def ours(problem: Problem, width: float, seed: int) -> Any:
-    """The public call, construction and its three timed gradients included."""
+    """Run the public call, including construction and its three timed gradients."""
     return stable_rank(problem.model, problem.loss, problem.data, relative_width=width, seed=seed)
 
 
 def converged(krylov: Krylov, tolerance: float = 1e-3) -> None:
-    """Lanczos until the residual of the largest pair is small beside it."""
+    """Run Lanczos until the residual of the largest pair is relatively small."""
     while True:
         krylov.extend(1)
         values, _, residuals = krylov.ritz()
@@ -230,12 +230,12 @@ def converged(krylov: Krylov, tolerance: float = 1e-3) -> None:
 
 
 def known(krylov: Krylov) -> tuple[float, float]:
-    """The part of the squared Frobenius norm that a basis gives, and its estimate of the squared norm."""
+    """Return the part of the squared Frobenius norm that a basis gives, and its estimate of the squared norm."""
     return known_square(krylov), krylov.largest**2
 
 
 def ours_by_budget(problem: Problem, probes: int, seed: int, steps: int | None = None) -> float:
-    """Our public pieces with a budget in place of a width: Lanczos steps, default to 1e-3, and probes of the rest."""
+    """Run our public functions with a budget, not a width: Lanczos steps, default to 1e-3, and probes of the rest."""
     operator, rng = Curvature(problem.model, problem.loss, problem.data), np.random.default_rng(seed)
     krylov = Krylov(operator, rng, store=Store(reserve=min(RESERVED, operator.P)))
     if steps is None:

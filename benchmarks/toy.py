@@ -3,7 +3,7 @@
 ``python benchmarks/toy.py [--starts 20] [--plain-starts 2] [--figures]``. Both do one round of FedLin and of FeDLRT
 (simplified correction, rank 4) for every number of clients from 1 to 32, alternating in one process on one thread; the
 plain loop does so for fewer starts, and times are per start. The results are compared. ``--figures`` adds the time of
-Figures 1 and 4 at quick scale. Writes one JSON file with the environment beside the numbers.
+Figures 1 and 4 at quick scale. Writes one JSON file with the numbers and the environment.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Points = list[tuple[Tensor, Tensor]]
 
 
 def points(clients: int, seed: int) -> Points:
-    """The features of each client's points: those that `many_targets` deals out with the same seed."""
+    """Return the features of each client's points, as `many_targets` assigns them with the same seed."""
     rng = np.random.default_rng(seed)
     x, y = rng.uniform(-1.0, 1.0, (2, SAMPLES))
     parts = np.array_split(rng.permutation(SAMPLES), clients)
@@ -59,24 +59,24 @@ def points(clients: int, seed: int) -> Points:
 
 
 def loss(p: Tensor, q: Tensor, values: Tensor, W: Tensor) -> Tensor:
-    """Half the mean square over the points."""
+    """Return half the mean square over the points."""
     return 0.5 * (((p @ W) * q).sum(dim=1) - values).square().mean()
 
 
 def slope(at: Tensor, value: Callable[[Tensor], Tensor]) -> Tensor:
-    """A gradient by autograd."""
+    """Return a gradient by autograd."""
     variable = at.detach().requires_grad_()
     (found,) = torch.autograd.grad(value(variable), variable)
     return found
 
 
 def mean(data: Points, parts: Sequence[Tensor]) -> Tensor:
-    """The mean over clients weighted by their numbers of points."""
+    """Return the mean over clients weighted by their numbers of points."""
     return sum((len(p) * part for (p, _), part in zip(data, parts, strict=True)), torch.zeros(())) / SAMPLES
 
 
 def plain_fedlin(data: Points, target: Tensor, W: Tensor) -> Tensor:
-    """One round for one start, client after client."""
+    """Run one round for one start, client after client."""
     values = [((p @ target) * q).sum(dim=1) for p, q in data]
     own = [slope(W, lambda w, i=i: loss(*data[i], values[i], w)) for i in range(len(data))]  # type: ignore[misc]
     G = mean(data, own)
@@ -90,7 +90,7 @@ def plain_fedlin(data: Points, target: Tensor, W: Tensor) -> Tensor:
 
 
 def plain_fedlrt(data: Points, target: Tensor, U: Tensor, S: Tensor, V: Tensor) -> Tensor:
-    """One round for one start up to the truncation, client after client; returns the matrix."""
+    """Run one round for one start up to the truncation, client after client; return the matrix."""
     values = [((p @ target) * q).sum(dim=1) for p, q in data]
     slopes = []
     for (p, q), f in zip(data, values, strict=True):
@@ -111,7 +111,7 @@ def plain_fedlrt(data: Points, target: Tensor, U: Tensor, S: Tensor, V: Tensor) 
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Median wall time after a warm-up, and the result."""
+    """Return the median wall time after a warm-up, and the result."""
     result = work()
     times = []
     for _ in range(repeats):
@@ -122,13 +122,13 @@ def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 
 def peak() -> float:
-    """Floating-point operations a second of a large product of matrices."""
+    """Return the floating-point operations per second of a large matrix product."""
     A = torch.randn(1500, 1500, dtype=torch.float64)
     return 2 * 1500**3 / timed(lambda: A @ A, 5)[0]
 
 
 def one_number_of_clients(C: int, starts: int, plain_starts: int, repeats: int) -> dict[str, Any]:
-    """Times per start, operations, and the largest difference between the two codes."""
+    """Measure times per start, operations, and the largest difference between the two codes."""
     rng = np.random.default_rng(1)
     targets = random_targets(starts, (N, N), RANK, rng)
     W = torch.from_numpy(rng.standard_normal((starts, N, N)) / np.sqrt(N))
@@ -178,7 +178,7 @@ def one_number_of_clients(C: int, starts: int, plain_starts: int, repeats: int) 
 
 
 def main() -> None:
-    """Runs everything and writes the JSON file."""
+    """Run everything, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, default=20)
     parser.add_argument("--plain-starts", type=int, default=2)

@@ -1,10 +1,9 @@
-"""Whether verdicts depend on the seed: every claim over many seeds, at the quick budget, against the record.
+"""Dependence of verdicts on the seed: every claim over many seeds, at the quick budget, compared with the record.
 
 ``python benchmarks/verdicts_over_seeds.py [--seeds 20] [--jobs 2] [--paper fedlrt] [--claims ID ...]`` writes for every
 paper (or the one named) the claims that are not as on record at every seed, if any, beside the environment, and ends
-with status 1 if there are some. With ``--claims`` only these are run anew, and the record says so. Seeds that are done
-stand in ``verdicts_over_seeds.done.json`` until all are: started again, the same code with the same claims goes on from
-there.
+with status 1 if there are some. With ``--claims`` only these are run again, and the record says so. Completed seeds are
+kept in ``verdicts_over_seeds.done.json`` until all are done, so that the same code with the same claims resumes there.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ STRAY = "claims_not_as_on_record_at_every_seed"
 
 
 def main() -> int:
-    """Runs all seeds and compares."""
+    """Run all seeds and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -61,7 +60,7 @@ def main() -> int:
 
 
 def anew(record: dict[str, Any], found: dict[str, Any], claims: tuple[Claim, ...]) -> dict[str, Any]:
-    """A record with some of its claims replaced, which it tells."""
+    """Return a record with some of its claims replaced, which it states."""
     again = [claim.id for claim in claims]
     kept = {**record}
     for part in (STRAY, "verdicts"):
@@ -71,7 +70,7 @@ def anew(record: dict[str, Any], found: dict[str, Any], claims: tuple[Claim, ...
 
 
 def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int, kept: Path) -> dict[str, Any]:
-    """Verdicts and grades that are as on record at all seeds, and those of claims that are not at some.
+    """Return verdicts and grades that agree with the record at all seeds, and those of claims that do not.
 
     Args:
         ledger: Ledger of the claims.

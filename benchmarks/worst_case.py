@@ -1,6 +1,6 @@
-"""Worst case of a round of corrected local steps: program, certificate and its verification, against PEPit.
+"""Worst case of a round of corrected local steps: program, certificate and verification, compared with PEPit.
 
-Writes one JSON file with the numbers and the environment beside them: ``python benchmarks/worst_case.py [--out FILE]``.
+Writes one JSON file with the numbers and the environment: ``python benchmarks/worst_case.py [--out FILE]``.
 Needs the extra ``pep``; PEPit's columns stay empty where it is not installed. One process, one thread.
 """
 
@@ -36,7 +36,7 @@ PEPIT_LARGEST = 32
 
 
 def timed(work: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
-    """The result and the least processor time, since machines are shared; slow work is done once."""
+    """Return the result and the least processor time, since machines are shared; slow work is done once."""
     times = []
     for _ in range(repeats):
         began = time.process_time()
@@ -48,7 +48,7 @@ def timed(work: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
 
 
 def by_pepit(clients: int, steps: int, step: float) -> float:
-    """The same worst case, every client's points and gradients written out."""
+    """Compute the same worst case, with every client's points and gradients written out."""
     from PEPit import PEP
     from PEPit.functions import SmoothFunction
 
@@ -71,7 +71,7 @@ def by_pepit(clients: int, steps: int, step: float) -> float:
 
 
 def assembled(setting: Setting) -> WorstCase:
-    """The problem with all its inequalities written out."""
+    """Return the problem with all its inequalities written out."""
     problem = worst_case(setting)
     for known in problem.inequalities:
         _ = known.form
@@ -79,7 +79,7 @@ def assembled(setting: Setting) -> WorstCase:
 
 
 def sizes() -> list[dict[str, Any]]:
-    """Each size: program, certificate found by rounding, verification; the closed form's; PEPit."""
+    """Measure each size: program, certificate by rounding, verification; the closed form; PEPit."""
     with_pepit = importlib.util.find_spec("PEPit") is not None
     if with_pepit:
         by_pepit(1, 1, 0.1)  # imports and first compilation are not what is compared
@@ -120,7 +120,7 @@ def sizes() -> list[dict[str, Any]]:
 
 
 def any_clients() -> list[dict[str, Any]]:
-    """The proof of the closed form for any number of clients, at many local steps."""
+    """Prove the closed form for any number of clients, at many local steps."""
     rows = []
     for steps in (100, 1000, 10_000):
         proved, took = timed(lambda s=steps: coupling_dominates(s, WHOLE / s), 1)
@@ -129,7 +129,7 @@ def any_clients() -> list[dict[str, Any]]:
 
 
 def step_sizes() -> list[dict[str, Any]]:
-    """The largest s λ L at which every round descends, two clients or more, by bisection on the program's value."""
+    """Return the largest s λ L at which every round descends, for two clients or more, by bisection on the program."""
     rows = []
     for low in (-1, 0):
         for steps in (2, 3, 4, 6, 8, 12):
@@ -144,7 +144,7 @@ def step_sizes() -> list[dict[str, Any]]:
 
 
 def recursions() -> list[dict[str, Any]]:
-    """Worst descent and drift of each kind of local steps, two clients, from the program (floats, no proof)."""
+    """Return worst descent and drift of each kind of local steps, two clients, from the program (floats, no proof)."""
     kinds = (
         ("FedLin, or full correction", {"recursion": FEDLIN}),
         ("simplified, outside at most a tenth", {"recursion": SIMPLIFIED, "outside": Fraction(1, 10)}),
@@ -175,7 +175,7 @@ def recursions() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     out = parser.parse_args().out

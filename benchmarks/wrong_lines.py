@@ -1,4 +1,4 @@
-"""Small changes to a file of Python that make a wrong line of it, found in its syntax tree."""
+"""Small changes to a Python file that make one line wrong, found in its syntax tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Mutant:
-    """One wrong line: a span of a file and what stands there instead."""
+    """One wrong line: a span of a file and its replacement."""
 
     file: str
     line: int
@@ -31,12 +31,12 @@ class Mutant:
 
     @property
     def place(self) -> str:
-        """Names the line; stays the same when lines above it come or go."""
+        """Name of the line, which stays the same when lines above it change."""
         return _digest(self.file, self.code, self.repeat)
 
     @property
     def key(self) -> str:
-        """Names the change; stays the same when lines above it come or go."""
+        """Name of the change, which stays the same when lines above it change."""
         return _digest(self.file, self.code, self.repeat, self.column, self.before, self.after)
 
 
@@ -101,7 +101,7 @@ ALONE = "looks"
 
 
 class Sites(ast.NodeVisitor):
-    """Collects the places of a file where one small change makes a wrong line."""
+    """A visitor that collects the sites in a file where one small change makes a line wrong."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.found = file, []
@@ -139,19 +139,19 @@ class Sites(ast.NodeVisitor):
             self._add(left, (first + place, first + place + len(old)), new, kind)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Another arithmetic operator."""
+        """Replace an arithmetic operator."""
         if not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)):
             self._between(node.left, node.right, node.op, "arithmetic")
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Another comparison."""
+        """Replace a comparison."""
         for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
             self._between(left, right, operator, "comparison")
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """`and` for `or`, and the reverse."""
+        """Exchange `and` and `or`."""
         old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         first, last = self._span(node.values[0])[1], self._span(node.values[1])[0]
         place = self._bytes[first:last].find(old.encode())
@@ -160,13 +160,13 @@ class Sites(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        """Without the sign or the `not`."""
+        """Remove the sign or the `not`."""
         span, inner = self._span(node), self._span(node.operand)
         self._add(node, span, self._bytes[inner[0] : inner[1]].decode(), "sign")
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Another number, or the other truth value."""
+        """Change a number, or a truth value."""
         value = node.value
         if isinstance(value, bool):
             self._add(node, self._span(node), str(not value), "constant")
@@ -176,29 +176,29 @@ class Sites(ast.NodeVisitor):
             self._add(node, self._span(node), repr(value * 1.5 if value else 1.0), "constant")
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Texts stay."""
+        """Keep texts."""
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
-        """The two branches exchanged."""
+        """Exchange the two branches."""
         body, other = (self._bytes[slice(*self._span(part))].decode() for part in (node.body, node.orelse))
         test = self._bytes[slice(*self._span(node.test))].decode()
         self._add(node, self._span(node), f"({other} if {test} else {body})", "condition")
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
-        """The condition negated."""
+        """Negate the condition."""
         test = self._bytes[slice(*self._span(node.test))].decode()
         self._add(node, self._span(node.test), f"not ({test})", "condition")
         self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Nothing returned."""
+        """Drop the returned value."""
         if node.value is not None and not isinstance(node.value, ast.Constant):
             self._add(node, self._span(node.value), "None", "return")
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """A keyword argument left out, or two arguments exchanged; `strict` and `frozen` state facts and stay."""
+        """Leave a keyword argument out, or exchange two arguments; `strict` and `frozen` state facts and stay."""
         node.keywords = [keyword for keyword in node.keywords if keyword.arg not in ("strict", "frozen")]
         for keyword in node.keywords:
             if keyword.arg is not None and len(node.args) + len(node.keywords) > 1:
@@ -222,46 +222,46 @@ class Sites(ast.NodeVisitor):
                 self._add(node, (len(before) - 1, end), "", "argument left out")
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        """Visits an argument given by name."""
+        """Visit a keyword argument."""
         self._within(node.arg, self.generic_visit, node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        """Keys, and what each stands for."""
+        """Visit keys and their values."""
         for key, value in zip(node.keys, node.values, strict=True):
             if key is not None:
                 self.visit(key)
             self._within(key.value if isinstance(key, ast.Constant) else None, self.visit, value)
 
     def _within(self, name: object, visit: Callable[..., None], *nodes: ast.AST) -> None:
-        """Visits what belongs to a name; `axes.labelsize` is a size of letters too."""
+        """Visit the parts of a name; `axes.labelsize` is a font size too."""
         looks = self.file.startswith(PICTURES) and isinstance(name, str) and name.split(".")[-1] in LOOKS
         self._looks += looks
         visit(*nodes)
         self._looks -= looks
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """A call that is not made."""
+        """Remove a call."""
         if isinstance(node.value, ast.Call):
             self._add(node, self._span(node), "pass", "statement")
         if not isinstance(node.value, ast.Constant):  # docstrings
             self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """An update that is not made."""
+        """Remove an update."""
         self._add(node, self._span(node), "pass", "statement")
         self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """An error that is not raised."""
+        """Remove a raised error."""
         self._add(node, self._span(node), "pass", "statement")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Types are for mypy."""
+        """Skip annotations, which mypy checks."""
         if node.value is not None:
             self.visit(node.value)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Defaults and the body."""
+        """Visit defaults and the body."""
         for part in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
             self.visit(part)
         self._depth += 1
@@ -270,16 +270,16 @@ class Sites(ast.NodeVisitor):
         self._depth -= 1
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Its body."""
+        """Visit the body."""
         self._depth += 1
         self.visit(node.body)
         self._depth -= 1
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Imports stay."""
+        """Keep imports."""
 
 
 def mutated(text: str, mutant: Mutant) -> str:
-    """The file's text with the wrong line in it."""
+    """Return the file's text with the wrong line in it."""
     content = text.encode()
     return (content[: mutant.start] + mutant.after.encode() + content[mutant.end :]).decode()

@@ -1,5 +1,5 @@
-"""Every figure: its data as a table, its picture drawn from that table, and the one sentence that says what is found.
+"""The figures: each computes a table, draws a picture from it and states the finding in one sentence.
 
-`figures.figure` says what a figure is, `figures.ledger` lists them, `figures.make` makes one; all other modules hold
-figures, one theme each.
+`figures.figure` defines what a figure is, `figures.ledger` lists them, and `figures.make` makes one. Every other module
+has the figures of one theme.
 """

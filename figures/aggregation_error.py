@@ -1,12 +1,12 @@
-r"""Error of averaging the clients' factors separately, and directions of a factor, measured from what was sent.
+r"""Error of averaging the clients' factors separately, and the directions of a factor, computed from the uploads.
 
-Clients send factors of updates $A_iB_i$; the server's model has the product of what it makes of them. With shares
-$s_i$ of sum 1 and $\bar A = \sum s_iA_i$, $\bar B = \sum s_iB_i$,
+Clients send the factors of their updates $A_iB_i$, and the server multiplies the factors that it averages. With shares
+$s_i$ that sum to 1, $\bar A = \sum s_iA_i$ and $\bar B = \sum s_iB_i$,
 
 $$\sum_i s_iA_iB_i - \bar A\bar B = \sum_i s_i(A_i - \bar A)(B_i - \bar B),$$
 
-which is zero where the clients have one factor in common. No pair of factors of rank r is nearer to the mean of the
-products than its r leading singular triples (Eckart and Young, 1936).
+which is zero if the clients share one factor. The best rank-r approximation of the mean of the products is given by its
+r leading singular triples (Eckart and Young, 1936).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from algorithms.tree import Tree, weighted_sum
 
 
 @dataclass(frozen=True)
-class Averaged:
-    """A trip whose uploads were averaged.
+class AveragedExchange:
+    """An exchange whose uploads were averaged.
 
     Attributes:
-        work: Name of what the clients did.
-        shares: Weights of the clients in averages, of sum 1.
+        work: Name of the clients' task.
+        shares: Weights of the clients in averages; they sum to 1.
         sent: Uploads of the clients, as the server adds them up.
         mean: Mean of the uploads.
-        common: The factors that all clients had when they were sent off, by name; where they were told any.
+        common: The factors that the server sent to all clients, by name; empty if it sent none.
     """
 
     work: str
@@ -48,7 +48,7 @@ class Averaged:
 
     @property
     def pairs(self) -> tuple[AB, ...] | None:
-        """Each client's factors; none where the clients' products were added up."""
+        """Each client's factors; None where the server added up the clients' products."""
         return None if type(self.sent[0]) is tuple else tuple(map(self._pair, self.sent))
 
     @property
@@ -60,7 +60,7 @@ class Averaged:
 
     @property
     def averaged(self) -> AB | None:
-        """The factors that the server averaged; none where it averaged products."""
+        """The factors that the server averaged; None where it averaged products."""
         return None if self.pairs is None else self._pair(self.mean)
 
     def _pair(self, upload: Any) -> AB:
@@ -71,41 +71,41 @@ class Averaged:
         return AB(self.common["A"], upload.factor) if self.work == "train_B" else AB(upload.factor, self.common["B"])
 
 
-class KeepingUploads(UploadRecorder):
-    """An executor that keeps every averaged trip with all that the clients sent; numbers are those of the other."""
+class ExchangeRecorder(UploadRecorder):
+    """An executor that records the uploads of every averaged exchange and otherwise changes nothing."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._trips: list[Averaged] = []
+        self._exchanges: list[AveragedExchange] = []
 
-    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """The sum of share times upload, and a receipt for each client."""
-        common = {name: trip.shared[name] for name in ("A", "B") if name in trip.shared}
-        mean, receipts = super().sum(trip, shares)
-        self._trips.append(Averaged(trip.name, tuple(shares), tuple(self.take()), mean, common))
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """Return the sum of shares times uploads, and an acknowledgement for each client."""
+        common = {name: exchange.shared[name] for name in ("A", "B") if name in exchange.shared}
+        mean, receipts = super().sum(exchange, shares)
+        self._exchanges.append(AveragedExchange(exchange.name, tuple(shares), tuple(self.take()), mean, common))
         return mean, receipts
 
-    def trips(self) -> list[Averaged]:
-        """Trips since they were asked for last."""
-        found, self._trips = self._trips, []
+    def exchanges(self) -> list[AveragedExchange]:
+        """Return the exchanges since the last call."""
+        found, self._exchanges = self._exchanges, []
         return found
 
 
 def product_of(pair: AB) -> Tree:
-    """$AB$ of every layer, in double precision."""
+    """Return $AB$ for every layer, in double precision."""
     return pair.A.map(Tensor.double) @ pair.B.map(Tensor.double)
 
 
 @dataclass(frozen=True)
 class AggregationError:
-    """How far the server's product is from the mean of the clients', all layers as one vector.
+    """Distance between the server's product and the mean of the clients' products, all layers as one vector.
 
     Attributes:
         norm: Norm of the mean of the clients' products.
-        change: Norm of that mean less the product before.
-        error: Distance of the server's product.
-        least: Distance of the nearest product of the same rank.
-        angle: Angle between the server's A and the rows' best subspace of that rank, see `angle_between`.
+        change: Norm of that mean minus the product before the exchange.
+        error: Distance of the server's product from that mean.
+        least: Distance of the nearest product of the same rank from that mean.
+        angle: Angle between the server's A and the best subspace of that rank for the rows, see `angle_between`.
     """
 
     norm: float
@@ -115,15 +115,15 @@ class AggregationError:
     angle: float
 
 
-def aggregation_error(trip: Averaged, server: AB, before: Tree) -> AggregationError:
-    """Measures one trip.
+def aggregation_error(exchange: AveragedExchange, server: AB, before: Tree) -> AggregationError:
+    """Measure the error of one exchange.
 
     Args:
-        trip: The trip with its uploads.
-        server: Factors that the server makes of them.
-        before: Product before the trip.
+        exchange: The exchange with its uploads.
+        server: The server's factors after the exchange.
+        before: Product before the exchange.
     """
-    mean = weighted_sum(zip(trip.shares, trip.products, strict=True))
+    mean = weighted_sum(zip(exchange.shares, exchange.products, strict=True))
     least, U = 0.0, {}
     for name, M in mean.items():
         rank = server.A[name].shape[1]
@@ -134,7 +134,7 @@ def aggregation_error(trip: Averaged, server: AB, before: Tree) -> AggregationEr
 
 
 def angle_between(A: Mapping[str, Tensor], U: Mapping[str, Tensor]) -> float:
-    r"""How far the column space of A is from that of orthonormal U: $\|(1 - QQ^T)U\|_F/\sqrt r$, over all layers.
+    r"""Return $\|(1 - QQ^T)U\|_F/\sqrt r$, the distance of A's column space from orthonormal U, over all layers.
 
     The root mean square of the sines of the principal angles, which at rank 1 is the angle distance of RoLoRA's
     Definition 5.2; 0 for the same space, 1 for an orthogonal one, $\sqrt{1 - r/m}$ for one at random in m dimensions.
@@ -147,22 +147,22 @@ def angle_between(A: Mapping[str, Tensor], U: Mapping[str, Tensor]) -> float:
     return sqrt(total / count)
 
 
-def errors_of_few(trip: Averaged, few: int, draws: int, rng: np.random.Generator) -> float:
-    """Root mean square, over cohorts drawn from those who sent, of the error that the few would make by themselves.
+def errors_of_few(exchange: AveragedExchange, few: int, draws: int, rng: np.random.Generator) -> float:
+    """Return the root mean square error of averaging over smaller cohorts drawn from the clients that sent uploads.
 
     Args:
-        trip: The trip, with factors of both kinds from each client.
+        exchange: The exchange, with factors of both kinds from each client.
         few: Number of clients of such a cohort.
         draws: Number of cohorts.
         rng: Draws them.
     """
-    pairs = trip.pairs
+    pairs = exchange.pairs
     assert pairs is not None
     squares = []
     for _ in range(draws):
         chosen = rng.choice(len(pairs), few, replace=False)
-        total = sum(trip.shares[number] for number in chosen)
-        shares = [trip.shares[number] / total for number in chosen]
+        total = sum(exchange.shares[number] for number in chosen)
+        shares = [exchange.shares[number] / total for number in chosen]
         some = [pairs[number]._replace(rest=Tree()) for number in chosen]
         mean = weighted_sum(zip(shares, map(product_of, some), strict=True))
         apart = weighted_sum(zip(shares, some, strict=True))

@@ -1,8 +1,8 @@
-r"""Many starts of one federation at once, by the algorithms' own rounds.
+r"""Many starts of one federation at once, computed by the algorithms' own rounds.
 
-A round acts on many weights along a leading dimension; only FeDLRT's choice of a rank is made for each start apart, and
-starts of one rank then go on together. A round of FedAvg or FedLin on quadratic losses is an affine map of the weights:
-it is read off by one round from the zero matrix and from every unit matrix, and far rounds are its powers.
+A round acts on many weights along a leading dimension. FeDLRT chooses a rank for each start separately, and starts of
+equal rank then continue together. On quadratic losses, a round of FedAvg or FedLin is an affine map of the weights. One
+round from the zero matrix and one from every unit matrix determine the map, and its powers give later rounds.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from algorithms.vmap import Vmap
 from toymodels.product_features import ProductGram
 
 Follow = Callable[[int, list[int], Tensor, int], Sequence[bool]]
-"""Called with a round, numbers of starts, their weights and rank; says which of them have been followed enough."""
+"""Called with a round, numbers of starts, their weights and rank; returns which of them need no further rounds."""
 
 
 @dataclass(frozen=True)
 class KeepAll(Truncation):
-    """Keeps every singular value, for starts to be truncated one by one."""
+    """A truncation that keeps every singular value, so that each start can be truncated separately."""
 
     def rank(self, sigma: Tensor) -> int:
-        """As many as there are."""
+        """Return as many as there are."""
         return sigma.shape[-1]
 
 
-def recorded(rounds: int, dense: int = 20) -> list[int]:
-    """Rounds to look at: each of the first ones, then ever fewer, and the last."""
+def recorded_rounds(rounds: int, dense: int = 20) -> list[int]:
+    """Return the rounds to record: each of the first ones, then ever fewer, and the last."""
     found, stride = [0], 1
     while found[-1] + stride <= rounds:
         found.append(found[-1] + stride)
@@ -55,7 +55,7 @@ def run_fedlrt(
     rounds: int,
     follow: Follow,
 ) -> None:
-    """Rounds of FeDLRT on one problem for each start.
+    """Run FeDLRT on one problem from each start.
 
     Args:
         clients: Clients, each with as many targets as there are starts.
@@ -77,14 +77,14 @@ def run_fedlrt(
             groups.setdefault(state.S["W"].shape[-1], []).append(number)
         federations = {key: fed for key, fed in federations.items() if list(key) in groups.values()}
         for rank, numbers in sorted(groups.items()):
-            state = _together([states[number] for number in numbers])
+            state = _stack([states[number] for number in numbers])
             done = follow(count, numbers, product(state)["W"], rank)
             states = {n: s for n, s in states.items() if n not in numbers or not done[numbers.index(n)]}
             numbers = [number for number, over in zip(numbers, done, strict=True) if not over]
             if not numbers or count == rounds:
                 continue
             if len(numbers) < len(done):
-                state = _together([states[number] for number in numbers])
+                state = _stack([states[number] for number in numbers])
             fed = federations.get(tuple(numbers))
             if fed is None:
                 fed = federations[tuple(numbers)] = Federation(
@@ -104,7 +104,7 @@ def run_fedlrt(
 
 
 def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
-    r"""A round as $w \mapsto A w + b$ on weights written as rows.
+    r"""Return one round as $w \mapsto A w + b$ on weights written as rows.
 
     Args:
         algorithm: Algorithm of the round.
@@ -123,8 +123,8 @@ def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tu
     return linear.flatten(1), constant.flatten(1)
 
 
-def powers(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tensor:
-    """The weights ``(rounds, problems, m, n)`` after some rounds of an affine map, in increasing order from 0.
+def iterate(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tensor:
+    """Return the weights ``(rounds, problems, m, n)`` after the given rounds of an affine map, sorted, from 0.
 
     Args:
         A: Transposed matrix of the map.
@@ -146,12 +146,12 @@ def powers(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tenso
 
 
 def _power(maps: dict[int, tuple[Tensor, Tensor]], stride: int) -> tuple[Tensor, Tensor]:
-    """A power of two of a map, from the one half as far."""
+    """Return a power of two of a map, squared from half that power."""
     if stride not in maps:
         linear, constant = _power(maps, stride // 2)
         maps[stride] = linear @ linear, constant @ linear + constant
     return maps[stride]
 
 
-def _together(states: Sequence[USV]) -> USV:
+def _stack(states: Sequence[USV]) -> USV:
     return USV(*(Tree(W=torch.stack([state[part]["W"] for state in states])) for part in range(3)))

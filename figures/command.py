@@ -19,17 +19,17 @@ from workloads.progress import report_progress
 
 if TYPE_CHECKING:
     from figures.figure import Figure
-    from figures.make import Made
+    from figures.make import DrawnFigure
     from figures.spectrum.measured_network import SpectrumRequest
     from hessian.lanczos.memory import Budget
 
 
 _OF_RUNS = ("model", "data", "loss", "reduction", "count", "law", "batch_norm")
-"""Options of a spectrum that the folder of a run has its own of."""
+"""Options of a spectrum that a run's folder determines."""
 
 
 def declare(commands: Any) -> None:
-    """Declares the commands that draw figures."""
+    """Declare the commands that draw figures."""
     figure = add_command(
         commands,
         "figure",
@@ -71,18 +71,18 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
 
 
 def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) -> None:
-    """Declares the options of everything that draws figures; `stored` numbers may go before a scale."""
+    """Declare the options shared by all commands with figures; with `stored`, stored numbers may set the scale."""
     parser.add_argument(
         "--scale",
         choices=("quick", "laptop", "paper"),
         default=None if stored else "quick",
-        help="size; default: " + ("that of the numbers stored here, else quick" if stored else "quick"),
+        help="size; default: " + ("the scale of the stored numbers, else quick" if stored else "quick"),
     )
     parser.add_argument("--device", type=read_name, default="cpu", metavar="D", help="torch device; default: cpu")
     parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")
     parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")
     parser.add_argument(
-        "--root", type=read_name, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"
+        "--root", type=read_name, metavar="DIR", help="folder of the data sets; default: $RANKPROOF_DATA, else data"
     )
 
 
@@ -108,32 +108,32 @@ def _figure(options: argparse.Namespace) -> int:
     chosen = all_figures() if options.all else select(options.ids)
     place = place_of(options, FigureError)
     if options.dry_run:
-        return _planned(chosen, options, slots_of(place, FigureError))
+        return _plan(chosen, options, slots_of(place, FigureError))
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, FigureError))
-        return _drawn(chosen, options, pool)
+        return _draw(chosen, options, pool)
 
 
-def _planned(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[str, ...]) -> int:
-    """Tells what figures cost, and runs nothing."""
-    from figures.experiments.sweep import OnlyPlannedError, of_runs
+def _plan(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[str, ...]) -> int:
+    """Report the cost of figures without running anything."""
+    from figures.experiments.sweep import OnlyPlannedError, needs_runs
     from figures.figure import Settings
 
     for figure in figures:
-        if not of_runs(figure):
-            print(f"{figure.id}: numbers are computed here, in one piece")
+        if not needs_runs(figure):
+            print(f"{figure.id}: numbers are computed here, without training runs")
             continue
         print(f"{figure.id}:")
         runs = Path(options.out) / "runs"
-        settings = Settings(options.scale, options.seed, options.device, options.root, runs, told=print, slots=slots)
+        settings = Settings(options.scale, options.seed, options.device, options.root, runs, notify=print, slots=slots)
         with suppress(OnlyPlannedError):
             figure.data(settings)
     return 0
 
 
-def _drawn(figures: Sequence[Figure], options: argparse.Namespace, pool: Executor | None) -> int:
+def _draw(figures: Sequence[Figure], options: argparse.Namespace, pool: Executor | None) -> int:
     for figure in figures:
-        made = _made(figure, options, Path(options.out), pool)
+        made = _make_one(figure, options, Path(options.out), pool)
         stored = ", numbers as stored" if made.manifest["stored"] else ""
         print(
             f"{made.figure.id}: {', '.join(str(path) for path in made.paths.values())} ({made.seconds:.1f} s{stored})"
@@ -143,14 +143,14 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, pool: Executo
     return 0
 
 
-def _made(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor | None = None) -> Made:
-    """Makes one figure as the options of `add_figure_options` say, with its progress on the terminal."""
+def _make_one(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor | None = None) -> DrawnFigure:
+    """Make one figure with the options of `add_figure_options`, and show its progress on the terminal."""
     from figures.figure import Settings
     from figures.make import make
 
     with report_progress(figure.id) as bar:
 
-        def tell(text: str) -> None:
+        def write_line(text: str) -> None:
             bar.write(f"{figure.id}: {text}", sys.stderr)
 
         settings = Settings(
@@ -159,7 +159,7 @@ def _made(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor
             device=options.device,
             data_root=options.root,
             progress=bar.step,
-            told=tell,
+            notify=write_line,
             pool=pool,
         )
         return make(figure, settings, out, recompute=options.recompute)
@@ -180,30 +180,30 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         const=0,
         type=at_least(1),
         metavar="DEPTH",
-        help="stable rank of every module too, or of those at a depth: 1 for layer1, head",
+        help="also the stable rank of every module, or of the modules at a depth: 1 for layer1, head",
     )
     add(
         "--checkpoints",
         type=read_name,
         metavar="DIR",
         help="instead: stable rank, largest eigenvalues and overlaps at every numbered file of weights in a folder, or "
-        "at every checkpoint of a run of rankproof train, whose network, data and loss are taken",
+        "at every checkpoint of a run of rankproof train, with the run's network, data and loss",
     )
     add(
         "--clients",
         type=at_least(0),
         metavar="N",
-        help="with a run: the first N clients beside the server, each on its own samples; default: 0",
+        help="with a run: measure the first N clients as well, each on its own samples; default: 0",
     )
-    add("--trust", action="store_true", help="with a run: let the code run that its settings name")
+    add("--trust", action="store_true", help="with a run: allow the code that its settings name to run")
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add(
         "--trial",
         action="store_true",
-        help="multiply one vector or eight at a time, whichever is faster: numbers repeat to rounding",
+        help="time batches of one and of eight vectors and use the faster; results repeat to rounding",
     )
     add("--double", action="store_true", help="measure in float64")
-    add("--device", metavar="D", help="torch device; default: cpu, or that of the first of --workers")
+    add("--device", metavar="D", help="torch device; default: cpu, or the device of the first of --workers")
     add(
         "--workers",
         metavar="N",
@@ -229,7 +229,7 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="products at most, for each part; default: 2000",
     )
-    add("--memory", metavar="SIZE", help="room for model, graph and vectors, such as '6 GiB'; default: what it takes")
+    add("--memory", metavar="SIZE", help="budget for model, graph and vectors, such as '6 GiB'; default: no limit")
     add("--scratch", metavar="DIR", help="with --memory: a folder for vectors that do not fit")
 
 
@@ -305,7 +305,7 @@ def _spectrum(options: argparse.Namespace) -> int:
 
 
 def _require_names(options: argparse.Namespace) -> bool:
-    """Whether network, data and loss are those of a run's folder; elsewhere they must be named, and there not."""
+    """Return whether a run's folder gives network, data and loss; they must be named otherwise, and only then."""
     from hessian.numerics.symmetric import CurvatureError
     from runs.index import SETTINGS
 

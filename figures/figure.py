@@ -23,24 +23,24 @@ Sizes = TypeVar("Sizes")
 
 
 class FigureError(ValueError):
-    """A figure that cannot be made as asked; the message is one line with the remedy."""
+    """An error for a figure that cannot be made as requested; the message is one line with the remedy."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to make a figure.
+    """The settings that a figure is made with.
 
     Attributes:
-        scale: Changes sizes, never code: `quick` takes seconds, `laptop` minutes, `paper` wants an accelerator.
+        scale: Changes sizes, never code: `quick` takes seconds, `laptop` minutes, `paper` needs an accelerator.
         seed: Root of all random streams.
         device: Torch device of the heavy parts.
-        data_root: A folder to look for data sets in first.
-        runs: Folder of training runs: those that stand there are taken, missing ones are made there.
-        pieces: Folder of parts of the numbers that are done (`figures.pieces`); none are kept without.
-        progress: Called with one line of text now and then.
-        told: Called with lines that are to stand: what long work costs, before it starts.
-        pool: Makes training runs, several at a time; default: one after the other, here.
-        slots: Machine of each run that is made at a time, of a dry run alone, which tells that and runs nothing.
+        data_root: The first folder in which to look for data sets.
+        runs: Folder of training runs: existing ones are used, missing ones are made there.
+        pieces: Folder of completed parts of the numbers (`figures.pieces`); None saves no parts.
+        progress: Called with one line of progress now and then.
+        notify: Called with lines to keep on the screen, such as the cost of long work before it starts.
+        pool: Makes several training runs at a time; default: one after the other, here.
+        slots: Machine of each concurrent run; set only in a dry run, which reports them and runs nothing.
 
     Raises:
         FigureError: An unknown scale or a seed that is not a whole number of at least 0.
@@ -53,7 +53,7 @@ class Settings:
     runs: str | Path = "results/runs"
     pieces: Path | None = None
     progress: Callable[[str], None] | None = None
-    told: Callable[[str], None] | None = None
+    notify: Callable[[str], None] | None = None
     pool: Executor | None = None
     slots: tuple[str, ...] | None = None
 
@@ -64,32 +64,32 @@ class Settings:
             raise FigureError(f"the seed must be a whole number of at least 0, got {self.seed!r}")
 
     def rng(self, *purpose: object) -> np.random.Generator:
-        """Random stream named by its purpose, so that one part of a figure does not change the others."""
+        """Return the random stream of a purpose, so that one part of a figure does not change the others."""
         digest = hashlib.sha256("\n".join(map(str, purpose)).encode()).digest()
         words = [int.from_bytes(digest[start : start + 4], "big") for start in range(0, 16, 4)]
         return np.random.default_rng([self.seed, *words])
 
     @property
     def place(self) -> str | None:
-        """The folder of the data sets as runs are told it."""
+        """The folder of the data sets, as runs take it."""
         return None if self.data_root is None else str(self.data_root)
 
     def sizes(self, by_scale: Mapping[Scale, Sizes]) -> Sizes:
-        """The sizes that belong to the scale."""
+        """Return the sizes of the scale."""
         return by_scale[self.scale]
 
     def report(self, text: str) -> None:
-        """Tells the caller how far the work is."""
+        """Report the progress of the work to the caller."""
         if self.progress is not None:
             self.progress(text)
 
     def announce(self, text: str) -> None:
-        """Tells the caller a line that is to stand."""
-        if self.told is not None:
-            self.told(text)
+        """Give the caller a line to keep on the screen."""
+        if self.notify is not None:
+            self.notify(text)
 
     def check_device(self) -> None:
-        """Fails before the work rather than in the middle of it.
+        """Check the device before the work starts.
 
         Raises:
             FigureError: The device is unknown to torch or not on this machine.
@@ -111,7 +111,7 @@ class DataChoice:
 
     Attributes:
         names: Names of `workloads.data.datasets.REGISTRY`.
-        note: One line for caption, manifest and command line where these are not the data that were wanted; else empty.
+        note: One line for caption, manifest and command line if these are not the intended data; else empty.
     """
 
     names: tuple[str, ...]
@@ -120,7 +120,7 @@ class DataChoice:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: numbers first, then a picture of them.
+    """A figure: a function that computes its numbers, and one that draws them.
 
     Attributes:
         id: `theme/name`, as on the command line.
@@ -128,13 +128,13 @@ class Figure:
         caption: Description of the picture, with LaTeX between dollars.
         data: Computes the numbers; everything random comes from `settings.rng`.
         draw: Draws the numbers and computes nothing but positions of marks.
-        headline: One short sentence from the numbers, what they show, which stands over the picture.
-        found: One neutral sentence from the numbers: what is stated and what is found.
+        headline: One short sentence over the picture that says what the numbers show.
+        found: One neutral sentence from the numbers: what the paper states, and what we find.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
-        datasets: Names of the data sets it needs, of `workloads.data.datasets.REGISTRY`.
+        datasets: Names of the data sets it needs, from `workloads.data.datasets.REGISTRY`.
         choose: Chooses other data sets by the settings and by what is on this machine; default: `datasets`.
-        quick_decides: Whether scale `quick` says something about what is stated. Where it only shows that the machinery
-            runs, as in experiments of training, the report does not draw it.
+        quick_decides: Whether scale `quick` is evidence about the statement. If it only shows that the code runs, as in
+            training experiments, the report does not draw it.
     """
 
     id: str
@@ -149,12 +149,12 @@ class Figure:
     choose: Callable[[Settings], DataChoice] | None = None
     quick_decides: bool = True
 
-    def chosen(self, settings: Settings) -> DataChoice:
-        """The data sets for these settings; whether they are whole is not looked at."""
+    def data_choice(self, settings: Settings) -> DataChoice:
+        """Return the data sets for these settings, without checking that they are complete."""
         return DataChoice(self.datasets) if self.choose is None else self.choose(settings)
 
     def picture(self, table: DataFrame) -> Picture:
-        """The drawn numbers under their headline."""
+        """Return the picture of a table, with its headline."""
         picture = self.draw(table)
         set_headline(picture, self.headline(table))
         return picture

@@ -1,4 +1,4 @@
-"""The list of all figures, read from the modules that hold them."""
+"""The list of all figures, collected from their modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from figures.figure import Figure, FigureError
 
 
 def all_figures() -> tuple[Figure, ...]:
-    """Every figure of every module of the package, modules in the order of their names.
+    """Return every figure of every module of the package, sorted by module name.
 
     Raises:
         FigureError: Two figures share an id.
@@ -28,7 +28,7 @@ def all_figures() -> tuple[Figure, ...]:
 
 
 def select(ids: Iterable[str] = ()) -> tuple[Figure, ...]:
-    """Figures by id or by a prefix that ends in a slash (`rmt/`), in the order asked for; all of them if none is named.
+    """Return figures by id or by a prefix with a final slash (`rmt/`), in the given order; all if none is named.
 
     Raises:
         FigureError: An id that no figure has; the message names near ones.

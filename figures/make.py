@@ -1,4 +1,4 @@
-"""Makes one figure: computes or loads its numbers, draws them, and writes everything with a manifest, whole or not."""
+"""Make one figure: compute or load its numbers, draw them, and write all files with a manifest, or none."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _FORMATS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Made:
+class DrawnFigure:
     """A figure that has been made.
 
     Attributes:
         figure: The figure.
         paths: The files by kind: `png`, `pdf`, `svg`, `csv`, `manifest`.
-        table: The numbers, as they stand in the CSV file.
+        table: The numbers, as in the CSV file.
         seconds: Wall time of this call.
         cached: Whether the numbers came from an earlier call, or are stored with the project.
         manifest: Settings, data sets with checksums, versions, times, caption and finding.
@@ -62,7 +62,7 @@ class Made:
 
     @property
     def note(self) -> str:
-        """One line where the data are not those that were wanted; else empty."""
+        """One line if the data are not the intended ones; else empty."""
         return self.manifest.get("data_note", "")
 
     @property
@@ -71,22 +71,22 @@ class Made:
         return self.manifest["found"]
 
 
-def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> Made:
-    """Computes or loads the numbers of a figure, draws them, and writes PNG, PDF, SVG, CSV and a manifest.
+def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> DrawnFigure:
+    """Compute or load the numbers of a figure, draw them, and write PNG, PDF, SVG, CSV and a manifest.
 
-    Numbers are kept in `out/.cache`, one file for each figure, scale, seed and device, and used again while the code
-    that computes them (`numbers_digest`), the packages and the data sets are the same. Numbers stored with the project
-    (`stored_numbers`) are drawn as they are, and no data sets are needed for them; where their code has changed since,
-    caption and manifest say so (`stale`). A picture is always drawn from the table in the CSV file.
+    Numbers are cached in `out/.cache`, one file for each figure, scale, seed and device. The cache is valid while the
+    code that computes them (`numbers_digest`), the packages and the data sets stay the same. Numbers stored with the
+    project (`stored_numbers`) are drawn as they are and need no data sets. If their code has changed since, caption and
+    manifest say so (`stale`). A picture is always drawn from the table in the CSV file.
 
-    Training runs stand in `out/runs`: those that are there are taken, what was cut off goes on. At scale `quick`, and
-    with `recompute`, all runs are made anew. Other long work goes on where it was cut off while the same code,
-    packages and data sets serve.
+    Training runs are in `out/runs`: existing runs are used, and interrupted runs resume. At scale `quick`, and with
+    `recompute`, all runs are made again. Other long work resumes where it stopped if code, packages and data sets are
+    still the same.
 
     Args:
         figure: The figure.
-        settings: Scale, seed, device, where the data are.
-        out: Folder to write to; made if it is not there.
+        settings: Scale, seed, device, and location of the data.
+        out: Folder to write to; created if missing.
         recompute: Use neither cached nor stored numbers.
 
     Raises:
@@ -106,18 +106,18 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     entry = None if recompute else stored_numbers(figure, settings)
     stored = entry is not None
     if entry is None:
-        entry, cached = _numbers(figure, settings, sources, out, recompute)
+        entry, cached = _load_or_compute(figure, settings, sources, out, recompute)
     else:
         cached = True
     stale = entry["identity"]["sources_sha256"] != sources
-    table = table_of(entry["csv"])
+    table = read_table(entry["csv"])
     settings.report("drawing")
-    contents = {**rendered(lambda: figure.picture(table)), "csv": entry["csv"].encode()}
+    contents = {**render(lambda: figure.picture(table)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
         **entry["identity"],
         "title": figure.title,
-        "caption": _caption(figure, settings, table, entry, stored, stale),
+        "caption": _caption_with_origin(figure, settings, table, entry, stored, stale),
         **({"data_note": entry["note"]} if entry["note"] else {}),
         "found": figure.found(table),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
@@ -132,18 +132,18 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     }
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     FolderRecord(out).write({paths[kind]: content for kind, content in contents.items()})
-    return Made(figure, paths, table, seconds, cached, manifest)
+    return DrawnFigure(figure, paths, table, seconds, cached, manifest)
 
 
-def _numbers(
+def _load_or_compute(
     figure: Figure, settings: Settings, sources: str, out: Path, recompute: bool
 ) -> tuple[dict[str, Any], bool]:
-    """The numbers from the cache or computed, and whether they are from the cache."""
+    """Return the numbers, from the cache or computed, and whether they are from the cache."""
     started = time.perf_counter()
-    choice = figure.chosen(settings)
+    choice = figure.data_choice(settings)
     if choice.note:
         settings.report(choice.note)
-    data = [_data_set(name, settings) for name in choice.names]
+    data = [_verified_data_set(name, settings) for name in choice.names]
     identity = {
         "figure": figure.id,
         "scale": settings.scale,
@@ -156,7 +156,7 @@ def _numbers(
     beside = {"machine": machine(), "note": choice.note}
     name = f"{figure.slug}.{settings.scale}.{settings.seed}.{settings.device.replace(':', '-')}"
     kept = out / ".cache" / f"{name}.json"
-    entry = None if recompute else _cached(kept, identity)
+    entry = None if recompute else _read_cache(kept, identity)
     if entry is not None:
         return {**entry, **beside}, True
     taken = stored_seconds(figure, settings.scale)
@@ -167,24 +167,24 @@ def _numbers(
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):
         if other != pieces:
             FolderRecord(other).clear()
-    with _runs(out, name, sources, recompute or settings.scale == "quick") as runs:
+    with _run_folder(out, name, sources, recompute or settings.scale == "quick") as runs:
         table = figure.data(replace(settings, runs=runs, pieces=pieces))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
     entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
-    with suppress(ForeignFileError):  # numbers that cannot be kept are computed again
+    with suppress(ForeignFileError):  # numbers that cannot be saved are computed again
         FolderRecord(out).write({kept: json.dumps(entry).encode()})
     FolderRecord(pieces).clear()
     return {**entry, **beside}, False
 
 
 def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
-    """Refuses to draw over what is not a figure drawn earlier.
+    """Refuse to overwrite files that are not an earlier drawing of the figure.
 
-    Earlier versions kept no record, but a manifest with the digests of the files.
+    Earlier versions did not record their files, but wrote a manifest with their digests.
 
     Raises:
-        OSError: A file is another's, or cannot be written.
+        OSError: A file was not written by this program, or cannot be written.
     """
     written = FolderRecord(out)
     if not written.exists and paths["manifest"].is_file():
@@ -193,7 +193,7 @@ def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
 
 
 def _adopt(written: FolderRecord, paths: Mapping[str, Path]) -> None:
-    """Records the files of a figure whose manifest, of an earlier version, has the digests of all of them."""
+    """Record the files of a figure if the manifest of an earlier version has the digests of all of them."""
     try:
         contents = {path.name: path.read_bytes() for path in paths.values()}
         text = contents.pop(paths["manifest"].name).decode()
@@ -208,11 +208,11 @@ def _adopt(written: FolderRecord, paths: Mapping[str, Path]) -> None:
 
 
 @contextmanager
-def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
-    """The folder of training runs for a figure.
+def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
+    """Yield the folder of training runs for a figure.
 
-    Runs from nothing have a folder of their own until all are done, so that what was cut off goes on with the same
-    sources; then they take the place of older ones.
+    Runs from scratch have their own folder until all are done, so that interrupted runs resume with the same sources.
+    Then they replace older ones.
     """
     store = out / "runs"
     if not from_nothing:
@@ -225,7 +225,7 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
     for other in anew.parent.glob(f"{name}-*"):
         if other != anew:
             for run in [run for run in other.iterdir() if run.is_dir()] if other.is_dir() else []:
-                with suppress(RunError):  # what no run wrote stays
+                with suppress(RunError):  # keep files that a run did not write
                     remove_run(run)
             with suppress(OSError):
                 other.rmdir()
@@ -242,8 +242,8 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
             anew.parent.rmdir()
 
 
-def table_of(csv: str) -> DataFrame:
-    """The table of a CSV file, to the last bit on every version of pandas: its own parsers round differently."""
+def read_table(csv: str) -> DataFrame:
+    """Return the table of a CSV file, exact to the last bit: the parsers of pandas round differently by version."""
     import numpy as np
     import pandas as pd
 
@@ -260,8 +260,8 @@ def table_of(csv: str) -> DataFrame:
     return table
 
 
-def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)) -> dict[str, bytes]:
-    """A picture in the house's style as the content of files of some kinds: `png`, `pdf`, `svg`."""
+def render(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)) -> dict[str, bytes]:
+    """Draw a picture in the project's style, and return the contents of its files by kind: `png`, `pdf`, `svg`."""
     from matplotlib import rc_context
 
     pictures = {}
@@ -276,7 +276,7 @@ def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)
     return pictures
 
 
-def _caption(
+def _caption_with_origin(
     figure: Figure, settings: Settings, table: DataFrame, entry: Mapping[str, Any], stored: bool, stale: bool
 ) -> str:
     names = ", ".join(f"{data['title']} (genuine, checksums verified)" for data in entry["identity"]["data"])
@@ -287,8 +287,8 @@ def _caption(
     return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
 
 
-def _data_set(name: str, settings: Settings) -> dict[str, Any]:
-    """Name and checksums of a data set that is present and verified."""
+def _verified_data_set(name: str, settings: Settings) -> dict[str, Any]:
+    """Return name and checksums of a data set after verifying it."""
     from workloads.data.datasets import REGISTRY
     from workloads.data.file_sets import FileSet, verify
     from workloads.data.texts import TEXTS
@@ -302,10 +302,10 @@ def _digest(csv: str) -> str:
     return hashlib.sha256(csv.encode()).hexdigest()
 
 
-def _cached(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+def _read_cache(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         whole = entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"])
         return entry if whole and isinstance(entry["seconds"], int | float) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None  # none, or not a whole one: computing again puts it right
+        return None  # missing or incomplete: computing the numbers again repairs it

@@ -1,4 +1,4 @@
-"""Parts of a figure's numbers, kept as they are done, so that long work that is cut off goes on where it stood."""
+"""Parts of a figure's numbers, saved as they are computed, so that interrupted work resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Rows = list[dict[str, Any]]
 
 
 def piece(settings: Settings, name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> Rows:
-    """Rows of a part of the numbers: computed now, or those that an earlier call kept before it was cut off.
+    """Return the rows of a part of the numbers: computed now, or saved by an earlier call that was interrupted.
 
     Args:
-        settings: Name the folder, which belongs to one figure with its scale, seed, device, data and sources.
-        name: Name of the part; another one for each.
-        rows: Computes them: plain texts, numbers and truth values.
+        settings: Settings with the folder, which belongs to one figure with its scale, seed, device, data and sources.
+        name: Name of the part, unique within the figure.
+        rows: Computes the rows, which hold plain texts, numbers and truth values.
     """
     if settings.pieces is None:
         return list(rows())
@@ -32,16 +32,16 @@ def piece(settings: Settings, name: str, rows: Callable[[], Sequence[dict[str, A
         if kept["name"] == name and isinstance(kept["rows"], list):
             return kept["rows"]
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # none, or not a whole one: computing again puts it right
+        pass  # missing or incomplete: computing the rows again repairs it
     text = json.dumps({"name": name, "rows": list(rows())}, default=_plain)
     settings.pieces.mkdir(parents=True, exist_ok=True)
-    with suppress(ForeignFileError):  # a piece that cannot be kept is computed again
+    with suppress(ForeignFileError):  # a piece that cannot be saved is computed again
         write_own({path: text.encode()}, settings.pieces)
     return json.loads(text)["rows"]
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python; what is no number has no place in a table."""
+    """Return a NumPy number as a Python number; anything else cannot be in a table."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is no value of a table")

@@ -1,4 +1,4 @@
-"""Many readings in one panel: a row for each reading, a column for each property, filled where the reading has it."""
+"""Many readings in one panel: a row for each reading, a column for each property, filled if the reading has it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ROW = 0.18
 def draw_matrix(
     axes: Axes, table: pd.DataFrame, words: Mapping[str, str], rows: bool = True, wide: bool = False
 ) -> None:
-    """Draws a square for each cell of a table of truth values, filled where true; the first row stands on top.
+    """Draw a square for each cell of a table of truth values, filled where true, with the first row on top.
 
     Args:
         axes: An empty panel.
         table: Index: readings; columns: properties, bool.
         words: Labels of the properties, by column; columns that are not named are left out.
         rows: Whether to print the readings.
-        wide: Whether the properties stand side by side above, or upright below.
+        wide: Whether the properties are written horizontally above, or vertically below.
     """
     cells = table[list(words)].to_numpy(dtype=bool)
     for label, chosen, face in ((HAS, cells, BLACK), (LACKS, ~cells, "white")):

@@ -1,4 +1,4 @@
-"""Where numbers come from: the code, the packages and the kind of machine."""
+"""The provenance of numbers: the code, the packages and the kind of machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOMS = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "runs", "figu
 
 
 def sources_digest(rooms: Sequence[str] = ROOMS, root: Path = _ROOT) -> str:
-    """SHA-256 over the Python and JSON files of some folders or modules of a project: their names and what they do."""
+    """Return the SHA-256 of the Python and JSON files of some folders or modules: names and executable content."""
     files: list[Path] = []
     for room in rooms:
         place = root / room
@@ -30,9 +30,9 @@ def sources_digest(rooms: Sequence[str] = ROOMS, root: Path = _ROOT) -> str:
 
 
 def numbers_digest(data: Callable[..., object], root: Path = _ROOT) -> str:
-    """SHA-256 over the code that computes a figure's numbers, from `data` on (`figures.code_digest`).
+    """Return the SHA-256 of the code that computes a figure's numbers, from `data` on (`figures.code_digest`).
 
-    Where the module of `data` is no file, all sources count.
+    If the module of `data` is not a file, all sources count.
     """
     return code_digest(data, ROOMS, root) or sources_digest(root=root)
 
@@ -47,7 +47,7 @@ def _digest(files: Sequence[Path], root: Path) -> str:
 
 @cache
 def _content(file: Path, changed: int) -> bytes:
-    """The content of a file that runs, at its state of a moment: Python without comments, docstrings, empty lines."""
+    """Return the executable content of one state of a file: Python without comments, docstrings and empty lines."""
     if file.suffix != ".py":
         return file.read_bytes()
     text = file.read_text(encoding="utf-8")
@@ -64,12 +64,12 @@ def _content(file: Path, changed: int) -> bytes:
 
 
 def package_versions(packages: Sequence[str]) -> dict[str, str | None]:
-    """Versions of installed packages; None where one is not installed."""
+    """Return the versions of packages; None for a package that is not installed."""
     return {package: _version(package) for package in packages}
 
 
 def machine() -> dict[str, Any]:
-    """Python, platform and number of processors."""
+    """Return the Python version, the platform and the number of processors."""
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",

@@ -1,4 +1,4 @@
-"""Curves of training runs with bands over their seeds: against rounds, and against the bytes that travelled."""
+"""Curves of training runs with bands over their seeds, against rounds and against bytes sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from figures.make import rendered
+from figures.make import render
 from figures.style import MARKERS, SERIES, WIDTH, set_headline
 from runs.format import printable
 from runs.listing import FoundRun, Group, group_runs, metric_of
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LABEL = 100
-"""Letters in a line of the title and of the legend, which are as wide as the picture."""
+"""Characters per line of the title and the legend, which are as wide as the picture."""
 
 
 def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
-    """The curve of a metric for every group of runs that differ in their seeds only.
+    """Return the curve of a metric for every group of runs that differ only in their seeds.
 
     Returns:
         One row for each group and round that all of its runs evaluated: `runs` (their label), `seeds`, `round`,
@@ -65,7 +65,7 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
 
 
 def draw_curves(table: DataFrame, metric: str) -> Picture:
-    """Two panels of the same curves: against rounds, and against the bytes sent.
+    """Draw two panels of the same curves: against rounds, and against bytes sent.
 
     An axis is logarithmic where its values, or the totals of bytes, are positive and span more than a factor of 10.
     """
@@ -86,10 +86,10 @@ def draw_curves(table: DataFrame, metric: str) -> Picture:
     axes[0].set_xlabel("round")
     axes[0].xaxis.set_major_locator(MaxNLocator(integer=True))
     axes[1].set_xlabel(f"data sent in both directions ({name})")
-    if _spans(groups.bytes.max()):
+    if _spans_decades(groups.bytes.max()):
         axes[1].set_xscale("log")
     axes[0].set_ylabel(_plain(metric))
-    if _spans([*table.least, *table.most]):
+    if _spans_decades([*table.least, *table.most]):
         axes[0].set_yscale("log")
     set_headline(picture, _plain(_title(metric, bool((table.seeds > 1).any()))))
     picture.legend(axes[0].get_lines(), labels, loc="outside lower left")
@@ -102,7 +102,7 @@ def _labels(table: DataFrame) -> list[str]:
 
 
 def _look(number: int) -> dict[str, Any]:
-    """Colour, marker and line of a curve; beyond the six colours the lines are dashed, then dotted."""
+    """Return colour, marker and line of a curve; after six colours the lines are dashed, then dotted."""
     turn = number // len(SERIES)
     return {
         "color": SERIES[number % len(SERIES)],
@@ -117,23 +117,23 @@ def _title(metric: str, bands: bool) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text as it stands: matplotlib would read mathematics between dollars."""
+    """Return a text with dollars escaped, which matplotlib would read as mathematics."""
     return printable(text).replace("$", r"\$")
 
 
 def _unit(most: float) -> tuple[float, str]:
-    """Bytes in a unit that suits the most of them, and its name."""
+    """Return bytes in a unit that suits most of them, and its name."""
     power = min(max(0, int(log10(most)) // 3), 4) if most >= 1 else 0
     return 1000.0**power, ("B", "kB", "MB", "GB", "TB")[power]
 
 
-def _spans(values: Iterable[float]) -> bool:
+def _spans_decades(values: Iterable[float]) -> bool:
     finite = [value for value in values if isfinite(value)]
     return bool(finite) and min(finite) > 0 and max(finite) / min(finite) > 10
 
 
 def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list[Path]:
-    """Draws the curves of a metric into PNG and PDF, beside their numbers in CSV.
+    """Draw the curves of a metric as PNG and PDF, and write their numbers as CSV.
 
     Args:
         runs: The runs.
@@ -149,7 +149,7 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list
     table = curves(runs, metric)
     name = re.sub(r"[^\w.-]+", "-", f"runs-{metric}")
     contents = {
-        **rendered(lambda: draw_curves(table, metric), ("png", "pdf")),
+        **render(lambda: draw_curves(table, metric), ("png", "pdf")),
         "csv": table.to_csv(index=False, na_rep="nan", lineterminator="\n").encode(),
     }
     write_own({out / f"{name}.{kind}": content for kind, content in contents.items()}, out)

@@ -1,4 +1,4 @@
-"""The command line of runs that were made: `rankproof runs list|show|compare|plot|export`."""
+"""The command line for existing runs: `rankproof runs list|show|compare|plot|export`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runs.listing import FoundRun, Group
 
 BARS = "_.:-=+*#%@"
-"""From the least to the largest value of a curve."""
+"""Signs from the smallest to the largest value of a curve."""
 ACTIONS = {
     "list": (),
     "show": (),
@@ -23,11 +23,11 @@ ACTIONS = {
     "plot": ("metric", "out"),
     "export": ("out", "root", "trust"),
 }
-"""With the options that each takes."""
+"""The actions, with the options that each takes."""
 
 
 def declare(commands: Any) -> None:
-    """Declares `rankproof runs`."""
+    """Declare `rankproof runs`."""
     runs = add_command(
         commands,
         "runs",
@@ -48,19 +48,19 @@ def declare(commands: Any) -> None:
         type=read_name,
         default="results/runs",
         metavar="FOLDER",
-        help="of one run, or of many; default: results/runs",
+        help="folder of one run, or of many; default: results/runs",
     )
     runs.add_argument(
         "--metric",
         type=read_name,
         metavar="NAME",
-        help="to compare or plot, such as loss; default: accuracy, else loss",
+        help="metric to compare or plot, such as loss; default: accuracy, else loss",
     )
     runs.add_argument(
         "--round",
         type=at_least(0),
         metavar="N",
-        help="to compare after; default: the last that all runs have evaluated",
+        help="round to compare after; default: the last that all runs have evaluated",
     )
     runs.add_argument(
         "--against",
@@ -72,13 +72,10 @@ def declare(commands: Any) -> None:
         "--out",
         type=read_name,
         metavar="DIR",
-        help="of plots, default: results; or of the adapter, default: FOLDER/adapter",
+        help="folder of plots, default: results; or of the adapter, default: FOLDER/adapter",
     )
     runs.add_argument(
-        "--root",
-        type=read_name,
-        metavar="DIR",
-        help="where the texts of a run lie; default: $RANKPROOF_DATA, else data",
+        "--root", type=read_name, metavar="DIR", help="folder of the run's texts; default: $RANKPROOF_DATA, else data"
     )
     runs.add_argument(
         "--trust", action="store_const", const=True, help="read pickled weights that the run names, which may run code"
@@ -98,14 +95,14 @@ def _runs(options: argparse.Namespace) -> int:
     found = find_runs(Path(options.folder))
     edited = [describe_edit(run) for run in found if run.edited]
     if options.action == "list":
-        _show([*listed(found), *edited])
+        _show([*list_runs(found), *edited])
     elif options.action == "show":
         for place, run in enumerate(found):
-            _show([*([""] if place else []), *described(run)])
+            _show([*([""] if place else []), *describe_run(run)])
     elif options.action == "compare":
         whole = drop_duplicates(drop_edited(found))
         _show([f"{text}: left out" for text in edited])
-        _show(compared(whole, options.metric, options.round, options.against))
+        _show(compare_runs(whole, options.metric, options.round, options.against))
     else:
         from figures.run_curves import write_curves
 
@@ -120,7 +117,7 @@ def _runs(options: argparse.Namespace) -> int:
 
 
 def _show(lines: Sequence[str]) -> None:
-    """Prints lines with names and settings of runs that others may have written."""
+    """Print lines with names and settings of runs, which others may have written."""
     for line in lines:
         print(shorten(printable(line), LINE))
 
@@ -134,10 +131,10 @@ def _refuse_unused(options: argparse.Namespace) -> None:
             raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")
 
 
-def listed(runs: Sequence[FoundRun]) -> list[str]:
-    """One line for each run: how far it is, its last metrics, and the settings in which runs differ.
+def list_runs(runs: Sequence[FoundRun]) -> list[str]:
+    """Return one line for each run: its progress, its last metrics, and the settings in which runs differ.
 
-    A cell is blank where a run lacks the setting or the metric; a column that is blank for all is left out.
+    A cell is blank if a run lacks the setting or the metric. Columns that are blank for all runs are left out.
     """
     from runs.listing import SEED, differing, format_value
 
@@ -159,8 +156,8 @@ def listed(runs: Sequence[FoundRun]) -> list[str]:
     return align_rows([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
 
 
-def described(run: FoundRun) -> list[str]:
-    """One run: its settings, the versions that computed it, its metrics, and what travelled.
+def describe_run(run: FoundRun) -> list[str]:
+    """Describe one run: its settings, the versions that computed it, its metrics, and its messages.
 
     Raises:
         RunError: Its ledger cannot be read.
@@ -202,20 +199,20 @@ def described(run: FoundRun) -> list[str]:
 
 
 def _in_a_line(text: str) -> str:
-    """A text that others wrote, without signs that command a terminal."""
+    """Return a text that others wrote without its control characters."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _messages(run: FoundRun) -> dict[tuple[str, str], list[int]]:
-    """Sizes of the messages in bytes, by direction and what they were."""
+    """Return the sizes of the messages in bytes, by direction and kind."""
     sizes: dict[tuple[str, str], list[int]] = {}
     for entry in run.ledger():
         sizes.setdefault((str(entry["direction"]), str(entry["what"])), []).append(entry["bytes"])
     return sizes
 
 
-def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[str]:
-    """Groups of runs over their seeds after one round, and their differences, paired by the seeds.
+def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[str]:
+    """Compare groups of runs over their seeds after one round; differences are paired by seed.
 
     Args:
         runs: The runs.
@@ -224,7 +221,7 @@ def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, aga
         against: Label of the group that is subtracted; default: the first.
 
     Raises:
-        RunError: A metric that some run lacks, or lacks after that round; or no group of that label.
+        RunError: A run lacks the metric, or lacks it after that round; or no group has that label.
     """
     from runs.listing import LEVEL, differences, group_runs, metric_of, round_of
     from runs.settings import RunError
@@ -273,7 +270,7 @@ def _summary(group: Group, metric: str, number: int) -> dict[str, str]:
 
 
 def _curve(values: Sequence[float], width: int = 40) -> str:
-    """A curve as a line of signs, from its least to its largest value; what is not finite is a question mark."""
+    """Return a curve as a line of signs, from its smallest to its largest value; `?` for a value that is not finite."""
     count = min(width, len(values))
     picked = [values[round(place * (len(values) - 1) / max(count - 1, 1))] for place in range(count)]
     finite = [value for value in values if isfinite(value)]
@@ -286,12 +283,12 @@ def _curve(values: Sequence[float], width: int = 40) -> str:
 def _bar(value: float, low: float, high: float) -> str:
     if not isfinite(value):
         return "?"
-    share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0  # halves, for they cannot overflow
+    share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0  # halves, because they cannot overflow
     return BARS[round(share * (len(BARS) - 1))]
 
 
 def _number(value: float | None, sign: str = "") -> str:
-    """A number with four digits, or all of them where it is whole; nothing for none."""
+    """Return a number with four digits, or all digits if it is an integer; empty for None."""
     if value is None:
         return ""
     whole = float(value).is_integer() and abs(value) < 1e15

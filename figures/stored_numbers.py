@@ -1,8 +1,8 @@
-"""Numbers that took long to compute, as they are stored with the project.
+"""Numbers that took long to compute and are stored with the project.
 
-A figure's `FOLDER/SLUG.csv` and `FOLDER/SLUG.manifest.json` are what `make` wrote, copied. They are drawn for the
-scale, seed and device that the manifest names, whatever the sources are by now; the new picture's caption and manifest
-say whether they have changed.
+A figure's `FOLDER/SLUG.csv` and `FOLDER/SLUG.manifest.json` are copies of the files that `make` wrote. They are drawn
+for the scale, seed and device that the manifest names, even if the sources have changed since. The new picture's
+caption and manifest say whether they have.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from figures.figure import Figure, FigureError, Settings
 _ROOT = Path(__file__).resolve().parent.parent
 _CHECKOUT, _WHEEL = _ROOT / "docs" / "figures", _ROOT / "rankproof_stored"
 FOLDER = _CHECKOUT if _CHECKOUT.is_dir() else _WHEEL
-"""Where stored numbers lie: in a checkout, or beside the packages of a wheel, where `setup.py` copies them."""
+"""Folder of stored numbers: in a checkout, or next to the packages of a wheel, where `setup.py` copies them."""
 IDENTITY = ("figure", "scale", "seed", "device", "data", "packages", "sources_sha256")
 MACHINE = ("python", "platform", "processors")
 
 
 def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) -> dict[str, Any] | None:
-    """The stored numbers of a figure with these settings, if there are any.
+    """Return the stored numbers of a figure with these settings, or None.
 
     Returns:
         `identity`, `machine`, `note`, `seconds` and `csv`, as they were when the numbers were computed.
 
     Raises:
-        FigureError: The table is not the one that the manifest is of, or the manifest cannot be read.
+        FigureError: The manifest does not describe the table, or it cannot be read.
     """
     table, manifest = folder / f"{figure.slug}.csv", folder / f"{figure.slug}.manifest.json"
     if not (table.is_file() and manifest.is_file()):
@@ -57,7 +57,7 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
 
 
 def stored_seconds(figure: Figure, scale: str, folder: Path = FOLDER) -> float | None:
-    """Return the time that a figure's stored numbers took at a scale, in seconds; None where none are stored."""
+    """Return the time that a figure's stored numbers took at a scale, in seconds; None if none are stored."""
     try:
         made = json.loads((folder / f"{figure.slug}.manifest.json").read_text(encoding="utf-8"))
         return float(made["seconds_for_the_numbers"]) if made["scale"] == scale else None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 STYLE: dict[Any, Any] = {
-    "font.sans-serif": ["DejaVu Sans", "sans-serif"],  # the whole list stands in every text of an SVG
+    "font.sans-serif": ["DejaVu Sans", "sans-serif"],  # every text of an SVG contains the whole list
     "font.size": 9.0,
     "axes.titlesize": 9.0,
     "axes.titlelocation": "left",
@@ -47,24 +47,24 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#D55E00",
     "#CC79A7",
 )
-"""The palette of Okabe and Ito, without its yellow, which paper swallows."""
+"""The palette of Okabe and Ito, without its yellow, which is hard to see on paper."""
 
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 7.0
 """Inches: the text width of a page."""
 LETTERS = 14
-"""Letters of a headline to the inch."""
+"""Characters of a headline per inch."""
 
 
 def set_headline(picture: Picture, text: str) -> None:
-    """Sets the text over a picture, from the left, in as many lines as it takes."""
+    """Set the headline of a picture, left-aligned, on as many lines as it needs."""
     lines = fill(text, round(LETTERS * picture.get_figwidth()), break_on_hyphens=False)
     picture.suptitle(lines, x=0.01, ha="left", fontsize=9)
 
 
 def plain_log_ticks(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
-    """Ticks of a logarithmic axis that spans little, as plain numbers."""
+    """Label the ticks of a short logarithmic axis with plain numbers."""
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=subs))
@@ -73,6 +73,6 @@ def plain_log_ticks(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> No
 
 
 def dimension(R: int) -> str:
-    """A dimension as short mathematics, without the dollars."""
+    """Return a dimension as short mathematics, without the dollars."""
     exponent = len(str(R)) - 1
     return f"10^{{{exponent}}}" if 10**exponent == R else f"{R:,}".replace(",", "{,}")

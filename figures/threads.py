@@ -1,4 +1,4 @@
-"""Threads of torch, few enough to get along with other processes."""
+"""A limit on torch's threads, so that other processes do not slow it down."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def few_threads() -> Iterator[None]:
-    """At most half as many threads of torch as there are processors, while open.
+    """Limit torch to at most half as many threads as there are processors, while open.
 
-    Its threads wait for each other actively: one that is not running, because another process has its processor, costs
-    all of them their time. Measured on two processors with another process at work, two threads took ten times as long
-    as one for eigenvalues of a 2000 x 2000 matrix and for training a small network.
+    Torch's threads wait actively for each other, so one thread that lost its processor to another process delays all of
+    them. On two processors with another busy process, two threads took ten times as long as one, both for the
+    eigenvalues of a 2000 x 2000 matrix and for training a small network.
     """
     import torch
 

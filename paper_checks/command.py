@@ -282,7 +282,7 @@ def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import counted_by_kind
+    from paper_checks.pages.card import count_by_kind
     from paper_checks.replaying.places import check_place, replay_places
 
     ledger = ledger_of(options)
@@ -314,7 +314,7 @@ def _claims(options: argparse.Namespace) -> int:
     for claim in claims:
         print(f"{claim.id:{width}}  {claim.expect:22}  {claim.grade or '-':11}  {claim.where}")
     number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
-    print(f"{number}{counted_by_kind([(claim.kind, claim.expect) for claim in claims])}")
+    print(f"{number}{count_by_kind([(claim.kind, claim.expect) for claim in claims])}")
     return AS_EXPECTED
 
 

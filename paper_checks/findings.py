@@ -15,7 +15,15 @@ from pathlib import Path
 
 from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
-from paper_checks.pages.card import COUNTED, STATED, VERDICT_MEANS, counted, kinds_told, sentence_case, shortened
+from paper_checks.pages.card import (
+    COUNTED,
+    STATED,
+    VERDICT_MEANS,
+    count_verdicts,
+    describe_kinds,
+    sentence_case,
+    shorten,
+)
 from paper_checks.paper import Page, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
@@ -51,7 +59,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     stated = [claim for claim in claims if claim.kind in STATED]
     others = [claim for claim in claims if claim.kind not in STATED]
     tally = "; ".join(
-        f"{kinds_told([claim.kind for claim in some])}: {_tally(some)}" for some in (stated, others) if some
+        f"{describe_kinds([claim.kind for claim in some])}: {_tally(some)}" for some in (stated, others) if some
     )
     lines = [
         f"# {page.title}",
@@ -124,7 +132,7 @@ def _definitions() -> str:
 
 
 def _tally(claims: Sequence[Claim]) -> str:
-    return counted(claim.expect for claim in claims)
+    return count_verdicts(claim.expect for claim in claims)
 
 
 def _because(claim: Claim) -> str:
@@ -369,7 +377,7 @@ def _without_html(part: str) -> str:
 
 def _values(values: Mapping[str, object], words: Mapping[str, str]) -> str:
     told = {name: f" ({words[name]})" if name in words else "" for name in values}
-    return "; ".join(f"{name}{told[name]} = {shortened(_plain(value), 90)}" for name, value in values.items())
+    return "; ".join(f"{name}{told[name]} = {shorten(_plain(value), 90)}" for name, value in values.items())
 
 
 def _plain(value: object) -> str:

@@ -174,9 +174,9 @@ def state(*places):
 def test_what_others_wrote_stays_to_the_byte(own, data, commands):
     run, measured, contents = own.run, own.measured, own.contents
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(making, "rendered", lambda draw: dict.fromkeys(("png", "pdf", "svg"), b"<svg/>"))
-        patched.setattr(measured_spectrum, "rendered", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
-        patched.setattr(run_curves, "rendered", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
+        patched.setattr(making, "render", lambda draw: dict.fromkeys(("png", "pdf", "svg"), b"<svg/>"))
+        patched.setattr(measured_spectrum, "render", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
+        patched.setattr(run_curves, "render", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
         folder, outside = Path(name) / "out", Path(name) / "outside"
         folder.mkdir()
         outside.mkdir()
@@ -210,7 +210,7 @@ def test_a_file_that_appears_while_a_command_works_stays(own, tmp_path, monkeypa
         (tmp_path / "spectrum.png").write_bytes(b"mine")
         return dict.fromkeys(kinds, b"drawn")
 
-    monkeypatch.setattr("figures.spectrum.measured_spectrum.rendered", late)
+    monkeypatch.setattr("figures.spectrum.measured_spectrum.render", late)
     with pytest.raises(FileExistsError, match="rankproof did not write it"):
         write_spectrum(measured, tmp_path)
     assert {path.name for path in tmp_path.iterdir() if path.name != RECORD} == {"spectrum.png"}

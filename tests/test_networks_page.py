@@ -10,7 +10,7 @@ import rankproof
 from figures.curves.learning_curves import LEARNING_CURVES
 from figures.curves.learning_curves_runs import CURVE_SIZES, METHODS, Case, experiment_of
 from figures.figure import Settings
-from figures.make import table_of
+from figures.make import read_table
 from figures.stored_numbers import stored_numbers
 from runs.command import _plan_from
 from runs.networks.samples import splits_of
@@ -86,7 +86,7 @@ def test_its_commands_for_every_algorithm_are_the_runs_of_the_figure():
         if words[0] == "train":
             asked.append(_plan_from(options)[0])
     stored = stored_numbers(LEARNING_CURVES, Settings("laptop"))
-    table = table_of(stored["csv"])
+    table = read_table(stored["csv"])
     rates = table[table.stage == "curve"].groupby("method").rate.first()
     sizes, case = CURVE_SIZES["laptop"], Case("mnist", "IID", CURVE_SIZES["laptop"].splits["IID"])
     drawn = [experiment_of(sizes, [case], {method.label: float(rates[method.label])}, (0,)) for method in METHODS]

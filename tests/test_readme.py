@@ -10,7 +10,7 @@ import pytest
 
 import rankproof
 from paper_checks.ledger import PAPERS
-from paper_checks.pages.card import STATED, VERDICT_MEANS, counted
+from paper_checks.pages.card import STATED, VERDICT_MEANS, count_verdicts
 from workloads.data.datasets import find
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,7 +61,7 @@ def test_its_counts_are_those_of_the_ledger(paper):
     """Counts of a paper's statements and numbers, by verdict on record."""
     stated = [claim.expect for claim in paper.claims() if claim.kind in STATED]
     (row,) = (line for line in README.splitlines() if line.startswith(f"| **{paper.called}**"))
-    assert row.split("|")[2].strip() == f"{len(stated)}: {counted(stated)}"
+    assert row.split("|")[2].strip() == f"{len(stated)}: {count_verdicts(stated)}"
 
 
 @pytest.mark.parametrize("verdict", VERDICT_MEANS)

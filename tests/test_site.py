@@ -12,7 +12,7 @@ from paper_checks.pages.mathml import to_mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))
-from places import FRONT, page_of, place, reached, relinked, targets  # noqa: E402
+from places import FRONT, linked_pages, page_of, place, relink, targets  # noqa: E402
 from reference import DOORS  # noqa: E402
 
 WRITTEN = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))]
@@ -47,17 +47,17 @@ def test_places(path, where):
     ],
 )
 def test_links_lead_to_the_same_on_the_site(path, text, there):
-    assert relinked(text, path) == there
+    assert relink(text, path) == there
 
 
 def test_nothing_outside_of_the_repository_comes_onto_the_site():
     text = "[a](../../../etc/hosts) [b](/etc/hosts) [c](mailto:someone)"
     assert not list(targets(text, "docs/proofs/x.md"))
-    assert relinked(text, "docs/proofs/x.md") == text
+    assert relink(text, "docs/proofs/x.md") == text
 
 
 def test_what_pages_link_to_is_found_once_and_through_other_pages():
-    found = list(reached(["CONTRIBUTING.md"], lambda path: path in FRONT))
+    found = list(linked_pages(["CONTRIBUTING.md"], lambda path: path in FRONT))
     assert len(found) == len(set(found))
     assert {"docs/proofs", "docs/adding-a-claim.md", "benchmarks/README.md"} <= set(found)
     assert any(path.startswith("docs/proofs/") for path in found)

@@ -1,7 +1,7 @@
-"""Accessibility of built pages: axe-core in headless Chrome, wide and 390 px, light and dark; what it finds is printed.
+"""Accessibility of built pages: axe-core in headless Chrome, wide and 390 px, light and dark; violations are printed.
 
-``python website/accessibility.py report/index.html site/index.html``; the status is 1 where a page has a violation. A
-report takes minutes: all its folded parts are opened.
+``python website/accessibility.py report/index.html site/index.html``; the status is 1 if a page has a violation. A
+report takes minutes, because all its folded parts are opened.
 Needs the Python package selenium, Chrome or Chromium with its driver, and the npm package axe-core: its folder
 ``node_modules`` here, or the file as ``--axe``.
 """
@@ -32,7 +32,7 @@ RUN = "axe.run({resultTypes: ['violations']}).then(arguments[0], error => argume
 
 
 def missing(axe: Path) -> list[str]:
-    """Programs that have to be installed."""
+    """Return the programs that have to be installed."""
     told = [] if find_spec("selenium") else ["the Python package selenium (pip install selenium)"]
     told += [] if _browser() else ["Chrome or Chromium (Debian: apt-get install chromium)"]
     told += [] if shutil.which("chromedriver") else ["chromedriver (Debian: apt-get install chromium-driver)"]
@@ -44,7 +44,7 @@ def _browser() -> str | None:
 
 
 def browser() -> Any:
-    """A headless browser."""
+    """Open a headless browser."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -57,7 +57,7 @@ def browser() -> Any:
 
 
 def views(driver: Any, page: Path, axe: str) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
-    """Width, scheme and violations of a page, whose folded parts are opened."""
+    """Yield width, scheme and violations of a page with all folded parts open."""
     for width in WIDTHS:
         for scheme in SCHEMES:
             size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
@@ -73,8 +73,8 @@ def views(driver: Any, page: Path, axe: str) -> Iterator[tuple[int, str, list[di
             yield width, scheme, found["violations"]
 
 
-def told(violation: dict[str, Any]) -> str:
-    """A violation, its number of elements, and the first of them."""
+def describe(violation: dict[str, Any]) -> str:
+    """Describe a violation, its number of elements, and the first of them."""
     nodes = violation["nodes"]
     lines = [f"  {violation['impact']}: {violation['id']}, {violation['help']} ({len(nodes)})"]
     lines += [f"    {' '.join(map(str, node['target']))}: {node['html'][:160]}" for node in nodes[:SHOWN]]
@@ -82,7 +82,7 @@ def told(violation: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Checks the named pages; 0 without a violation, 1 with one, 2 where something is missing."""
+    """Check the named pages; return 0 without a violation, 1 with one, 2 if something is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("pages", nargs="+", type=Path, help="built pages, such as report/index.html")
     parser.add_argument("--axe", type=Path, default=AXE, help=f"axe.min.js of axe-core (default: {AXE})")
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for width, scheme, violations in views(driver, page, axe):
                 print(f"{page}, {width} px, {scheme}: {len(violations) or 'no'} violation{'s'[: len(violations) != 1]}")
                 for violation in violations:
-                    print(told(violation))
+                    print(describe(violation))
                 count += len(violations)
     finally:
         driver.quit()

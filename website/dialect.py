@@ -1,4 +1,4 @@
-"""Markdown as GitHub and docstrings have it, where Python-Markdown differs: formulas, foldings, cells and doctests.
+"""Markdown of GitHub and docstrings, where Python-Markdown differs: formulas, foldings, cells and doctests.
 
 Formulas become MathML, which browsers show without a script.
 """
@@ -25,7 +25,7 @@ _log = logging.getLogger("mkdocs.dialect")
 
 
 def _html(latex: str, display: bool = False) -> str:
-    """A formula as MathML; one that cannot be converted is shown as LaTeX, and makes a strict build fail."""
+    """Return a formula as MathML; a formula that cannot be converted is shown as LaTeX, and fails a strict build."""
     try:
         return "<wbr>".join(to_mathml(latex, display))
     except MathError as error:
@@ -34,14 +34,14 @@ def _html(latex: str, display: bool = False) -> str:
 
 
 class _Formula(InlineProcessor):
-    """A formula within a line; a line may break before its relations."""
+    """An inline formula; a line may break before its relations."""
 
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # type: ignore[override]
         return self.md.htmlStash.store(_html(m.group(1))), m.start(0), m.end(0)
 
 
 class _Cells(Preprocessor):
-    """A bar within code in a table, which GitHub wants with a backslash, and Python-Markdown without."""
+    """A bar within code in a table; GitHub needs a backslash before it, Python-Markdown does not."""
 
     def run(self, lines: list[str]) -> list[str]:
         def bare(found: re.Match[str]) -> str:
@@ -51,7 +51,7 @@ class _Cells(Preprocessor):
 
 
 class _Foldings(Preprocessor):
-    """Markdown within `<details>`, which GitHub reads as such."""
+    """Markdown within `<details>`, which GitHub renders."""
 
     def run(self, lines: list[str]) -> list[str]:
         return [
@@ -60,7 +60,7 @@ class _Foldings(Preprocessor):
 
 
 class _Doctests(Preprocessor):
-    """Examples of docstrings: from `>>>` to the next empty line they are code."""
+    """Examples in docstrings: from `>>>` to the next empty line they are code."""
 
     def run(self, lines: list[str]) -> list[str]:
         done, fenced, example = [], False, False
@@ -77,10 +77,10 @@ class _Doctests(Preprocessor):
 
 
 class Dialect(Extension):
-    """Formulas in lines, ``$`...`$`` and ``$...$``, and what else GitHub and docstrings have."""
+    """Inline formulas, ``$`...`$`` and ``$...$``, and the other differences of GitHub and docstrings."""
 
     def extendMarkdown(self, md: Markdown) -> None:
-        """Registers the first formulas before code is taken as code, and others after, so that dollars in code stay."""
+        """Register the first formulas before code is parsed, and others after, so that dollars in code stay."""
         md.preprocessors.register(_Foldings(md), "foldings", 40)
         md.preprocessors.register(_Doctests(md), "doctests", 40)
         md.preprocessors.register(_Cells(md), "bars_in_cells", 20)
@@ -89,10 +89,10 @@ class Dialect(Extension):
 
 
 def block(source: str, *_: Any, **__: Any) -> str:
-    """A fence of the language `math`, as `pymdownx.superfences` hands it on."""
+    """Return a fence of the language `math`, as `pymdownx.superfences` passes it."""
     return f'<p class="formula">{_html(" ".join(source.split()), display=True)}</p>'
 
 
 def makeExtension(**settings: Any) -> Dialect:
-    """Makes the extension; Markdown calls it by the module's name."""
+    """Return the extension; Markdown calls this by the module's name."""
     return Dialect(**settings)

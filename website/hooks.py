@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
-from places import FRONT, ROOT, page_of, place, reached, relinked
+from places import FRONT, ROOT, linked_pages, page_of, place, relink
 from reference import reference_pages
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 _paths: dict[str, str] = {}
-"""The file of the repository behind a page, by its place on the site."""
+"""The repository's file for each page, by the page's location on the site."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts pages that the navigation does not name among the guides, and the reference at its end."""
+    """Put pages that the navigation does not name among the guides, and the reference at its end."""
     assert config.nav is not None
     (guides,) = (section["Guides"] for section in config.nav if "Guides" in section)
     guides += [page.name for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in str(config.nav)]
@@ -28,12 +28,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the front page, the reference and what pages link to outside of `docs/`."""
+    """Add the front page, the reference, and linked files outside `docs/`."""
     files.append(File.generated(config, "site.css", content=(HERE / "site.css").read_text(encoding="utf-8")))
     for _, where, text in reference_pages():
         files.append(File.generated(config, where, content=text))
     written = [f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by]
-    for path in (*FRONT, *reached([*FRONT, *written], lambda path: files.get_file_from_path(place(path)) is not None)):
+    for path in (
+        *FRONT,
+        *linked_pages([*FRONT, *written], lambda path: files.get_file_from_path(place(path)) is not None),
+    ):
         source = ROOT / path
         if source.is_dir() or source.suffix == ".py":
             added = File.generated(config, place(path), content=page_of(path))
@@ -46,6 +49,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Follows the links of a page of the repository."""
+    """Rewrite the links of a page of the repository."""
     path = _paths.get(page.file.src_uri)
-    return markdown if path is None or Path(path).suffix == ".py" else relinked(markdown, path)
+    return markdown if path is None or Path(path).suffix == ".py" else relink(markdown, path)

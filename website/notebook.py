@@ -1,7 +1,7 @@
 """The tutorial as a notebook: `python website/notebook.py` runs its cells and writes their outputs and the notebook.
 
 The page `docs/tutorial.md` is the source. A block of Python is a cell, and so is a block of commands that is followed
-by a block `text`, its output. All other blocks are shown and not run.
+by a block `text`, its output. All other blocks are shown but not run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Cell:
 
 
 def cells(page: str) -> list[Cell]:
-    """Cells of a page in their order."""
+    """Return the cells of a page in their order."""
     found, words, done = [], "", 0
     for block in _CELL.finditer(page):
         words += page[done : block.start()]
@@ -57,7 +57,7 @@ def cells(page: str) -> list[Cell]:
 
 
 def run(todo: Sequence[Cell], folder: Path) -> Iterator[Cell]:
-    """The cells with what they print; programs share their names, commands run in a shell, in a folder.
+    """Yield the cells with their output; programs share their names, commands run in a shell, in a folder.
 
     Raises:
         CalledProcessError: A command fails; what a program raises is not caught.
@@ -81,7 +81,7 @@ def run(todo: Sequence[Cell], folder: Path) -> Iterator[Cell]:
 
 
 def page_of(done: Sequence[Cell]) -> str:
-    """The page with the outputs of its cells."""
+    """Return the page with the outputs of its cells."""
     parts = []
     for cell in done:
         output = f"\n\n```text\n{cell.output}```" if cell.output else ""
@@ -90,7 +90,7 @@ def page_of(done: Sequence[Cell]) -> str:
 
 
 def notebook(done: Sequence[Cell]) -> str:
-    """The notebook as JSON, format 4.4; commands are lines that begin with `!`."""
+    """Return the notebook as JSON, format 4.4; commands are lines that begin with `!`."""
     written: list[dict[str, Any]] = []
     for cell in done:
         if cell.kind == "words":
@@ -113,12 +113,12 @@ def _lines(text: str) -> list[str]:
 
 
 def _in_dollars(words: str) -> str:
-    """Formulas without the backquotes that GitHub's pages need."""
+    """Return formulas without the backquotes that GitHub's pages need."""
     return re.sub(r"\$`([^`]+)`\$", r"$\1$", words)
 
 
 def main() -> None:
-    """Runs the cells of the page and writes the page and the notebook."""
+    """Run the cells of the page, and write the page and the notebook."""
     with TemporaryDirectory() as folder:
         done = list(run(cells(PAGE.read_text(encoding="utf-8")), Path(folder)))
     PAGE.write_text(page_of(done), encoding="utf-8")

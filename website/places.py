@@ -1,7 +1,7 @@
-"""Where a file of the repository lies on the site, and where the links of its pages lead there.
+"""Locations of the repository's files on the site, and the targets of the links between its pages.
 
-The pages are written for a reader of the repository. A page or file that they link to is on the site too: at its own
-place if it lies in `docs/`, else under `source/`, programs as pages and folders as lists.
+The pages are written for a reader of the repository. A page or file that they link to is also on the site: at its own
+path if it is in `docs/`, else under `source/`, with programs as pages and folders as lists.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
-"""Pages of the root with a place of their own."""
+"""Pages of the root with their own location."""
 
 _LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 _CODE = re.compile(r"^ *(`{3,})[^\n]*\n.*?^ *\1 *$|\$`[^`\n]+`\$|`[^`\n]+`", flags=re.M | re.S)
@@ -21,7 +21,7 @@ _LISTED = (".md", ".py")
 
 
 def place(path: str) -> str:
-    """Where a file or folder lies among the sources of the site.
+    """Return the location of a file or folder among the sources of the site.
 
     Args:
         path: Path from the root of the repository, with `/`.
@@ -38,7 +38,7 @@ def place(path: str) -> str:
 
 
 def targets(text: str, path: str) -> Iterator[str]:
-    """Files and folders of the repository that a page links to.
+    """Yield the files and folders of the repository that a page links to.
 
     Args:
         text: The page.
@@ -50,14 +50,14 @@ def targets(text: str, path: str) -> Iterator[str]:
                 yield target
 
 
-def relinked(text: str, path: str) -> str:
-    """The page with links as they are on the site.
+def relink(text: str, path: str) -> str:
+    """Return the page with links that are valid on the site.
 
     Args:
         text: The page.
         path: Path of the page, from the root.
 
-    >>> relinked("[it](docs/spectra.md#blocks), `[it](x)`", "README.md")
+    >>> relink("[it](docs/spectra.md#blocks), `[it](x)`", "README.md")
     '[it](spectra.md#blocks), `[it](x)`'
     """
     here = posixpath.dirname(place(path))
@@ -72,7 +72,7 @@ def relinked(text: str, path: str) -> str:
 
 
 def page_of(path: str) -> str:
-    """The site's page for a program or a folder without a page of its own: the program, or a list."""
+    """Return the site's page for a program or a folder without its own page: the program, or a list."""
     file = ROOT / path
     if file.is_dir():
         entries = sorted(entry for entry in file.iterdir() if entry.suffix in _LISTED)
@@ -81,8 +81,8 @@ def page_of(path: str) -> str:
     return f"# {path}\n\n``````python\n{file.read_text(encoding='utf-8')}``````\n"
 
 
-def reached(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]:
-    """Pages that the given pages link to, directly or through others, each once.
+def linked_pages(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the pages that the given pages link to, directly or through others, each once.
 
     Args:
         pages: Paths of pages to start from.
@@ -96,7 +96,7 @@ def reached(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]
         text = page_of(path) if folder else file.read_text(encoding="utf-8")
         for target in targets(text, f"{path}/index.md" if folder else path):
             target = f"{target}/README.md" if (ROOT / target / "README.md").exists() else target
-            if target in seen or not (ROOT / target).exists():  # the build tells what is missing
+            if target in seen or not (ROOT / target).exists():  # the build reports missing targets
                 continue
             seen.add(target)
             if not known(target):
@@ -106,7 +106,7 @@ def reached(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]
 
 
 def _target(link: str, path: str) -> str | None:
-    """Target of a link, from the root; None if that is outside of the repository, or on the page itself."""
+    """Return the target of a link, from the root; None if it is outside the repository or on the same page."""
     to = link.partition("#")[0]
     if not to or re.match(r"[a-z]+:", to):
         return None
@@ -115,7 +115,7 @@ def _target(link: str, path: str) -> str | None:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Parts of a page in order, each with whether it is code or a formula."""
+    """Yield the parts of a page in order, each with whether it is code or a formula."""
     end = 0
     for found in _CODE.finditer(text):
         yield text[end : found.start()], False

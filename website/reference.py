@@ -41,11 +41,11 @@ DOORS: dict[str, tuple[str, ...]] = {
         "paper_checks.replay",
     ),
 }
-"""Modules by room, in the order in which a reader wants them. A room with names of its own (`__all__`) shows these."""
+"""Modules by room, in reading order. A room that declares names (`__all__`) shows these."""
 
 
 def reference_pages() -> Iterator[tuple[str, str, str]]:
-    """Name, place and text of each page."""
+    """Yield name, location and text of each page."""
     for room, modules in DOORS.items():
         package = importlib.import_module(room)
         parts = [f"# {room}", package.__doc__ or ""]

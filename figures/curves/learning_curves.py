@@ -1,4 +1,4 @@
-"""Learning curves of every algorithm on the genuine MNIST and Fashion-MNIST, beside what a constant answer gets."""
+"""Learning curves of every algorithm on MNIST and Fashion-MNIST, compared with the best constant answer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from figures.curves.learning_curves_runs import (
     METHODS,
     CurveSizes,
     cases_of,
-    choosing,
     constant_answers,
     curves_choice,
     experiment_of,
     outcomes_of,
+    rate_experiments,
     row_of,
-    tuned,
+    tune,
 )
 from figures.experiments.sweep import require_run
 from figures.figure import Figure, Settings
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 LEVEL = 0.99
 """Level of the lower bounds of accuracies, each by itself."""
 MARGIN = 0.2
-"""By which every final accuracy exceeds that of the best constant answer."""
+"""Margin by which every final accuracy exceeds the accuracy of the best constant answer."""
 
 
 def curves_data(settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates on validation samples, then runs every algorithm; one row for each evaluation."""
+    """Choose the learning rates on validation samples, then run every algorithm; one row for each evaluation."""
     sizes, cases = settings.sizes(CURVE_SIZES), cases_of(settings)
     first = 100 * settings.seed
     seeds = tuple(range(first, first + sizes.seeds))
     whole = experiment_of(sizes, cases, dict.fromkeys(sizes.methods, sizes.rates[0]), seeds)
-    every = [*choosing(settings, sizes, cases).values(), whole]
+    every = [*rate_experiments(settings, sizes, cases).values(), whole]
     require_run([trial for part in every for trial in part.trials], settings)
-    rows, rates = tuned(settings, sizes, cases)
+    rows, rates = tune(settings, sizes, cases)
     experiment = experiment_of(sizes, cases, rates, seeds)
     outcomes = outcomes_of(experiment, settings)
     chosen = [(method, case) for method in METHODS if method.label in rates for case in cases]
@@ -62,7 +62,7 @@ def curves_data(settings: Settings) -> pd.DataFrame:
 
 
 def lower_bound(accuracy: float, samples: int) -> float:
-    """The exact binomial bound (Clopper and Pearson) that lies below the true accuracy with probability `LEVEL`.
+    """Return the exact binomial bound (Clopper and Pearson) that is below the true accuracy with probability `LEVEL`.
 
     The mean over clients of equal size is a share of all their samples; clients that differ only make it less variable.
     """
@@ -73,7 +73,7 @@ def lower_bound(accuracy: float, samples: int) -> float:
 
 
 def margins(table: pd.DataFrame) -> pd.DataFrame:
-    """Every run's final accuracy, its lower bound, and by how much that exceeds the best constant answer."""
+    """Return every run's final accuracy, its lower bound, and its margin over the best constant answer."""
     curves = table[table.stage == "curve"]
     finals = curves[curves["round"] == curves["round"].max()].copy()
     finals["bound"] = [lower_bound(row.accuracy, int(row.samples)) for row in finals.itertuples()]
@@ -82,13 +82,13 @@ def margins(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_learning(table: pd.DataFrame) -> Picture:
-    """A panel for each algorithm, a row for each family."""
+    """Draw a panel for each algorithm, a row for each family."""
     rows = {name: tuple(method.label for method in family) for name, family in FAMILIES.items()}
     return draw_panels(table[table.stage == "curve"], rows)
 
 
-def found_in_short(table: pd.DataFrame) -> str:
-    """One sentence on the least margin."""
+def learning_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the smallest margin, in one sentence."""
     finals = margins(table)
     low = int((finals.margin < MARGIN).sum())
     data = " and ".join(NAMES[str(name)] for name in finals.data.unique())
@@ -99,7 +99,7 @@ def found_in_short(table: pd.DataFrame) -> str:
 
 
 def learning_found(table: pd.DataFrame) -> str:
-    """Final accuracies of all algorithms and cases, and the least margin."""
+    """Return the finding: the final accuracies of all algorithms and cases, and the smallest margin."""
     finals = margins(table)
     parts = []
     for (data, split), of_case in finals.groupby(["data", "split"], sort=False):
@@ -109,15 +109,16 @@ def learning_found(table: pd.DataFrame) -> str:
     least = finals.sort_values("margin").iloc[0].to_dict()
     where = f"{least['method']} on {NAMES[least['data']]}, {least['split']}, seed {least['seed']}"
     return (
-        f"No paper states this. Found: {found_in_short(table)} The least margin is {100 * least['margin']:.1f} points, "
-        f"of {where}: accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound "
-        f"{100 * least['bound']:.1f} %, best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
+        f"No paper states this. Found: {learning_headline(table)} "
+        f"The least margin is {100 * least['margin']:.1f} points, of {where}: "
+        f"accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound {100 * least['bound']:.1f} %, "
+        f"best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
         f"per cent, means over the seeds, (p) of personal models. {'. '.join(parts)}."
     )
 
 
 def learning_sizes(table: pd.DataFrame) -> str:
-    """Sizes of the scale that the table is of."""
+    """Describe the sizes of the scale that the table was computed at."""
     curves, choice = table[table.stage == "curve"], table[table.stage == "choice"]
     sizes = next(of for of in CURVE_SIZES.values() if _is_of(curves, of))
     federation = sizes.federation
@@ -162,7 +163,7 @@ LEARNING_CURVES = Figure(
     r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged beside the factors.",
     data=curves_data,
     draw=draw_learning,
-    headline=found_in_short,
+    headline=learning_headline,
     found=learning_found,
     sizes=learning_sizes,
     choose=curves_choice,

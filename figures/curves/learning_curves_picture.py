@@ -15,11 +15,11 @@ COLOURS: Mapping[str, str] = {"mnist": BLUE, "fashion-mnist": VERMILION}
 LINES: Mapping[str, Any] = {"IID": "-", "Dirichlet": (0, (3, 1.5))}
 NAMES: Mapping[str, str] = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
 COLUMNS = 5
-"""At most so many algorithms stand in one row, whatever their families."""
+"""Largest number of algorithms in one row, regardless of their families."""
 
 
 def draw_panels(table: DataFrame, rows: Mapping[str, tuple[str, ...]]) -> Picture:
-    """Test accuracy by round: the mean over the seeds, a band from the least to the most, and constant answers.
+    """Draw test accuracy by round: the mean over the seeds, the range over the seeds, and constant answers.
 
     Args:
         table: Rows of the stage `curve`.

@@ -1,4 +1,4 @@
-"""The runs behind the learning curves: every algorithm, how its learning rate is chosen, and what it is run on."""
+"""The runs of the learning curves: every algorithm, the choice of its learning rate, and its data."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MANY = "half of the rank, the rank, twice the rank, in turn"
 
 @dataclass(frozen=True)
 class Method:
-    """An algorithm as it is run here.
+    """An algorithm with its options in these runs.
 
     Attributes:
         label: Name of the algorithm in the picture.
         algorithm: Name of the algorithm on the command line.
-        settings: Options of the algorithm alone.
+        settings: Options of the algorithm itself.
         personal: Whether the clients' own models are what it trains.
     """
 
@@ -179,13 +179,13 @@ class Case:
 
 
 def cases_of(settings: Settings) -> list[Case]:
-    """The cases of a scale, with the data sets that are here."""
+    """Return the cases of a scale whose data sets are on this machine."""
     splits = settings.sizes(CURVE_SIZES).splits
     return [Case(data, split, of) for data in curves_choice(settings).names for split, of in splits.items()]
 
 
 def curves_choice(settings: Settings) -> DataChoice:
-    """Both data sets, or the one that is here."""
+    """Choose both data sets, or the one that is on this machine."""
     here = tuple(name for name in DATA if find(name, settings.data_root) is not None)
     if len(here) == len(DATA) or not here:
         return DataChoice(DATA)
@@ -194,7 +194,7 @@ def curves_choice(settings: Settings) -> DataChoice:
 
 
 def options_of(method: Method, sizes: CurveSizes, case: Case, rate: float) -> dict[str, Any]:
-    """The options of a run as `rankproof train` takes them, the seed left out."""
+    """Return the options of a run as `rankproof train` takes them, without the seed."""
     options = {**sizes.federation, **case.settings, "evaluate_every": sizes.every, "learning_rate": rate}
     given = dict(method.settings)
     if given.get("ranks") == MANY:
@@ -210,7 +210,7 @@ def options_of(method: Method, sizes: CurveSizes, case: Case, rate: float) -> di
 def experiment_of(
     sizes: CurveSizes, cases: Sequence[Case], rates: Mapping[str, float], seeds: tuple[int, ...]
 ) -> Experiment:
-    """The runs behind the curves, each algorithm with its learning rate.
+    """Return the runs of the curves, each algorithm with its learning rate.
 
     Args:
         sizes: Sizes of the scale.
@@ -235,18 +235,18 @@ def experiment_of(
     )
 
 
-def choosing(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> dict[float, Experiment]:
-    """The runs that choose the learning rates, by rate; none where there is one."""
+def rate_experiments(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> dict[float, Experiment]:
+    """Return the runs that choose the learning rates, by rate; empty if there is only one rate."""
     short = replace(sizes, rounds=sizes.tuning_rounds, every=sizes.tuning_rounds)
     rates = sizes.rates if len(sizes.rates) > 1 else ()
     seeds = (100 * settings.seed + 99,)
     return {rate: experiment_of(short, cases, dict.fromkeys(sizes.methods, rate), seeds) for rate in rates}
 
 
-def tuned(
+def tune(
     settings: Settings, sizes: CurveSizes, cases: Sequence[Case]
 ) -> tuple[list[dict[str, object]], dict[str, float]]:
-    """Rows of the runs that choose the learning rates, and the rates by the labels of the algorithms.
+    """Run the choice of learning rates; return its rows, and the chosen rates by the labels of the algorithms.
 
     An algorithm has one rate for all cases: the one with the largest mean, over the cases, of the accuracy on the
     samples held out for validation, or of personal models on the clients' own held-out samples. These runs have a seed
@@ -256,7 +256,7 @@ def tuned(
     if len(sizes.rates) == 1:
         return [], {method.label: sizes.rates[0] for method in methods}
     rows: list[dict[str, object]] = []
-    for rate, experiment in choosing(settings, sizes, cases).items():
+    for rate, experiment in rate_experiments(settings, sizes, cases).items():
         (seed,) = experiment.trials[0].seeds
         table = [(method, case) for method in methods for case in cases]
         for (method, case), outcome in zip(table, outcomes_of(experiment, settings, f"rate {rate:g}: "), strict=True):
@@ -268,7 +268,7 @@ def tuned(
 
 
 def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Settings) -> dict[bool, tuple[float, int]]:
-    """Accuracy of the best constant answer and its number of samples: on the test set, and at each client for itself.
+    """Return the accuracy of the best constant answer and its number of samples, on the test set and per client.
 
     Returns:
         By whether models are personal: then the mean over the clients' own test sets, each with its own best answer.
@@ -287,7 +287,7 @@ def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Setting
 
 
 def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") -> list[Outcome]:
-    """Outcomes of the runs; those that are missing are run first."""
+    """Return the outcomes of the runs, after running those that are missing."""
     return carry_out(
         experiment,
         Path(settings.runs),
@@ -301,7 +301,7 @@ def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") ->
 def row_of(
     stage: str, method: Method, case: Case, seed: int, rate: float, row: Mapping[str, Any], metric: str
 ) -> dict[str, object]:
-    """A row of the figure's table."""
+    """Return a row of the figure's table."""
     return {
         "stage": stage,
         "method": method.label,

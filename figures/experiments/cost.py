@@ -1,26 +1,26 @@
-"""Cost of an experiment before it starts: floating-point operations, counted on a small batch, and GPU hours."""
+"""Cost of an experiment in advance: floating-point operations, counted on a small batch, and GPU hours."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from figures.experiments.experiment import Design, Line
-from figures.experiments.sweep import SUSTAINED, OnlyPlannedError, Planned, table_of
+from figures.experiments.sweep import SUSTAINED, OnlyPlannedError, Planned, plan_table
 from figures.figure import Settings
 from runs.cost import Cost, cost_of
 
 
 def cost_of_line(line: Line, rounds: int, settings: Settings) -> Cost:
-    """The cost of one run of a line; raises as `cost_of`."""
+    """Return the cost of one run of a line; raises as `cost_of`."""
     return cost_of(line.trial(rounds, (0,), line.options.get("learning_rate", 0.1)).plan(0, settings.place))
 
 
-def announced(designs: Design | Sequence[Design], settings: Settings, left_out: Sequence[str] = ()) -> None:
-    """Tells what all runs of a figure cost, and what the paper leaves out: at the paper's scale, or in a dry run.
+def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_out: Sequence[str] = ()) -> None:
+    """Report the cost of all runs of a figure, and what the paper leaves out, at the paper's scale or in a dry run.
 
     Args:
-        designs: The experiment, in one design or several; those without seeds only choose learning rates.
-        settings: Where the data lie, and whom to tell.
+        designs: The experiment, in one design or several; designs without seeds only choose learning rates.
+        settings: Folder of the data, and the function to notify.
         left_out: Settings that are not printed, with their sources.
 
     Raises:
@@ -29,7 +29,7 @@ def announced(designs: Design | Sequence[Design], settings: Settings, left_out: 
     if settings.scale != "paper" and settings.slots is None:
         return
     every = [designs] if isinstance(designs, Design) else list(designs)
-    planned = [runs for design in every for line in design.lines for runs in _planned(design, line, settings)]
+    planned = [runs for design in every for line in design.lines for runs in _plan(design, line, settings)]
     total = sum(line.runs * line.cost.operations for line in planned)
     hours = total / SUSTAINED / 3600
     settings.announce(
@@ -40,13 +40,13 @@ def announced(designs: Design | Sequence[Design], settings: Settings, left_out: 
     for text in left_out:
         settings.announce(f"not printed: {text}")
     if settings.slots is not None:
-        for text in table_of(planned, settings.slots):
+        for text in plan_table(planned, settings.slots):
             settings.announce(text)
         raise OnlyPlannedError
 
 
-def _planned(design: Design, line: Line, settings: Settings) -> list[Planned]:
-    """The runs of a line, and those that choose its learning rate."""
+def _plan(design: Design, line: Line, settings: Settings) -> list[Planned]:
+    """Return the runs of a line, and those that choose its learning rate."""
     cost = cost_of_line(line, design.rounds, settings)
     runs = [Planned(line.label, design.seeds, design.rounds, cost)] if design.seeds else []
     if line.tuned and len(design.rates) > 1:

@@ -1,6 +1,6 @@
-"""Results of an experiment's comparisons: the difference paired over seeds, its interval, and what could be seen.
+"""Results of comparisons: the difference paired over seeds, its interval, and the smallest detectable difference.
 
-`supports`, `contradicts` and `undecided` speak of the runs at hand, never of the paper's own scale.
+`supports`, `contradicts` and `undecided` refer to our runs, never to the paper's scale.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from figures.figure import FigureError
 from runs.listing import LEVEL, paired_difference
 
 POWER = 0.8
-"""Probability with which a difference of the smallest detectable size is found."""
+"""Probability of detecting a difference of the smallest detectable size."""
 Finding = Literal["supports", "contradicts", "undecided"]
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A difference between two lines, seed by seed.
+    """A difference between two lines, paired by seed.
 
     Attributes:
         pairs: Number of seeds that both have; runs that failed are left out.
@@ -61,14 +61,14 @@ class Effect:
 
     @property
     def reversed(self) -> Effect:
-        """The same with the second line first."""
+        """Return the effect with the second line first."""
         return replace(self, mean=-self.mean)
 
     @property
-    def in_words(self) -> str:
+    def text(self) -> str:
         """Mean, interval and the smallest detectable difference, in hundredths.
 
-        >>> Effect(5, 0.021, 0.013, 0.02).in_words
+        >>> Effect(5, 0.021, 0.013, 0.02).text
         '+2.1 [+0.8, +3.4] points, smallest detectable 2.0'
         """
         if not self.pairs:
@@ -81,8 +81,8 @@ class Effect:
         )
 
 
-def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
-    """The effect between two lines from their final values by seed; nan stands for a run that failed.
+def paired_effect(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
+    """Return the effect between two lines from their final values by seed; nan marks a failed run.
 
     Raises:
         FigureError: No seed that both have.
@@ -100,16 +100,16 @@ def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
 
 
 def smallest_detectable(pairs: list[float]) -> float:
-    """The smallest mean of differences that is found with probability `POWER`, from the spread of those at hand."""
+    """Return the smallest mean difference detected with probability `POWER`, given the spread of these differences."""
     return _standard_errors(len(pairs) - 1) * float(np.std(pairs, ddof=1)) / float(np.sqrt(len(pairs)))
 
 
 @cache
 def _standard_errors(degrees: int) -> float:
-    """That mean over its standard error, d.
+    """Return the smallest detectable mean in units of its standard error, d.
 
-    The two-sided t test at 5 % rejects when a normal variable around d exceeds the bound times the estimated over the
-    true deviation, whose law is that of a chi.
+    The two-sided t test at 5 % rejects if a normal variable with mean d exceeds the bound times the ratio of estimated
+    and true deviation, which has a chi distribution.
     """
     from scipy.integrate import quad
     from scipy.optimize import brentq
@@ -125,7 +125,7 @@ def _standard_errors(degrees: int) -> float:
 
 
 def by_seed(ends: pd.DataFrame, **keys: str | int) -> dict[int, float]:
-    """Final values of a line by seed, from the table of `figures.experiments.experiment.finals`.
+    """Return the final values of a line by seed, from the table of `figures.experiments.experiment.finals`.
 
     Raises:
         FigureError: No line has these keys, or several.
@@ -139,7 +139,7 @@ def by_seed(ends: pd.DataFrame, **keys: str | int) -> dict[int, float]:
 
 
 def mean_and_half_width(values: Mapping[int, float]) -> tuple[float, float]:
-    """Mean over the seeds that did not fail, and half the width of its 95 % interval; nan where there is none."""
+    """Return the mean over the seeds that did not fail, and half the width of its 95 % interval, or nan."""
     whole = [value for value in values.values() if np.isfinite(value)]
     if not whole:
         return float("nan"), float("nan")

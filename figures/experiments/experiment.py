@@ -1,8 +1,8 @@
-"""Experiments of the papers as data: lines of runs, how their learning rates are chosen, and the table they make.
+"""Experiments of the papers as data: lines of runs, the choice of their learning rates, and the resulting table.
 
-An experiment is a `Design`: lines, each a method in a setting, run with the same seeds, so that for a seed all have the
-same samples, clients and initial weights. `results` runs what the store lacks and returns one table. A figure whose
-`data` returns it is stored, resumed, recomputed and drawn as any other.
+An experiment is a `Design` of lines. Each line is a method in a setting, and all lines are run with the same seeds, so
+that for a given seed they share samples, clients and initial weights. `run_design` runs what the store lacks and
+returns one table. A figure whose `data` returns it is stored, resumed, recomputed and drawn like any other.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Line:
         keys: Names of the line, by column of the table; all lines of a design have the same columns.
         algorithm: Name of the algorithm on the command line.
         problem: Name of the data set.
-        options: Options of the run, the seed and, where it is chosen, the learning rate left out.
-        metric: Name of the metric that is compared, a share of 1.
-        rate_of: Lines with the same word have one learning rate, chosen on the line among them that is `tuned`.
+        options: Options of the run, without the seed and without a learning rate that is chosen.
+        metric: Name of the compared metric, a fraction of 1.
+        rate_of: Lines with the same word share a learning rate, which is chosen on the one that is `tuned`.
         tuned: Whether the learning rate is chosen on this line.
     """
 
@@ -47,11 +47,11 @@ class Line:
 
     @property
     def label(self) -> str:
-        """Its keys in words."""
+        """The keys as text."""
         return ", ".join(map(str, self.keys.values()))
 
     def trial(self, rounds: int, seeds: Sequence[int], rate: float | None = None) -> Trial:
-        """Its runs; a cosine without a period has that of the rounds, and a minimum above the rate is lowered to it."""
+        """Return its runs; a cosine without a period gets the number of rounds, and its minimum is at most the rate."""
         options = dict(self.options)
         if rate is not None:
             options["learning_rate"] = rate
@@ -94,17 +94,17 @@ class Design:
 
     @property
     def runs(self) -> int:
-        """Number of runs, those that choose included."""
+        """Number of runs, including those that choose learning rates."""
         choosing = sum(line.tuned for line in self.lines) * len(self.rates) if len(self.rates) > 1 else 0
         return len(self.lines) * self.seeds + choosing
 
     def own_seeds(self, settings: Settings) -> tuple[int, ...]:
-        """The seeds of the runs; the one of those that choose is none of them."""
+        """Return the seeds of the runs, which exclude the seed of the runs that choose learning rates."""
         return tuple(range(100 * settings.seed, 100 * settings.seed + self.seeds))
 
 
-def results(design: Design, settings: Settings) -> pd.DataFrame:
-    """Runs what the store lacks: first what chooses the learning rates, then the experiment.
+def run_design(design: Design, settings: Settings) -> pd.DataFrame:
+    """Run what the store lacks: first the choice of the learning rates, then the experiment.
 
     Returns:
         One row for each evaluation: stage (`choice` or `run`), the keys of the line, seed, rate (the learning rate; nan
@@ -115,7 +115,7 @@ def results(design: Design, settings: Settings) -> pd.DataFrame:
     Raises:
         RunError, FederationError, DataError, OSError: As `runs.experiments.carry_out`.
     """
-    rows, rates = chosen_rates(design, settings)
+    rows, rates = choose_rates(design, settings)
     trials = [line.trial(design.rounds, design.own_seeds(settings), rates.get(line.rate_of)) for line in design.lines]
     for line, outcomes in zip(design.lines, _by_trial(trials, settings), strict=True):
         for outcome in outcomes:
@@ -123,8 +123,8 @@ def results(design: Design, settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def chosen_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """Rows of the runs that choose, and the learning rate of each group of lines.
+def choose_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """Return the rows of the runs that choose learning rates, and the rate of each group of lines.
 
     The rate with the largest accuracy on the samples held out for validation is taken (personal models: on the clients'
     own held-out samples); a run that failed counts as 0, and of equals the first is taken.
@@ -148,15 +148,15 @@ def chosen_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any
 
 def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> list[list[Outcome]]:
     assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
-    experiment = Experiment(_told_apart(trials))
+    experiment = Experiment(_number_alike(trials))
     say = lambda text: settings.report(before + text)  # noqa: E731
     found = carry_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
     outcomes = iter(found)
     return [[next(outcomes) for _ in trial.seeds] for trial in trials]
 
 
-def _told_apart(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Trials with the learning rate in their labels where these are the same."""
+def _number_alike(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the trials, with the learning rate added to labels that would otherwise be equal."""
     labels = [trial.label for trial in trials]
     return tuple(
         replace(trial, label=f"{trial.label}, rate {trial.settings.get('learning_rate')}")
@@ -187,10 +187,10 @@ def _rows(stage: str, line: Line, outcome: Outcome, metric: str, rate: float | N
 
 
 def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
-    """The final value of each run, in the order of the experiment: the mean over its last evaluations.
+    """Return the final value of each run, in the order of the experiment: the mean over its last evaluations.
 
     Args:
-        table: Table of `results`.
+        table: Table of `run_design`.
         last: Number of evaluations.
 
     Returns:
@@ -207,6 +207,6 @@ def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
 
 
 def key_columns(table: pd.DataFrame) -> list[str]:
-    """The columns that name a line."""
+    """Return the columns that name a line."""
     names = list(table.columns)
     return names[names.index("stage") + 1 : names.index("seed")]

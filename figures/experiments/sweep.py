@@ -1,4 +1,4 @@
-"""Runs of figures several at a time, on the machines of a Ray cluster; and what that costs, before anything is run."""
+"""Runs of figures in parallel on the machines of a Ray cluster, and their cost in advance."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from runs.experiments import Sweep, Trial
 from runs.format import align_rows, format_bytes
 
 SUSTAINED = 1e13
-"""Operations in a second that a GPU is taken to sustain, an assumption: small batches and images keep it from more."""
-PLANNERS = ("announced", "carry_out")
-"""Functions that modules of figures of training runs call."""
+"""Assumed sustained operations per second of a GPU; small batches and images prevent more."""
+PLANNERS = ("announce_cost", "carried_out")
+"""Functions called by the modules of figures that need training runs."""
 
 
 class OnlyPlannedError(Exception):
@@ -25,7 +25,7 @@ class OnlyPlannedError(Exception):
 
 @dataclass(frozen=True)
 class Planned:
-    """Runs of one line.
+    """The runs of one line, and their cost.
 
     Attributes:
         label: Name of the line.
@@ -41,30 +41,30 @@ class Planned:
 
 
 def sweep_of(settings: Settings) -> Sweep | None:
-    """Where the runs of a figure are made; none: here, one after the other."""
+    """Return where the runs of a figure are made; None means here, one after the other."""
     if settings.pool is None:
         return None
     return Sweep(settings.pool, lambda trial: cost_of(trial.plan(trial.seeds[0], settings.place)).operations)
 
 
 def require_run(trials: Sequence[Trial], settings: Settings) -> None:
-    """Tells, in a dry run, what all runs of a figure cost, and ends it.
+    """Report the cost of all runs of a figure in a dry run, and end it.
 
     Raises:
-        OnlyPlannedError: It is one.
+        OnlyPlannedError: It is a dry run.
     """
     if settings.slots is not None:
         lines = [
             Planned(one.label, len(one.seeds), one.rounds, cost_of(one.plan(one.seeds[0], settings.place)))
             for one in trials
         ]
-        for text in table_of(lines, settings.slots):
+        for text in plan_table(lines, settings.slots):
             settings.announce(text)
         raise OnlyPlannedError
 
 
-def table_of(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
-    """Table of what is run where, the longest first, as it is handed out to whichever machine is free.
+def plan_table(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
+    """Return the table of runs by machine, longest first, as they are handed to the next free machine.
 
     Args:
         lines: Runs of the experiment's lines.
@@ -96,7 +96,7 @@ def table_of(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
         *align_rows(rows),
         f"{sum(line.runs for line in lines)} runs, {total:.1e} floating-point operations, {_hours(total)} GPU hours at "
         f"{SUSTAINED / 1e12:g} TFLOP/s sustained (assumed), {format_bytes(sent)} sent; {len(slots)} at a time: "
-        f"{_hours(max(busy))} hours; evaluations are not counted, and runs that stand are not left out",
+        f"{_hours(max(busy))} hours; evaluations are not counted, existing runs are",
     ]
 
 
@@ -105,8 +105,8 @@ def _hours(operations: float) -> str:
     return f"{hours:,.{0 if hours >= 100 else 2 if hours >= 0.01 else 6}f}"
 
 
-def of_runs(figure: Figure) -> bool:
-    """Whether the numbers of a figure come from training runs: its module plans them, or one of which it uses some."""
+def needs_runs(figure: Figure) -> bool:
+    """Return whether a figure's numbers come from training runs: its module, or one that it uses, plans them."""
     data = figure.data.func if isinstance(figure.data, partial) else figure.data
     module = vars(sys.modules[data.__module__])
     near = [module] + [

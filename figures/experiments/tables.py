@@ -1,6 +1,6 @@
-"""Tables of the papers as pictures: published, obtained, difference; and beside them each comparison with its interval.
+"""Tables of the papers as pictures: published, obtained and difference, and each comparison with its interval.
 
-Colours say how far apart two numbers are, and what the runs say of a comparison; words and numbers say the same.
+Colours show the size of a difference and the finding on a comparison. Words and numbers repeat both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLOURS: dict[Finding, str] = {"supports": BLUE, "contradicts": VERMILION, "unde
 ROW = 0.19
 """Inches of a row."""
 FULL_TINT = 30.0
-"""Points of difference at which a cell has the whole tint."""
+"""Points of difference at which a cell has its full tint."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Value:
 
     @property
     def difference(self) -> float:
-        """Obtained minus published; nan where nothing is printed, or only of other data."""
+        """Obtained minus published; nan if nothing is printed, or only for other data."""
         return float("nan") if self.published is None or not self.same_data else self.obtained - self.published
 
     @property
     def cells(self) -> tuple[str, str, str]:
-        """Published, obtained and difference as they are written."""
+        """Published, obtained and difference as text."""
         published = "" if self.published is None else f"{self.published:.1f}"
         width = f" ± {self.half_width:.1f}" if np.isfinite(self.half_width) else ""
         obtained = f"{self.obtained:.1f}{width}" if np.isfinite(self.obtained) else "-"
@@ -66,7 +66,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A statement that one line is above another, and what the runs say of it.
+    """A statement that one line is above another, and the evidence of the runs.
 
     Attributes:
         group: Setting; written where it changes.
@@ -87,14 +87,14 @@ class Contrast:
 
     @property
     def finding(self) -> Finding:
-        """Finding on the printed order of the lines; where nothing is printed, on that the first is above."""
+        """Finding on the printed order of the lines; if nothing is printed, on whether the first is above."""
         return (self.effect.reversed if self.falls else self.effect).above
 
 
-def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
-    """In how many settings one line is above another by the runs, below it, or neither.
+def count_effects(one: str, other: str, effects: Sequence[Effect]) -> str:
+    """Describe in how many settings one line is above another in the runs, below it, or neither.
 
-    >>> counted("FedLoRU", "FedAvg", [Effect(5, 0.02, 0.01, 0.02), Effect(5, 0.01, 0.03, 0.04)])
+    >>> count_effects("FedLoRU", "FedAvg", [Effect(5, 0.02, 0.01, 0.02), Effect(5, 0.01, 0.03, 0.04)])
     'FedLoRU is above FedAvg in 1 of 2 settings, 1 undecided (+1.0 to +2.0 points)'
     """
     found = Counter(effect.above for effect in effects)
@@ -107,7 +107,7 @@ def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
 
 
 def draw_table(values: Sequence[Value], contrasts: Sequence[Contrast], unit: str = "accuracy, %") -> Picture:
-    """The table on the left, the comparisons on the right; below one another where a table is short.
+    """Draw the table on the left and the comparisons on the right, or one below the other if the table is short.
 
     Args:
         values: Rows of the table.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROW = 0.2
 """Inches of a row."""
 LEAST, FULL = 0.15, 0.5
-"""Opacity of the least tint, and of that of a point and more."""
+"""Opacity of the faintest tint, and of the tint for one point or more."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Cell:
 
 
 def draw_text_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[float]) -> Picture:
-    """A table; the arguments are those of `fill_table`."""
+    """Draw a table; the arguments are those of `fill_table`."""
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(WIDTH, 0.55 + ROW * (len(rows) + 1.2)))
@@ -45,14 +45,14 @@ def draw_text_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths
 def fill_table(
     axes: Any, heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[float], lines: int
 ) -> None:
-    """Fills axes with a table: heads at 0, rows at 1, 2, and so on, downwards; a rule above a row that is a heading.
+    """Fill axes with a table: heads at 0, rows downwards from 1, and a rule above each heading row.
 
     Args:
         axes: Axes to fill.
         heads: Heads of the columns; the first column is on the left of its cells, the others on the right.
         rows: Cells from the first column on; a row may have fewer.
         widths: Widths of the columns, in any unit.
-        lines: There is room for so many, the heads among them.
+        lines: Number of lines that fit, including the heads.
     """
     from matplotlib.patches import Rectangle
 

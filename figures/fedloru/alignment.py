@@ -1,4 +1,4 @@
-"""FedLoRU's Figure 8: how far the clients' updates point where the federation's does, round by round."""
+"""FedLoRU's Figure 8: cosine similarity of the clients' updates and the federation's update, by round."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, paired
-from figures.experiments.experiment import RUN, chosen_rates, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, paired_effect
+from figures.experiments.experiment import RUN, choose_rates, run_design
 from figures.fedloru.curves import COLOURS
 from figures.fedloru.designs import fig8_designs, with_rates
-from figures.fedloru.experiments import TITLES, choices, described, left_out
+from figures.fedloru.experiments import TITLES, choices, describe_sizes, left_out
 from figures.fedloru.scales import ALIGNED, SIZES
 from figures.figure import Figure, Settings
 from figures.style import MARKERS, WIDTH
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 CROSSING = 20
-"""Rounds after which low-rank updates are said to be better aligned, about."""
+"""Approximate number of rounds after which the paper states that low-rank updates are better aligned."""
 STARTING = 5
-"""Rounds that "initially" is taken for, where there are many."""
+"""Number of rounds that we read "initially" as, if there are many."""
 
 
 def alignment_data(settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates, then makes the runs; one row for each round from the first on."""
+    """Choose the learning rates, then make the runs; one row for each round from the first on."""
     choosing, design = fig8_designs(settings)
-    announced(replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds), settings, left_out())
-    rows, rates = chosen_rates(choosing, settings)
-    table = results(with_rates(design, rates), settings)
+    announce_cost(replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds), settings, left_out())
+    rows, rates = choose_rates(choosing, settings)
+    table = run_design(with_rates(design, rates), settings)
     return pd.concat([pd.DataFrame(rows), table[table["round"] > 0]], ignore_index=True)
 
 
 def spans(rounds: int) -> tuple[range, range]:
-    """The rounds taken for the start, and those after which low rank is said to be ahead.
+    """Return the rounds that count as the start, and those after which low rank is said to be ahead.
 
     >>> spans(40), spans(4)
     ((range(1, 6), range(21, 41)), (range(1, 2), range(3, 5)))
@@ -47,24 +47,24 @@ def spans(rounds: int) -> tuple[range, range]:
 
 
 def differences(table: pd.DataFrame) -> Iterator[tuple[str, str, range, Effect]]:
-    """Alignment of low-rank updates minus FedAvg's by span, paired over seeds: case, method, rounds, effect."""
+    """Yield the alignment of low-rank updates less FedAvg's by span, paired by seed: case, method, rounds, effect."""
     runs = table[table.stage == RUN]
     for name, mine in cases(runs):
         for rounds in spans(int(runs["round"].max())):
             within = mine[mine["round"].isin(rounds)]
             means = within.groupby(["method", "seed"]).value.mean()
             for method in ("FedLoRA", "FedLoRU"):
-                yield name, method, rounds, paired(means[method].to_dict(), means["FedAvg"].to_dict())
+                yield name, method, rounds, paired_effect(means[method].to_dict(), means["FedAvg"].to_dict())
 
 
 def cases(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The runs of each setting, by its name."""
+    """Yield the runs of each setting with its name."""
     for (clients, participation), mine in runs.groupby(["clients", "participation"], sort=False):
         yield f"K = {clients}, C = {participation}", mine
 
 
 def draw_alignment(table: pd.DataFrame) -> Picture:
-    """A panel for each setting, a line for each method: the mean over the seeds, from the least to the most."""
+    """Draw a panel for each setting, a line for each method: the mean over the seeds, from the least to the most."""
     from matplotlib.figure import Figure as New
 
     runs = table[table.stage == RUN]
@@ -84,8 +84,8 @@ def draw_alignment(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """Where FedLoRU stands in both spans, setting by setting."""
+def alignment_headline(table: pd.DataFrame) -> str:
+    """Return the headline: FedLoRU's position in both spans, setting by setting."""
     parts: dict[str, list[str]] = {}
     for name, method, rounds, effect in differences(table):
         if method == "FedLoRU":
@@ -95,8 +95,8 @@ def in_short(table: pd.DataFrame) -> str:
     return f"Alignment of FedLoRU's updates against FedAvg's, {told}."
 
 
-def found_in(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding, span by span."""
+def alignment_found(table: pd.DataFrame) -> str:
+    """Return the paper's statement and the finding, span by span."""
     each = "; ".join(
         f"{name}, {method} minus FedAvg in rounds {_span(rounds)}: {effect.mean:+.4f} [{effect.low:+.4f}, "
         f"{effect.high:+.4f}], smallest detectable {effect.detectable:.4f}"
@@ -104,7 +104,7 @@ def found_in(table: pd.DataFrame) -> str:
     )
     return (
         "Stated: full-rank updates are better aligned with the global update at first, low-rank ones after about 20 "
-        f"rounds. Found: {in_short(table)} {each}."
+        f"rounds. Found: {alignment_headline(table)} {each}."
     )
 
 
@@ -112,11 +112,11 @@ def _span(rounds: range) -> str:
     return f"{rounds[0]}" if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]}"
 
 
-def sizes_in(table: pd.DataFrame) -> str:
-    """Sizes of the scale that a table is of."""
+def alignment_sizes(table: pd.DataFrame) -> str:
+    """Describe the sizes of the scale that a table was computed at."""
     last = int(table[table.stage == RUN]["round"].max())
     scale, (rounds, tau) = next((name, of) for name, of in ALIGNED.items() if of[0] == last)
-    return f"{described(table, SIZES[scale], rounds, tau)}."
+    return f"{describe_sizes(table, SIZES[scale], rounds, tau)}."
 
 
 FIGURE_8 = Figure(
@@ -127,9 +127,9 @@ FIGURE_8 = Figure(
     "to the most. Of low-rank methods the update is that of $W + AB$, low-rank factors at their largest size.",
     alignment_data,
     draw_alignment,
-    in_short,
-    found_in,
-    sizes_in,
+    alignment_headline,
+    alignment_found,
+    alignment_sizes,
     choose=choices("cifar-100"),
     quick_decides=False,
 )

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 COLOURS: Mapping[str, str] = {"FedAvg": BLACK, "FedLoRA": ORANGE, "FedHM": BLUE, "FedLoRU": VERMILION}
 BELOW = 0.02
-"""How far below FedAvg's final accuracy the target of Figure 3 lies; the printed targets are only in the image."""
+"""Distance of Figure 3's target below FedAvg's final accuracy; the printed targets are only in the image."""
 LARGE = ("full", "large")
 
 
 def relative_gains(table: pd.DataFrame) -> pd.DataFrame:
-    """Relative difference to FedAvg by the number of clients: columns method, clients, mean, half_width, printed.
+    """Return relative differences to FedAvg by number of clients: columns method, clients, mean, half_width, printed.
 
     It is (X - FedAvg)/FedAvg, which the printed ratios follow, seed by seed; printed is nan where Table 6 has no row.
     """
@@ -43,7 +43,7 @@ def relative_gains(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_gains(table: pd.DataFrame) -> Picture:
-    """Relative difference to FedAvg against the number of clients, printed and obtained."""
+    """Draw the relative difference to FedAvg against the number of clients, printed and obtained."""
     from matplotlib.figure import Figure as New
 
     found = relative_gains(table)
@@ -70,8 +70,8 @@ def draw_gains(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def gains_in_short(table: pd.DataFrame) -> str:
-    """Whether the gain grows with the number of clients, by the ends."""
+def gains_headline(table: pd.DataFrame) -> str:
+    """Return the headline: whether the gain grows from the smallest to the largest number of clients."""
     parts = []
     for method, mine in relative_gains(table).groupby("method", sort=False):
         first, last = mine.iloc[0], mine.iloc[-1]
@@ -83,15 +83,15 @@ def gains_in_short(table: pd.DataFrame) -> str:
 
 
 def gains_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding."""
+    """Return the paper's statement and the finding."""
     return (
         f"Stated: the gain of FedLoRU and FedLoRA over FedAvg grows with the number of clients. Found: "
-        f"{gains_in_short(table)}."
+        f"{gains_headline(table)}."
     )
 
 
 def costs_to_target(table: pd.DataFrame) -> pd.DataFrame:
-    """Bytes until a run reaches the target for the first time: columns data, clients, target, method, seed, bytes.
+    """Return the bytes until a run first reaches the target: columns data, clients, target, method, seed, bytes.
 
     The target is `BELOW` under the median of FedAvg's final accuracies in the same setting. Bytes are those that
     travelled in both directions, the frozen weights told at the start included; nan where the target is not reached.
@@ -109,7 +109,7 @@ def costs_to_target(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_costs(table: pd.DataFrame) -> Picture:
-    """Bars of the median cost, a dot for each seed; a cross where most seeds do not reach the target."""
+    """Draw bars of the median cost and a dot for each seed; a cross if most seeds do not reach the target."""
     from matplotlib.figure import Figure as New
 
     costs = costs_to_target(table)
@@ -131,8 +131,8 @@ def draw_costs(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def costs_in_short(table: pd.DataFrame) -> str:
-    """The median cost of FedLoRU beside FedAvg's."""
+def costs_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the median cost of FedLoRU compared with FedAvg's."""
     parts = []
     for (_, clients), mine in costs_to_target(table).groupby(["data", "clients"], sort=False):
         medians = mine.groupby("method").bytes.apply(
@@ -144,12 +144,12 @@ def costs_in_short(table: pd.DataFrame) -> str:
 
 
 def costs_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding."""
-    return f"Stated: FedLoRU reaches a target accuracy at a much lower cost. Found: {costs_in_short(table)}."
+    """Return the paper's statement and the finding."""
+    return f"Stated: FedLoRU reaches a target accuracy at a much lower cost. Found: {costs_headline(table)}."
 
 
 def draw_curves(table: pd.DataFrame) -> Picture:
-    """Test accuracy by round of clients that are alike: the mean, and a band from the least to the most."""
+    """Draw test accuracy by round for IID clients: the mean, and a band from the smallest to the largest value."""
     from matplotlib.figure import Figure as New
 
     runs = table[(table.stage == RUN) & (table.split == "IID") & table["size"].isin(LARGE)]
@@ -169,7 +169,7 @@ def draw_curves(table: pd.DataFrame) -> Picture:
 
 
 def rounds_to_target(table: pd.DataFrame) -> dict[tuple[int, str], float]:
-    """Median rounds to the target of Figure 3, by clients and method; nan where most runs do not reach it."""
+    """Return the median rounds to the target of Figure 3, by clients and method; nan if most runs do not reach it."""
     runs = table[(table.stage == RUN) & (table.split == "IID") & table["size"].isin(LARGE)]
     targets = costs_to_target(table).groupby(["data", "clients"]).target.first().to_dict()
     found: dict[tuple[int, str], list[Any]] = {}
@@ -181,8 +181,8 @@ def rounds_to_target(table: pd.DataFrame) -> dict[tuple[int, str], float]:
     return {key: float(np.median(rounds)) for key, rounds in found.items()}
 
 
-def curves_in_short(table: pd.DataFrame) -> str:
-    """Rounds to the target."""
+def curves_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the rounds to the target."""
     rounds = rounds_to_target(table)
     parts = []
     for clients in dict.fromkeys(clients for clients, _ in rounds):
@@ -192,8 +192,8 @@ def curves_in_short(table: pd.DataFrame) -> str:
 
 
 def curves_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding."""
-    return f"Stated: FedLoRU converges about as fast as FedAvg. Found, median over the seeds: {curves_in_short(table)}."
+    """Return the paper's statement and the finding."""
+    return f"Stated: FedLoRU converges about as fast as FedAvg. Found, median over the seeds: {curves_headline(table)}."
 
 
 FIGURE_2 = Figure(
@@ -203,7 +203,7 @@ FIGURE_2 = Figure(
     "over the seeds with 95 % intervals, and the printed ratios of Table 6.",
     data_by(tab6_design),
     draw_gains,
-    gains_in_short,
+    gains_headline,
     gains_found,
     sizes_of,
     choose=choices("cifar-100"),
@@ -218,7 +218,7 @@ FIGURE_3 = Figure(
     "at the start are counted.",
     data_by(tab1_design),
     draw_costs,
-    costs_in_short,
+    costs_headline,
     costs_found,
     sizes_of,
     choose=choices("cifar-10", "cifar-100"),
@@ -231,7 +231,7 @@ FIGURE_5 = Figure(
     "largest size.",
     data_by(tab1_design),
     draw_curves,
-    curves_in_short,
+    curves_headline,
     curves_found,
     sizes_of,
     choose=choices("fashion-mnist", "cifar-10", "cifar-100"),

@@ -1,8 +1,8 @@
 """FedLoRU's experiments on images as data: what is printed, what the paper leaves out, and what each scale runs.
 
-Every method of a setting has, for a seed, the same samples, clients and initial weights. Ranks stand to the width of
-the network as the paper's do: 128, 96 and 64 for a stem of 64 channels, which give the printed shares of parameters.
-FedHM has the rank whose parameters are nearest in number to those of FedLoRU.
+For a given seed, all methods of a setting use the same samples, clients and initial weights. Ranks are proportional to
+the width of the network, as in the paper: 128, 96 and 64 for a stem of 64 channels, which give the printed shares of
+parameters. FedHM's rank has the number of parameters nearest to FedLoRU's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workloads.data.printed_settings import client_ranks
 from workloads.image_networks.models import LAYERS, ModelSettings, model
 
 EVALUATIONS = 5
-"""Whose mean is the final accuracy, as printed for clients that differ; here for all."""
+"""Number of last evaluations whose mean is the final accuracy, as printed for non-IID clients; here for all."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ PERSONAL = {"pFedLoRA(1)": "pfedlora-1", "pFedLoRA(2)": "pfedlora-2", "pFedLoRU"
 
 
 def tab1_design(settings: Settings) -> Design:
-    """Tables 1 and 5, Figures 3 and 5: four methods, three sizes, clients alike and not."""
+    """Return the runs of Tables 1 and 5 and Figures 3 and 5: four methods, three sizes, IID and non-IID clients."""
     sizes = settings.sizes(SIZES)
     lines = []
     for data in data_of(settings, ("fashion-mnist", "cifar-10", "cifar-100")):
@@ -93,7 +93,7 @@ def tab1_design(settings: Settings) -> Design:
 
 
 def tab6_design(settings: Settings) -> Design:
-    """Table 6 and Figure 2: more and more clients."""
+    """Return the runs of Table 6 and Figure 2, with growing numbers of clients."""
     sizes = settings.sizes(SIZES)
     (data,) = data_of(settings, ("cifar-100",))
     return _design(
@@ -107,7 +107,7 @@ def tab6_design(settings: Settings) -> Design:
 
 
 def tab7_design(settings: Settings) -> Design:
-    """Table 7: a tenth of the clients takes part in a round."""
+    """Return the runs of Table 7, with a tenth of the clients in each round."""
     sizes = settings.sizes(SIZES)
     (data,) = data_of(settings, ("cifar-100",))
     return _design(
@@ -121,7 +121,7 @@ def tab7_design(settings: Settings) -> Design:
 
 
 def tab3_design(settings: Settings) -> Design:
-    """Table 3: personal models of clients that differ much and less."""
+    """Return the runs of Table 3: personal models, for strong and for weak heterogeneity."""
     sizes = settings.sizes(SIZES)
     (data,) = data_of(settings, ("cifar-100",))
     personal, clients = max(1, 16 * sizes.width // WIDTH), sizes.cases[0][1]
@@ -164,7 +164,7 @@ def tab3_design(settings: Settings) -> Design:
 
 
 def tab4_design(settings: Settings) -> Design:
-    """Table 4: clients of different ranks; the global factors of mFedLoRU have the largest."""
+    """Return the runs of Table 4: clients of different ranks; the global factors of mFedLoRU have the largest."""
     sizes = settings.sizes(SIZES)
     lines = []
     for data in data_of(settings, ("cifar-10", "cifar-100")):
@@ -204,7 +204,7 @@ def tab4_design(settings: Settings) -> Design:
 
 
 def restarts_design(settings: Settings) -> Design:
-    """Runs with several starts of the factors after an accumulation and several frequencies of it, beside none."""
+    """Return runs with several restarts of the factors and accumulation periods, and runs without accumulation."""
     sizes = settings.sizes(SIZES)
     (data,) = data_of(settings, ("cifar-100",))
     split, clients = sizes.cases[0]
@@ -218,9 +218,9 @@ def restarts_design(settings: Settings) -> Design:
 
 
 def fig8_designs(settings: Settings) -> tuple[Design, Design]:
-    """Figure 8: what chooses the learning rates, and the lines, whose rates are then given with `with_rates`.
+    """Return the runs of Figure 8: those that choose learning rates, and the lines for `with_rates`.
 
-    The runs that choose are those of Tables 1 and 7 in the same settings.
+    Learning rates are chosen by the runs of Tables 1 and 7 in the same settings.
     """
     sizes, (rounds, tau) = settings.sizes(SIZES), settings.sizes(ALIGNED)
     (data,) = data_of(settings, ("cifar-100",))
@@ -242,7 +242,7 @@ def fig8_designs(settings: Settings) -> tuple[Design, Design]:
 
 
 def with_rates(design: Design, rates: Mapping[str, float]) -> Design:
-    """The design with the learning rate of each group of lines among its options."""
+    """Return the design with the learning rate of each group of lines in its options."""
     return replace(
         design,
         lines=tuple(
@@ -256,7 +256,7 @@ def _design(sizes: Sizes, lines: Sequence[Line]) -> Design:
 
 
 def _line(sizes: Sizes, data: str, split: str, clients: int, participation: float, method: str, size: str) -> Line:
-    """A line of Tables 1, 5, 6 and 7; its learning rate is chosen at the largest size, once for all sizes."""
+    """Return a line of Tables 1, 5, 6 and 7; its learning rate is chosen at the largest size, once for all sizes."""
     partition = {"partition": "even"} if split == "IID" else {"partition": "dirichlet", "partition_psi": 0.5}
     options = {
         **_federation(sizes, data),
@@ -288,7 +288,7 @@ def _federation(sizes: Sizes, data: str) -> dict[str, Any]:
 
 
 def network_of(sizes: Sizes, data: str) -> Network:
-    """The network that a scale trains on a data set."""
+    """Return the network that a scale trains on a data set."""
     return str(_federation(sizes, data)["model"]), sizes.width, data
 
 
@@ -303,7 +303,7 @@ def _shapes(network: Network) -> Mapping[str, Any]:
 
 @cache
 def parameters(network: Network, rank: int | None = None, convolution: str = CONVOLUTIONS[0]) -> int:
-    """Trained parameters of a network: all of them, or the factors of its stages and the rest.
+    """Count a network's trained parameters: all, or the factors of its stages and the rest.
 
     Args:
         network: Name, width and data set.
@@ -321,18 +321,18 @@ def parameters(network: Network, rank: int | None = None, convolution: str = CON
 
 @cache
 def matched_rank(network: Network, rank: int) -> int:
-    """FedHM's rank with the number of parameters nearest to that of FedLoRU's factors of a rank."""
+    """Return FedHM's rank whose number of parameters is nearest to that of FedLoRU's factors of a given rank."""
     wanted = parameters(network, rank)
     return min(range(1, 4 * rank + 1), key=lambda r: abs(parameters(network, r, CONVOLUTIONS[1]) - wanted))
 
 
 def share(network: Network, rank: int) -> float:
-    """Share of the network's parameters that FedLoRU trains."""
+    """Return the fraction of the network's parameters that FedLoRU trains."""
     return parameters(network, rank) / parameters(network)
 
 
 def data_of(settings: Settings, printed: tuple[str, ...]) -> tuple[str, ...]:
-    """The printed data sets at the paper's scale, where they are here; else Fashion-MNIST."""
+    """Return the printed data sets at the paper's scale if they are on this machine, else Fashion-MNIST."""
     if settings.scale != "paper":
         return ("fashion-mnist",)
     here = tuple(name for name in printed if find(name, settings.data_root) is not None)
@@ -340,7 +340,7 @@ def data_of(settings: Settings, printed: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def choice_of(settings: Settings, printed: tuple[str, ...]) -> DataChoice:
-    """The data sets, and a line on those that are not here."""
+    """Choose the data sets, with a note on those that are not on this machine."""
     names = data_of(settings, printed)
     lacking = [name for name in printed if name not in names]
     if not lacking:

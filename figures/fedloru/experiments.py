@@ -1,7 +1,7 @@
-"""FedLoRU's tables and figures of experiments on images: published, obtained, and what the runs say of each statement.
+"""FedLoRU's tables and figures on images: published and obtained values, and the evidence for each statement.
 
-At scales below the paper's, values of the paper and of the runs stand beside each other to be read, not to be equal:
-data, network, samples and rounds differ. What is compared is the order of methods, by differences paired over seeds.
+Below the paper's scale, printed and obtained values are shown together but need not agree, because data, network,
+samples and rounds differ. We compare the order of methods, by differences paired over seeds.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired
-from figures.experiments.experiment import CHOICE, RUN, Design, finals, results
-from figures.experiments.tables import Contrast, Value, counted, draw_table
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
+from figures.experiments.experiment import CHOICE, RUN, Design, finals, run_design
+from figures.experiments.tables import Contrast, Value, count_effects, draw_table
 from figures.fedloru.designs import (
     EVALUATIONS,
     LEFT_OUT,
@@ -44,28 +44,28 @@ PLACES = {size: place for place, size in enumerate(RANKS)}
 
 
 def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.DataFrame]:
-    """The table of an experiment."""
+    """Return the function that computes the table of an experiment."""
 
     def data(settings: Settings) -> pd.DataFrame:
         made = design(settings)
-        announced(made, settings, left_out())
-        return results(made, settings)
+        announce_cost(made, settings, left_out())
+        return run_design(made, settings)
 
     return data
 
 
 def left_out() -> list[str]:
-    """Settings that the paper leaves out, line by line."""
+    """Return the settings that the paper leaves out, line by line."""
     return [f"{entry.name}: {entry.value} ({entry.source})" for entry in LEFT_OUT]
 
 
-def published(table: str, row: Row) -> float | None:
-    """The printed accuracy of a line, in per cent; none where nothing is printed.
+def published_accuracy(table: str, row: Row) -> float | None:
+    """Return the printed accuracy of a line, in per cent; None if nothing is printed.
 
     Args:
-        table: `1`, `3`, `4`, `6`, `7` or `restarts`, of which nothing is printed.
-        row: Keys of the line; Fashion-MNIST stands for CIFAR-100 in Tables 3, 6 and 7 below the paper's scale, and
-            for none of the two data sets of Table 4.
+        table: `1`, `3`, `4`, `6`, `7`, or `restarts`, which has no printed values.
+        row: Keys of the line; below the paper's scale Fashion-MNIST replaces CIFAR-100 in Tables 3, 6 and 7, but
+            neither of the two data sets of Table 4.
     """
     method, clients = row["method"], int(row["clients"])
     if table == "restarts":
@@ -91,7 +91,7 @@ def published(table: str, row: Row) -> float | None:
 
 
 def values(table: pd.DataFrame, of: str) -> list[Value]:
-    """The rows of a table, in the order of the experiment."""
+    """Return the rows of a table, in the order of the experiment."""
     ends = finals(table, EVALUATIONS)
     keys = [name for name in ends.columns if name not in ("seed", "rate", "value", "bytes", "failed")]
     found = []
@@ -102,7 +102,7 @@ def values(table: pd.DataFrame, of: str) -> list[Value]:
             Value(
                 group_of(of, row),
                 name_of(of, row),
-                published(of, row),
+                published_accuracy(of, row),
                 100 * mean,
                 100 * half_width,
                 int(line.failed.sum()),
@@ -113,21 +113,24 @@ def values(table: pd.DataFrame, of: str) -> list[Value]:
 
 
 def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) -> list[Contrast]:
-    """The differences between pairs of methods in every setting in which both are run."""
+    """Return the differences between pairs of methods in every setting in which both are run."""
     ends = finals(table, EVALUATIONS)
     found = []
     for one, other in pairs:
         for keys, rival in _both(ends, one, other):
-            ours, theirs = published(of, {**keys, "method": one}), published(of, {**rival, "method": other})
-            effect = paired(by_seed(ends, **keys, method=one), by_seed(ends, **rival, method=other))
+            ours, theirs = (
+                published_accuracy(of, {**keys, "method": one}),
+                published_accuracy(of, {**rival, "method": other}),
+            )
+            effect = paired_effect(by_seed(ends, **keys, method=one), by_seed(ends, **rival, method=other))
             printed = None if ours is None or theirs is None else ours - theirs
             names = (f"minus {other}", one) if of == "restarts" else (f"{one} minus {other}", where(of, keys))
             found.append(Contrast(*names, printed, effect))
     return found
 
 
-def printed_alone(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contrast]]:
-    """Accuracies that Table 4 prints for data sets that are not run, and the differences between its methods there."""
+def printed_only(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contrast]]:
+    """Return Table 4's accuracies on data sets that are not run, and the differences between methods there."""
     if of != "4":
         return [], []
     nothing, run = float("nan"), {TITLES[name] for name in table.data.unique()}
@@ -147,7 +150,7 @@ def printed_alone(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contr
 
 
 def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Keys of the lines of one method, with those of the other's in the same setting: at its size, or in full."""
+    """Yield the keys of one method's lines with those of the other's in the same setting: at its size, or in full."""
     names = ["data", "split", "clients", "participation", "size"]
     rivals = {tuple(key) for key in ends[ends.method == other][names].drop_duplicates().to_numpy()}
     for key in ends[ends.method == one][names].drop_duplicates().to_numpy():
@@ -158,7 +161,7 @@ def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, 
 
 
 def group_of(of: str, row: Row) -> str:
-    """The setting of a row, with the data set of the printed values where it is another."""
+    """Return the setting of a row, with the data set of the printed values if it is another one."""
     setting = where(of, row) if of in ("6", "7") else row["split"]
     setting += f", K = {row['clients']}" if of in ("1", "restarts") else ""
     other = " (printed: CIFAR-100)" if of in ("3", "6", "7") and row["data"] != "cifar-100" else ""
@@ -166,12 +169,12 @@ def group_of(of: str, row: Row) -> str:
 
 
 def name_of(of: str, row: Row) -> str:
-    """The method of a row, with its size where there are several."""
+    """Return the method of a row, with its size if there are several."""
     return f"{row['method']} {row['size']}" if of == "1" and row["size"] != "full" else str(row["method"])
 
 
 def where(of: str, keys: Row) -> str:
-    """The setting of a comparison, short."""
+    """Return the setting of a comparison in a few words."""
     if of == "4":
         return f"{TITLES[keys['data']]}, {keys['split']}"
     if of == "3":
@@ -202,11 +205,11 @@ STATED: Mapping[str, str] = {
 }
 
 
-def in_short(table: pd.DataFrame, of: str) -> str:
-    """In how many settings the first method of each comparison is above the second, and by how much."""
+def lead_headline(table: pd.DataFrame, of: str) -> str:
+    """Return the headline: in how many settings the first method of each comparison leads, and by how much."""
     if of == "restarts":
         return "; ".join(
-            counted(
+            count_effects(
                 "A form that accumulates",
                 other,
                 [c.effect for c in contrasts(table, of, PAIRS[of]) if c.group == f"minus {other}"],
@@ -216,58 +219,58 @@ def in_short(table: pd.DataFrame, of: str) -> str:
     parts = []
     for one, other in PAIRS[of]:
         found = contrasts(table, of, [(one, other)])
-        parts += [counted(one, other, [contrast.effect for contrast in found])] if found else []
+        parts += [count_effects(one, other, [contrast.effect for contrast in found])] if found else []
     return "; ".join(parts)
 
 
-def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
-    """Draws a table."""
+def drawing(of: str) -> Callable[[pd.DataFrame], Picture]:
+    """Return the function that draws a table."""
 
     def draw(table: pd.DataFrame) -> Picture:
         unit = "personal, %" if of == "3" else "accuracy, %"
-        rows, differences = printed_alone(table, of)
+        rows, differences = printed_only(table, of)
         return draw_table([*values(table, of), *rows], [*contrasts(table, of, PAIRS[of]), *differences], unit)
 
     return draw
 
 
 def headline(of: str) -> Callable[[pd.DataFrame], str]:
-    """The finding under the table's number."""
-    return lambda table: f"{f'Table {of}: ' if of.isdigit() else ''}{in_short(table, of)}."
+    """Return the function that gives the headline, with the table's number."""
+    return lambda table: f"{f'Table {of}: ' if of.isdigit() else ''}{lead_headline(table, of)}."
 
 
 JUDGED = {
     "restarts": "That the first is above the second",
     "4": "That the first is above the second, as is printed on CIFAR-100, the opposite on CIFAR-10",
 }
-"""Statements of which the findings are, where the data that are run have no printed order."""
+"""Statements that the findings refer to, if no order is printed for the data that we run."""
 
 
 def found_in(of: str) -> Callable[[pd.DataFrame], str]:
-    """The statement of the paper and the finding, comparison by comparison."""
+    """Return the function that gives the paper's statement and the finding, comparison by comparison."""
 
     def found(table: pd.DataFrame) -> str:
-        each = ". ".join(map(_in_words, contrasts(table, of, PAIRS[of])))
+        each = ". ".join(map(_describe, contrasts(table, of, PAIRS[of])))
         told = JUDGED.get(of, "The printed order of the two")
-        return f"Stated: {STATED[of]}. Found: {in_short(table, of)}. {told}: {each}."
+        return f"Stated: {STATED[of]}. Found: {lead_headline(table, of)}. {told}: {each}."
 
     return found
 
 
-def _in_words(contrast: Contrast) -> str:
+def _describe(contrast: Contrast) -> str:
     printed = "" if contrast.published is None else f" (published {contrast.published:+z.2f})"
-    return f"{contrast.group}, {contrast.name}: {contrast.effect.in_words}{printed}: {contrast.finding}"
+    return f"{contrast.group}, {contrast.name}: {contrast.effect.text}{printed}: {contrast.finding}"
 
 
 def sizes_of(table: pd.DataFrame) -> str:
-    """Sizes of the scale that a table is of."""
+    """Describe the sizes of the scale that a table was computed at."""
     sizes = _scale_of(table)
-    told = described(table, sizes, sizes.rounds, sizes.tau)
+    told = describe_sizes(table, sizes, sizes.rounds, sizes.tau)
     return f"{told}; final accuracy: mean of the last {EVALUATIONS} evaluations."
 
 
-def described(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> str:
-    """Network, data, local steps, ranks, learning rates and seeds."""
+def describe_sizes(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> str:
+    """Describe network, data, local steps, ranks, learning rates and seeds."""
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
     of, network = sizes.federation, network_of(sizes, str(runs.data.iloc[0]))
     shares = ", ".join(
@@ -294,7 +297,7 @@ def _scale_of(table: pd.DataFrame) -> Sizes:
 
 
 def choices(*printed: str) -> Callable[[Settings], DataChoice]:
-    """The data sets of an experiment by scale."""
+    """Return the function that chooses the data sets of an experiment by scale."""
     return lambda settings: choice_of(settings, printed)
 
 
@@ -313,7 +316,7 @@ def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed:
         title,
         CAPTION,
         data_by(design),
-        drawn(of),
+        drawing(of),
         headline(of),
         found_in(of),
         sizes_of,
@@ -340,7 +343,7 @@ RESTARTS_FIGURE = Figure(
     CAPTION + " FedLoRA never accumulates. A anew: as LoRA starts; A kept: only B is zero; both kept: the listing of "
     "Algorithm 1, by which the product counts twice.",
     data_by(restarts_design),
-    drawn("restarts"),
+    drawing("restarts"),
     headline("restarts"),
     found_in("restarts"),
     sizes_of,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from figures.fedloru.fig1_picture import draw_fig1
 from figures.figure import DataChoice, Figure, Scale, Settings
 from figures.pieces import piece
-from figures.spectrum.spiked_prediction import shuffled
+from figures.spectrum.spiked_prediction import shuffle
 from figures.threads import few_threads
 from hessian import Curvature, stable_rank_of
 from hessian.fits.density_reading import AS_PLOTTED, RAW_NODES, printed_stable_rank
@@ -23,7 +23,7 @@ from workloads.image_networks.fit import FitSettings, fit
 from workloads.image_networks.resnet import resnet
 
 BATCH_NORM = "running"
-"""Policy of batch norm: statistics of training, those of a model in evaluation mode."""
+"""Policies of batch norm: training statistics, and the statistics of a model in evaluation mode."""
 ESTIMATORS = ("eq. 87, densities", "eq. 87, masses", "stable rank")
 WEIGHTS = ("own", "common")
 PAPERS_DATA, DATA_AT_HAND = "cifar-100", "fashion-mnist"
@@ -62,12 +62,12 @@ FIG1_SIZES: dict[Scale, Fig1Sizes] = {
 
 
 def eq_87(measure: SpectralMeasure) -> tuple[float, float]:
-    """The estimate of eq. (87), with smoothed densities as PyHessian plots them, and with the masses of its nodes."""
+    """Return the estimate of eq. (87), from smoothed densities as PyHessian plots them, and from the node weights."""
     return printed_stable_rank(measure, AS_PLOTTED).value, printed_stable_rank(measure, RAW_NODES).value
 
 
 def fig1(images: ImageSet, sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame:
-    """Trains on both numbers of samples in every run, and measures every few epochs.
+    """Train on both numbers of samples in every run, and measure every few epochs.
 
     In each run the client's samples are the first of the server's, and both models start from the same weights. `own`
     weights are those trained on the samples whose Hessian is taken, as in the paper; `common` weights are those
@@ -82,8 +82,8 @@ def fig1(images: ImageSet, sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame
         Columns weights, samples, run, epoch, estimator, value, low, high (the ends of the interval, or the value),
         and of the training: loss, parameters, depth, width, side.
     """
-    x, y = shuffled(images, sizes.side, sizes.runs * sizes.server, settings, "fig-1", torch.float32)
-    x = x[:, None] if x.ndim == 3 else x  # grey images are those of one channel
+    x, y = shuffle(images, sizes.side, sizes.runs * sizes.server, settings, "fig-1", torch.float32)
+    x = x[:, None] if x.ndim == 3 else x  # grey images have one channel
     rows: list[dict[str, object]] = []
     for run in range(sizes.runs):
         mine = slice(run * sizes.server, (run + 1) * sizes.server)
@@ -111,7 +111,7 @@ def trajectory(
     sizes: Fig1Sizes,
     settings: Settings,
 ) -> list[dict[str, object]]:
-    """Trains a fresh network on the data and takes the Hessians of the measured sets every few epochs."""
+    """Train a fresh network on the data and yield the Hessians of the measured sets every few epochs."""
     seed = int(settings.rng("fig-1", "weights", run).integers(2**31))
     channels = data[0].shape[1]
     model = resnet(sizes.depth, classes, seed, channels=channels, width=sizes.width).to(settings.device)
@@ -149,7 +149,7 @@ def trajectory(
 
 
 def fig1_choice(settings: Settings) -> DataChoice:
-    """Fashion-MNIST; at the paper's scale CIFAR-100 where the user has it, and a note where not."""
+    """Choose Fashion-MNIST; at the paper's scale CIFAR-100 if it is on this machine, otherwise with a note."""
     if settings.scale != "paper":
         return DataChoice((DATA_AT_HAND,))
     if find(PAPERS_DATA, settings.data_root) is not None:
@@ -161,7 +161,7 @@ def fig1_choice(settings: Settings) -> DataChoice:
 
 
 def fig1_data(settings: Settings) -> pd.DataFrame:
-    """The measurements on the genuine data set that `fig1_choice` names.
+    """Measure on the data set that `fig1_choice` names.
 
     Raises:
         DataError: It is not on this machine, or damaged.
@@ -175,7 +175,7 @@ def fig1_data(settings: Settings) -> pd.DataFrame:
 
 
 def pairs(table: pd.DataFrame, weights: str, estimator: str) -> pd.DataFrame:
-    """One row per run and epoch: client, server, and whether the client's interval lies above or below."""
+    """Return one row per run and epoch: client, server, and whether the client's interval is above or below."""
     part = table[(table.weights == weights) & (table.estimator == estimator)]
     few, many = int(table.samples.min()), int(table.samples.max())
     client, server = (part[part.samples == size].set_index(["run", "epoch"]) for size in (few, many))
@@ -190,7 +190,7 @@ def pairs(table: pd.DataFrame, weights: str, estimator: str) -> pd.DataFrame:
 
 
 def fig1_headline(table: pd.DataFrame) -> str:
-    """How often the stable rank of the smaller sample is the larger, by weights."""
+    """Return the headline: how often the smaller sample has the larger stable rank, by weights."""
     few, many = int(table.samples.min()), int(table.samples.max())
     told = []
     for weights in WEIGHTS:
@@ -201,7 +201,7 @@ def fig1_headline(table: pd.DataFrame) -> str:
 
 
 def fig1_found(table: pd.DataFrame) -> str:
-    """How often the client's estimate is above the server's, by estimator and weights, and by how much."""
+    """Return the finding: how often, and by how much, the client's estimate exceeds the server's."""
     few, many = int(table.samples.min()), int(table.samples.max())
     parts: list[str] = []
     for weights in WEIGHTS:
@@ -234,7 +234,7 @@ def fig1_found(table: pd.DataFrame) -> str:
 
 
 def fig1_sizes(table: pd.DataFrame) -> str:
-    """Network, P, samples, runs, epochs."""
+    """Describe the sizes: network, P, samples, runs, epochs."""
     row = table.iloc[0]
     epochs = sorted(int(epoch) for epoch in table.epoch.unique())
     return (

@@ -16,7 +16,7 @@ ROWS = {"own": "own weights", "common": "common weights"}
 
 
 def draw_fig1(table: pd.DataFrame) -> Picture:
-    """Rows: whose weights; columns: estimators. Both on logarithmic scales of their column."""
+    """Draw a row for each set of weights and a column for each estimator, on logarithmic scales."""
     from matplotlib.figure import Figure as Picture
 
     estimators = list(dict.fromkeys(table.estimator))

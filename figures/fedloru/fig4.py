@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, paired
-from figures.experiments.experiment import RUN, Design, Line, finals, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, paired_effect
+from figures.experiments.experiment import RUN, Design, Line, finals, run_design
 from figures.figure import Figure, Scale, Settings
 from figures.style import ORANGE, VERMILION, WIDTH
 
@@ -100,7 +100,7 @@ LEFT_OUT = (
 
 
 def design(settings: Settings) -> Design:
-    """Both methods, with the printed settings and the scale's sizes."""
+    """Return the runs of both methods, with the printed settings and the scale's sizes."""
     sizes = settings.sizes(SIZES)
     lines = tuple(
         Line(
@@ -116,7 +116,7 @@ def design(settings: Settings) -> Design:
 
 
 def by_loss(runs: Design) -> list[Design]:
-    """The same runs with lines for their losses on held-out answers, and for those on training answers."""
+    """Return the same runs with lines for their losses on held-out answers and on training answers."""
 
     def of(answers: str, metric: str) -> tuple[Line, ...]:
         return tuple(replace(line, keys={**line.keys, "answers": answers}, metric=metric) for line in runs.lines)
@@ -125,21 +125,21 @@ def by_loss(runs: Design) -> list[Design]:
 
 
 def fig4_data(settings: Settings) -> pd.DataFrame:
-    """The losses of both methods on held-out and on training answers, one row for each evaluation."""
+    """Return the losses of both methods on held-out and on training answers, one row for each evaluation."""
     made = design(settings)
-    announced(made, settings, LEFT_OUT)
-    return pd.concat([results(each, settings) for each in by_loss(made)], ignore_index=True)
+    announce_cost(made, settings, LEFT_OUT)
+    return pd.concat([run_design(each, settings) for each in by_loss(made)], ignore_index=True)
 
 
 def gain(table: pd.DataFrame, answers: str = "held out") -> Effect:
-    """FedLoRA's final loss minus FedLoRU's, paired over the seeds: above 0 where FedLoRU is better."""
+    """Return FedLoRA's final loss minus FedLoRU's, paired over the seeds; it is positive if FedLoRU is better."""
     ends = finals(table)
     first, second = (by_seed(ends, answers=answers, method=method) for method in METHODS)
-    return paired(first, second)
+    return paired_effect(first, second)
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """The final losses on held-out answers, their perplexities, and the differences of both losses."""
+def fig4_headline(table: pd.DataFrame) -> str:
+    """Return the headline: final losses on held-out answers, their perplexities, and the differences of both losses."""
     ends = finals(table)
     ends, effect = ends[ends.answers == "held out"], gain(table)
     told = ", ".join(
@@ -149,26 +149,26 @@ def in_short(table: pd.DataFrame) -> str:
     if not effect.pairs:
         return f"Loss on held-out answers at the end: {told}"
     return (
-        f"Loss on held-out answers at the end: {told}; FedLoRA minus FedLoRU {_measured(effect)}, on training answers "
-        f"{_measured(gain(table, 'training'))}"
+        f"Loss on held-out answers at the end: {told}; FedLoRA minus FedLoRU "
+        f"{_describe_effect(effect)}, on training answers {_describe_effect(gain(table, 'training'))}"
     )
 
 
-def _measured(effect: Effect) -> str:
+def _describe_effect(effect: Effect) -> str:
     width = f" +- {effect.half_width:.3f}" if isfinite(effect.half_width) else " (one seed)"
     return f"{effect.mean:+.3f}{width}"
 
 
 def fig4_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding."""
+    """Return the paper's statement and the finding."""
     return (
         "Stated: the test loss of FedLoRU is below that of FedLoRA after the 25th round, and their train losses fall "
-        f"at similar rates. Found, at this scale: {in_short(table)}. The former: {gain(table).above}."
+        f"at similar rates. Found, at this scale: {fig4_headline(table)}. The former: {gain(table).above}."
     )
 
 
 def draw_fig4(table: pd.DataFrame) -> Picture:
-    """The losses by round: means over the seeds, bands from the least to the most."""
+    """Draw the losses by round: means over the seeds, bands from the smallest to the largest."""
     from matplotlib.figure import Figure as New
 
     runs = table[(table.stage == RUN) & (table.failed == 0)]
@@ -186,7 +186,7 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
 
 
 def fig4_sizes(table: pd.DataFrame) -> str:
-    """Model, texts, and how it is run."""
+    """Describe model, texts and training."""
     last = int(table["round"].max())
     sizes = next(of for of in SIZES.values() if of.rounds == last)
     of = {**PRINTED, **sizes.options}
@@ -208,7 +208,7 @@ FIG_4 = Figure(
     "the data are other ones.",
     fig4_data,
     draw_fig4,
-    in_short,
+    fig4_headline,
     fig4_found,
     fig4_sizes,
     (TEXTS,),

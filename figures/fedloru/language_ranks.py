@@ -1,4 +1,4 @@
-"""FedLoRU's higher rank of clients, layer by layer of language models: a classifier, and a causal model.
+"""FedLoRU's higher rank of clients, layer by layer, in a classifier and in a causal language model.
 
 Theorem 3.2 of FedLoRU v2 says that the Hessian of fewer samples has the larger stable rank, at any weights. Here the
 Hessian's diagonal block of some layers is taken on a server's samples and on nested parts of its clients': of MiniLM
@@ -50,7 +50,7 @@ KEYS = ["model", "seed", "round", "layer"]
 
 @dataclass(frozen=True)
 class LayerSizes:
-    """Sizes of a model's part, which depend on the scale.
+    """Sizes for one model, which depend on the scale.
 
     Attributes:
         texts: Name of its data set.
@@ -143,7 +143,7 @@ RATE = 5e-5
 
 
 def language_ranks(settings: Settings) -> pd.DataFrame:
-    """Trains and measures.
+    """Train the models and measure the stable ranks of their layers.
 
     Returns:
         One row for each block: model, seed, round, layer (name of the module), client (-1: the server), samples,
@@ -152,16 +152,16 @@ def language_ranks(settings: Settings) -> pd.DataFrame:
         test texts).
     """
     with few_threads():
-        return pd.DataFrame([row for sizes in settings.sizes(LAYER_SIZES) for row in _of_model(sizes, settings)])
+        return pd.DataFrame([row for sizes in settings.sizes(LAYER_SIZES) for row in _model_rows(sizes, settings)])
 
 
-def _of_model(sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]:
+def _model_rows(sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]:
     line = Line({"method": "central"}, "central", sizes.texts, {**sizes.options, "dropout": 0.0})
     seed = 100 * settings.seed
     run = RankSizes(sizes.rounds, sizes.measured, 1, sizes.clients)
     for number, problem, weights in states(line, RATE, seed, run, settings):
         quality = {name: value for name, value in problem.evaluate(weights).items() if name in QUALITIES}
-        chosen = drawn(problem, sizes, settings, seed)
+        chosen = draw_samples(problem, sizes, settings, seed)
         for client, samples in [(SERVER, sizes.server)] + [
             (client, samples) for samples in sizes.samples for client in range(sizes.clients)
         ]:
@@ -175,8 +175,8 @@ def _of_model(sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]
             return  # what is trained after it is not measured
 
 
-def drawn(problem: NetworkProblem, sizes: LayerSizes, settings: Settings, seed: int) -> np.ndarray:
-    """The server's training samples, at random; those of a client follow one another."""
+def draw_samples(problem: NetworkProblem, sizes: LayerSizes, settings: Settings, seed: int) -> np.ndarray:
+    """Draw the server's training samples at random; a client's samples are consecutive among them."""
     return settings.rng("language-ranks", seed).choice(len(problem.clients.data.x), sizes.server, replace=False)
 
 
@@ -193,7 +193,7 @@ def _rows(
 
 
 class Answers(nn.Module):
-    """A causal model's logits at the places where a batch has answers, and nowhere else.
+    """A module that returns a causal model's logits only at the answer tokens of a batch.
 
     Args:
         model: Makes logits of chosen places alone where it is asked to.
@@ -204,7 +204,7 @@ class Answers(nn.Module):
         self.answers = model
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
-        """Logits (n, places, vocabulary)."""
+        """Return the logits (n, places, vocabulary)."""
         named = {"attention_mask": attention_mask, "use_cache": False, "logits_to_keep": _places(labels)}
         logits: Tensor = self.answers(input_ids=input_ids, **named).logits
         return logits
@@ -213,7 +213,7 @@ class Answers(nn.Module):
 def curvature(
     problem: NetworkProblem, weights: Mapping[str, Weight], samples: np.ndarray, layers: tuple[str, ...]
 ) -> Curvature:
-    """The Hessian of the mean loss over some training samples, in some parameters, without drop-out.
+    """Return the Hessian of the mean loss over some training samples, in some parameters, without dropout.
 
     A classifier's loss is a mean over samples, a causal model's over the tokens of answers.
 
@@ -242,12 +242,12 @@ def _loss_of_answers(logits: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
 
 
 def _places(labels: Tensor) -> Tensor:
-    """Places from which a token of some answer is predicted."""
+    """Return the positions from which an answer token is predicted."""
     return (labels[:, 1:] != NO_LOSS).any(0).nonzero()[:, 0]
 
 
 def layer_ranks(operator: Curvature, sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]:
-    """The stable rank of each layer's block."""
+    """Yield the stable rank of each layer's block."""
     asked = SpectrumSettings(width=sizes.width, products=sizes.products, seed=settings.seed)
     for block in block_ranks(operator, asked, DEPTH):
         if block.rank is None:
@@ -261,8 +261,8 @@ def layer_ranks(operator: Curvature, sizes: LayerSizes, settings: Settings) -> I
         }
 
 
-def compared(table: pd.DataFrame) -> pd.DataFrame:
-    """Each client's block beside the server's.
+def compare_with_server(table: pd.DataFrame) -> pd.DataFrame:
+    """Return each client's block with the server's.
 
     Returns:
         The columns of the table's clients, and server (its stable rank), above and below (whether the intervals are
@@ -279,27 +279,29 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(of: pd.DataFrame) -> str:
-    """How often a client's stable rank is above the server's."""
+    """Describe how often a client's stable rank exceeds the server's."""
     return (
         f"{int((of.value > of.server).sum())} of {len(of)} (intervals apart: {int(of.above.sum())} above, "
         f"{int(of.below.sum())} below)"
     )
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """The counts by model, state and number of samples."""
+def ranks_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the counts by model, state and number of samples."""
     parts = [
         f"{_state(model, number)}, {samples} samples: {counts(of)}"
-        for (model, number, samples), of in compared(table).groupby(["model", "round", "samples"], sort=False)
+        for (model, number, samples), of in compare_with_server(table).groupby(
+            ["model", "round", "samples"], sort=False
+        )
     ]
     return f"Block's stable rank of a client above the server's: {'; '.join(parts)}"
 
 
 def heading(table: pd.DataFrame) -> str:
-    """The counts by model and state alone."""
+    """Return the headline: the counts by model and state only."""
     parts = [
         f"{_state(model, number)} {int((of.value > of.server).sum())} of {len(of)}"
-        for (model, number), of in compared(table).groupby(["model", "round"], sort=False)
+        for (model, number), of in compare_with_server(table).groupby(["model", "round"], sort=False)
     ]
     return f"Block's stable rank of a client above the server's: {', '.join(parts)}"
 
@@ -310,7 +312,7 @@ def _state(model: object, number: object) -> str:
 
 
 def draw_language_ranks(table: pd.DataFrame) -> Picture:
-    """A panel for each model and state: the server, and clients by their number of samples, against the layer."""
+    """Draw a panel for each model and state: server and clients, by number of samples, against the layer."""
     from matplotlib.figure import Figure as New
 
     panels = list(table.groupby(["model", "round"], sort=False))
@@ -345,22 +347,22 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def found_in(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding, layer by layer."""
+def ranks_found(table: pd.DataFrame) -> str:
+    """Return the paper's statement and the finding, layer by layer."""
     by_layer = "; ".join(
         f"{_state(model, number)}, layer {str(layer).rpartition('.')[2]}: server {of.server.iloc[0]:.2f}, clients "
         f"{of.value.mean():.2f} in the mean, largest eigenvalue {of.larger.median():.2f} times the server's (median), "
         f"above in {counts(of)}"
-        for (model, number, layer), of in compared(table).groupby(["model", "round", "layer"], sort=False)
+        for (model, number, layer), of in compare_with_server(table).groupby(["model", "round", "layer"], sort=False)
     )
     return (
         "Stated: at any weights the Hessian of a client has a larger stable rank than that of the server. Found: "
-        f"{in_short(table)}. {by_layer}."
+        f"{ranks_headline(table)}. {by_layer}."
     )
 
 
-def sizes_of(table: pd.DataFrame) -> str:
-    """Blocks, samples, intervals."""
+def ranks_sizes(table: pd.DataFrame) -> str:
+    """Describe the blocks, samples and intervals."""
     known = {(sizes.model, sizes.server): sizes for every in LAYER_SIZES.values() for sizes in every}
     parts = []
     for model, mine in table.groupby("model", sort=False):
@@ -391,8 +393,8 @@ LANGUAGE_RANKS = Figure(
     language_ranks,
     draw_language_ranks,
     heading,
-    found_in,
-    sizes_of,
+    ranks_found,
+    ranks_sizes,
     (SENTENCES, INSTRUCTIONS),
     quick_decides=False,
 )

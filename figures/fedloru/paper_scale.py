@@ -1,7 +1,7 @@
-"""FedAvg and FedLoRU at the paper's scale: the first rounds of a setting of Table 1, which take minutes of a GPU.
+"""FedAvg and FedLoRU at the paper's scale: the first rounds of a setting of Table 1, a few minutes on a GPU.
 
-The network, clients, local steps and schedule are those of 400 rounds; no learning rate is chosen, since every trial
-would cost as much. The numbers that are stored were made on an NVIDIA H200, five processes for each run.
+Network, clients, local steps and schedule are the same as for 400 rounds. The learning rate is not tuned, because every
+trial would cost as much as a run. The stored numbers were made on an NVIDIA H200, with five processes for each run.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.experiment import RUN, Design, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import RUN, Design, run_design
 from figures.fedloru.curves import COLOURS, LARGE
 from figures.fedloru.designs import tab1_design
 from figures.fedloru.experiments import left_out
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 METHODS = ("FedAvg", "FedLoRU")
 ROUNDS: Mapping[Scale, int] = {"quick": 2, "laptop": 16, "paper": 22}
 TAU: Mapping[Scale, int] = {"quick": 1, "laptop": 10, "paper": 20}
-"""The least of the printed grid, so that one accumulation falls into these rounds; the other tables have 50."""
+"""The smallest value of the printed grid, so that one accumulation is in these rounds; the other tables have 50."""
 RATE = 0.1
 """The middle of the grid of learning rates, for both methods."""
 
 
 def design(settings: Settings) -> Design:
-    """Two lines of Table 1: IID, the largest number of clients, FedLoRU at its largest size."""
+    """Return two lines of Table 1: IID, the largest number of clients, FedLoRU at its largest size."""
     whole, scale = tab1_design(settings), settings.scale
     clients = max(int(line.keys["clients"]) for line in whole.lines)
     wanted = {"data": "fashion-mnist", "split": "IID", "clients": clients}
@@ -47,15 +47,15 @@ def design(settings: Settings) -> Design:
 
 
 def data(settings: Settings) -> pd.DataFrame:
-    """The table of both runs, as `figures.experiments.experiment.results` gives it."""
+    """Return the table of both runs, as `figures.experiments.experiment.run_design` gives it."""
     made = design(settings)
     notes = [note for note in left_out() if not note.startswith("tau")]
-    announced(made, settings, [*notes, f"tau: {TAU[settings.scale]} (the printed grid is 20 to 80)"])
-    return results(made, settings)
+    announce_cost(made, settings, [*notes, f"tau: {TAU[settings.scale]} (the printed grid is 20 to 80)"])
+    return run_design(made, settings)
 
 
 def ends(table: pd.DataFrame) -> dict[str, tuple[int, float]]:
-    """Round and accuracy at the end of each method, and those of FedAvg at the last round of at most as many bytes."""
+    """Return round and accuracy at the end of each method, and FedAvg's at its last round within as many bytes."""
     runs = table[table.stage == RUN].sort_values("round")
     by_method = {str(method): run for method, run in runs.groupby("method", sort=False)}
     spent = float(by_method["FedLoRU"].bytes.iloc[-1])
@@ -65,7 +65,7 @@ def ends(table: pd.DataFrame) -> dict[str, tuple[int, float]]:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """Test accuracy by round and by what was sent."""
+    """Draw test accuracy by round and by bytes sent."""
     from matplotlib.figure import Figure as New
 
     runs = table[table.stage == RUN]
@@ -93,8 +93,8 @@ def draw(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """The ends in words."""
+def paper_scale_headline(table: pd.DataFrame) -> str:
+    """Return the headline: rounds and accuracies at the end."""
     last = ends(table)
     rounds, fedavg = last["FedAvg"]
     fewer, equal = last["as many bytes"]
@@ -104,16 +104,16 @@ def in_short(table: pd.DataFrame) -> str:
     )
 
 
-def found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding."""
+def paper_scale_found(table: pd.DataFrame) -> str:
+    """Return the paper's statement and the finding."""
     return (
         "Stated: FedLoRU is about as accurate as FedAvg after as many rounds, at a lower cost. Found in the first "
-        f"rounds, one seed, one learning rate for both: {in_short(table)}."
+        f"rounds, one seed, one learning rate for both: {paper_scale_headline(table)}."
     )
 
 
-def sizes(table: pd.DataFrame) -> str:
-    """Rounds, clients and seed of the runs."""
+def paper_scale_sizes(table: pd.DataFrame) -> str:
+    """Describe rounds, clients and seed of the runs."""
     runs = table[table.stage == RUN]
     return (
         f"{runs['round'].max()} rounds, {runs.clients.max()} clients, seed {runs.seed.max()}, learning rate {RATE:g}."
@@ -130,9 +130,9 @@ PAPER_SCALE = Figure(
     "narrower networks, fewer clients and rounds.",
     data,
     draw,
-    in_short,
-    found,
-    sizes,
+    paper_scale_headline,
+    paper_scale_found,
+    paper_scale_sizes,
     choose=lambda settings: DataChoice(("fashion-mnist",)),
     quick_decides=False,
 )

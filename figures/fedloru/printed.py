@@ -1,8 +1,8 @@
 """The printed tables of the three versions as data: every value is the string that is printed.
 
 The numbers of v2 Table 1 are missing from the text at hand. iclr Table 1 has the same caption and the same 27 cells.
-Where versions print the same table, it stands here once: v2 Tables 2 to 6 are iclr Tables A3, 2, 3, A4 and A5, and v2
-Tables 2 to 4 are v1 Tables A1, 3 and 4.
+A table that several versions print is listed once: v2 Tables 2 to 6 are iclr Tables A3, 2, 3, A4 and A5, and v2 Tables
+2 to 4 are v1 Tables A1, 3 and 4.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Ratio:
-    """One printed ratio with the accuracies beside it, as printed."""
+    """One printed ratio with the accuracies next to it, as printed."""
 
     clients: int
     method: str
@@ -87,7 +87,7 @@ FEDAVG_V1: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 def _cases(
     table: str, dataset: str, sizes: str, fedavg: Mapping[str, tuple[str, str, str]], **printed: str
 ) -> tuple[Case, ...]:
-    """Cells of one data set: each method's values by setting, then by size; ``-`` where none is printed."""
+    """Return the cells of one data set: each method's values by setting, then by size; ``-`` if none is printed."""
     columns = {method: values.split() for method, values in printed.items()}
     return tuple(
         Case(
@@ -238,7 +238,7 @@ TABLE_4: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
 
 
 def by_setting(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """The cells of each setting, over its sizes."""
+    """Return the cells of each setting, over its sizes."""
     settings: dict[str, list[Case]] = {}
     for case in cases:
         settings.setdefault(case.setting, []).append(case)
@@ -246,7 +246,7 @@ def by_setting(cases: Iterable[Case]) -> dict[str, list[Case]]:
 
 
 def differences() -> tuple[Difference, ...]:
-    """Cells that v1 prints differently: its Table 1 against iclr Table 1, its Table 2 against v2 Table 6 (iclr A5)."""
+    """Return cells that v1 prints differently: Table 1 against iclr Table 1, Table 2 against v2 Table 6 (iclr A5)."""
     found = []
     later_cases = {
         (setting, place): case

@@ -25,7 +25,7 @@ class Sizes:
         width: Channels of the stem.
         clients: Numbers of clients of Table 6.
         sparse: Numbers of clients of Table 7.
-        cases: Split and number of clients in Table 1; the first number is that of the personal models, too.
+        cases: Split and number of clients in Table 1; personal models use the first number as well.
         shares: Sizes in Table 1, of `RANKS`.
         rounds: Rounds of every run.
         tau: Rounds between accumulations.
@@ -53,7 +53,7 @@ class Sizes:
     ranks: tuple[int, ...] = (1, 2)
 
     def rank(self, size: str) -> int:
-        """Rank of the factors, as wide as the network is."""
+        """Return the rank of the factors for the width of the network."""
         return max(1, RANKS[size] * self.width // WIDTH)
 
 
@@ -126,4 +126,4 @@ SIZES: Mapping[Scale, Sizes] = {
     ),
 }
 ALIGNED: Mapping[Scale, tuple[int, int]] = {"quick": (4, 2), "laptop": (40, 5), "paper": (400, 50)}
-"""Rounds, and rounds between accumulations, of Figure 8, whose text speaks of what comes after about 20 rounds."""
+"""Rounds, and rounds between accumulations, of Figure 8, whose text is about the time after about 20 rounds."""

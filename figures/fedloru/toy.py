@@ -1,4 +1,4 @@
-"""FedLoRU on quadratic losses: what accumulation and each restart of the factors do to loss and rank."""
+"""FedLoRU on quadratic losses: the effect of accumulation and of each restart of the factors on loss and rank."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ NAMES = {
     "momentum": "FedLoRU, both kept (listing)",
 }
 ROUNDING = 1e-13
-"""Loss above the least value, the start's being 1, that rounding alone can make."""
+"""Loss above the minimum, relative to the start, that rounding can cause by itself."""
 LEAST_SHARE = 1e-3
-"""Singular values of the update count for its rank from this share of the largest one on."""
+"""Smallest singular value, relative to the largest, that counts for the update's rank."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ TOY_SIZES: dict[Scale, ToySizes] = {
 
 
 def algorithm_of(method: str, tau: int, seed: int) -> Any:
-    """The algorithm of a curve; every method with factors starts from the same A."""
+    """Return the algorithm of a curve; every method with factors starts from the same A."""
     local, adapter = Descent(STEPS, RATE), Adapter(RANK, seed=seed)
     if method == "FedAvg":
         return FedAvg(local)
@@ -68,7 +68,7 @@ def algorithm_of(method: str, tau: int, seed: int) -> Any:
 
 
 def toy_problem(settings: Settings, case: str, seed: int) -> Problem:
-    """Convex quadratics with curvatures from 0.1 to 1 and targets of full rank, from zero weights."""
+    """Return convex quadratics with curvatures from 0.1 to 1 and full-rank targets, starting from zero weights."""
     rng = settings.rng("fedloru toy", case, seed)
     made = random_quadratics(SHAPE, CLIENTS, rng, heterogeneity=CASES[case])
     start = {"W": torch.zeros(SHAPE, dtype=torch.float64)}
@@ -76,7 +76,7 @@ def toy_problem(settings: Settings, case: str, seed: int) -> Problem:
 
 
 def course(problem: Problem, method: str, tau: int, rounds: int, seed: int) -> list[tuple[int, float, int, float]]:
-    """Round, loss above its least value (start: 1), rank of the update, megabytes; it ends if it diverges."""
+    """Return round, loss above its minimum (start: 1), rank of the update, megabytes, until the end or divergence."""
     algorithm = algorithm_of(method, tau, seed)
     fed = Federation(problem.clients, shares=problem.shares, executor=Vmap())
     state = algorithm.start(fed, Tree(problem.start))
@@ -100,7 +100,7 @@ def course(problem: Problem, method: str, tau: int, rounds: int, seed: int) -> l
 
 
 def toy_data(settings: Settings) -> pd.DataFrame:
-    """Medians and central 80% over seeds of loss and rank, round by round."""
+    """Return medians and central 80% over seeds of loss and rank, round by round."""
     sizes = settings.sizes(TOY_SIZES)
     rows: list[dict[str, object]] = []
     for case in CASES:
@@ -139,7 +139,7 @@ def _rows(case: str, method: str, tau: int, rounds: int, runs: list[Any]) -> lis
 
 
 def draw_toy(table: pd.DataFrame) -> Picture:
-    """Loss above, rank below; one column for each kind of clients; the middle cycle."""
+    """Draw the loss above and the rank below, a column for each kind of clients, for the middle cycle."""
     from matplotlib import pyplot
 
     cycles = sorted(set(table.tau) - {0})
@@ -166,7 +166,7 @@ def draw_toy(table: pd.DataFrame) -> Picture:
 
 
 def toy_headline(table: pd.DataFrame) -> str:
-    """Ranks and losses with accumulation beside those without."""
+    """Return the headline: ranks and losses with and without accumulation."""
     last = table[table["round"] == table["round"].max()]
     still, cycles = last[last.method == "FedLoRA"], last[last.tau > 0]
     return (
@@ -177,7 +177,7 @@ def toy_headline(table: pd.DataFrame) -> str:
 
 
 def toy_found(table: pd.DataFrame) -> str:
-    """Last losses and ranks of all methods and cycles."""
+    """Return the finding: final losses and ranks of all methods and cycles."""
     parts = []
     for case in CASES:
         texts = []
@@ -198,7 +198,7 @@ def toy_found(table: pd.DataFrame) -> str:
 
 
 def toy_sizes(table: pd.DataFrame) -> str:
-    """Sizes and counts."""
+    """Describe sizes and counts."""
     m, n = SHAPE
     return (
         f"$W$ of shape ${m}\\times{n}$, factors of rank {RANK}, {CLIENTS} clients, {STEPS} local steps of size "

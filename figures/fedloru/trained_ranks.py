@@ -1,8 +1,9 @@
-"""Stable ranks of server and clients of a trained federation, round by round, beside what FedLoRU's theory says.
+"""Stable ranks of server and clients of a trained federation, by round, compared with FedLoRU's theory.
 
-At the server's weights after some rounds the Hessian of all samples of the federation stands beside those of clients,
-each of its own samples. Theorem 3.2 of FedLoRU v2 says that a client's stable rank is the larger one. Its model says
-more: noise of a Frobenius norm F raises the largest eigenvalue of the mean, lambda, by F^2/(P lambda) only.
+At the server's weights after some rounds we compare the Hessian over all samples of the federation with the Hessians of
+clients over their own samples. Theorem 3.2 of FedLoRU v2 states that a client's stable rank is the larger one. Its
+model also implies that noise of Frobenius norm F raises the largest eigenvalue of the mean, lambda, by only
+F^2/(P lambda).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import pandas as pd
 from torch import Tensor
 
 from algorithms.rounds import rounds
-from figures.experiments.cost import announced
-from figures.experiments.experiment import Design, Line, chosen_rates
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import Design, Line, choose_rates
 from figures.fedloru.curves import COLOURS
 from figures.fedloru.designs import tab1_design
 from figures.fedloru.experiments import TITLES, choices
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankSizes:
-    """Sizes that depend on the scale: rounds of the runs, rounds that are measured, seeds, clients measured, and how.
+    """Sizes that depend on the scale: rounds of the runs, measured rounds, seeds, measured clients, and accuracy.
 
     Attributes:
         relative_width: Width asked of the intervals, relative to the value.
@@ -59,7 +60,7 @@ RANK_SIZES: Mapping[Scale, RankSizes] = {
 
 
 def federations(settings: Settings) -> Design:
-    """FedAvg and FedLoRU of Table 1 in its first setting."""
+    """Return the runs of FedAvg and FedLoRU in the first setting of Table 1."""
     design = tab1_design(settings)
     first = design.lines[0].keys
     lines = tuple(
@@ -73,32 +74,32 @@ def federations(settings: Settings) -> Design:
 
 
 def trained_ranks(settings: Settings) -> pd.DataFrame:
-    """Trains and measures.
+    """Train both federations and measure their stable ranks.
 
     Returns:
         One row for each Hessian: method, seed, round, client (-1: the server), samples, value, low, high (the stable
-        rank with its interval), largest (the spectral norm), frobenius, parameters, data. What both methods start from
-        is measured once and stands under both names.
+        rank with its interval), largest (the spectral norm), frobenius, parameters, data. The common start
+        is measured once and listed under both names.
     """
     sizes, design = settings.sizes(RANK_SIZES), federations(settings)
-    announced(replace(design, rounds=sizes.rounds, seeds=sizes.seeds), settings)
-    _, rates = chosen_rates(design, settings)
+    announce_cost(replace(design, rounds=sizes.rounds, seeds=sizes.seeds), settings)
+    _, rates = choose_rates(design, settings)
     rows: list[dict[str, Any]] = []
     with few_threads():
         for seed in range(100 * settings.seed, 100 * settings.seed + sizes.seeds):
             start: list[dict[str, Any]] = []
             for line in design.lines:
-                of_line = partial(followed, line, rates[line.rate_of], seed, start, sizes, settings)
+                of_line = partial(follow, line, rates[line.rate_of], seed, start, sizes, settings)
                 found = piece(settings, f"{line.label}, seed {seed}", of_line)
                 start = start or [row for row in found if row["round"] == 0]
                 rows += found
     return pd.DataFrame(rows)
 
 
-def followed(
+def follow(
     line: Line, rate: float, seed: int, start: Sequence[Mapping[str, Any]], sizes: RankSizes, settings: Settings
 ) -> list[dict[str, Any]]:
-    """The rows of one federation; those of the start are given, or measured."""
+    """Return the rows of one federation; the rows of the start are given, or measured."""
     named = {"method": line.keys["method"], "data": line.keys["data"]}
     rows: list[dict[str, Any]] = []
     for number, problem, weights in states(line, rate, seed, sizes, settings):
@@ -106,14 +107,14 @@ def followed(
             rows += [{**row, **named} for row in start]
             continue
         settings.report(f"{line.label}, seed {seed}, round {number}")
-        rows += [{**named, **row} for row in measured(problem, weights, seed, number, sizes, settings)]
+        rows += [{**named, **row} for row in measure_ranks(problem, weights, seed, number, sizes, settings)]
     return rows
 
 
 def states(
     line: Line, rate: float, seed: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[tuple[int, NetworkProblem, Mapping[str, Tensor]]]:
-    """The server's weights after the rounds at which they are measured."""
+    """Yield the server's weights after each measured round."""
     plan = line.trial(sizes.rounds, (seed,), rate).plan(seed, settings.place, settings.device)
     parts = parts_of(plan)
     problem: Any = parts.problem
@@ -130,10 +131,10 @@ def states(
             yield step.state.round, problem, parts.algorithm.weights(step.state.algorithm)
 
 
-def measured(
+def measure_ranks(
     problem: NetworkProblem, weights: Mapping[str, Tensor], seed: int, number: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[dict[str, Any]]:
-    """The stable ranks at some weights: of the server's samples, and of the first clients'."""
+    """Yield the stable ranks at some weights, on the server's samples and on the first clients'."""
     # Double precision: trained networks have kinks within the steps by which derivatives are tested in single.
     every = curvatures(problem, weights, (SERVER, *range(sizes.clients)), double=True, keep_graph=True)
     for client, operator in every:
@@ -149,8 +150,8 @@ def measured(
         }
 
 
-def compared(table: pd.DataFrame) -> pd.DataFrame:
-    """Each client beside its server, and what the spiked model with the client's noise says of it.
+def compare_with_server(table: pd.DataFrame) -> pd.DataFrame:
+    """Return each client with its server, and the prediction of the spiked model with the client's noise.
 
     The noise has the Frobenius norm by which the client's exceeds the server's, and no direction; the server's own is
     left out.
@@ -182,11 +183,11 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_ranks(table: pd.DataFrame) -> Picture:
-    """A panel for each method: server, clients, and what the model says of the clients."""
+    """Draw a panel for each method: server, clients, and the model's prediction for the clients."""
     from matplotlib.figure import Figure as New
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    pairs, methods = compared(table), list(dict.fromkeys(table.method))
+    pairs, methods = compare_with_server(table), list(dict.fromkeys(table.method))
     picture = New(figsize=(WIDTH, 3.0))
     grid = picture.subplots(1, len(methods), squeeze=False, sharey=True)[0]
     for axes, method in zip(grid, methods, strict=True):
@@ -222,9 +223,9 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """How often a client's stable rank is above the server's, by method."""
-    pairs = compared(table)
+def ranks_headline(table: pd.DataFrame) -> str:
+    """Return the headline: how often a client's stable rank exceeds the server's, by method."""
+    pairs = compare_with_server(table)
     start, later = pairs[pairs["round"] == 0], pairs[pairs["round"] > 0]
     parts = [] if start.empty else [f"before training in {_above(start[start.method == start.method.iloc[0]])}"]
     parts += [f"later with {method} in {_above(of)}" for method, of in later.groupby("method", sort=False)]
@@ -237,8 +238,8 @@ def _above(pairs: pd.DataFrame) -> str:
 
 
 def ranks_found(table: pd.DataFrame) -> str:
-    """The statement of the paper and the finding, with the errors of the model."""
-    pairs = compared(table)
+    """Return the paper's statement and the finding, with the errors of the model."""
+    pairs = compare_with_server(table)
     by_round = "; ".join(
         f"{method}, round {number}: server {of.server.mean():.2f}, clients {of.measured.mean():.2f}, by the spiked "
         f"model {of.predicted.mean():.2f}, largest eigenvalue {of.larger.mean():.2f} times the server's"
@@ -246,12 +247,12 @@ def ranks_found(table: pd.DataFrame) -> str:
     )
     return (
         "Stated: in the spiked model a client's Hessian has the larger stable rank as the number of weights grows "
-        f"(Theorem 3.2), and at any weights (introduction). Found: {in_short(table)} Means: {by_round}."
+        f"(Theorem 3.2), and at any weights (introduction). Found: {ranks_headline(table)} Means: {by_round}."
     )
 
 
 def ranks_sizes(table: pd.DataFrame) -> str:
-    """Network, samples, rounds, seeds."""
+    """Describe network, samples, rounds and seeds."""
     server, clients = table[table.client == SERVER], table[table.client != SERVER]
     numbers = ", ".join(map(str, sorted(set(table["round"]))))
     last, least, most = int(table["round"].max()), int(clients.samples.min()), int(clients.samples.max())
@@ -274,7 +275,7 @@ TRAINED_RANKS = Figure(
     "client's Hessian is larger.",
     trained_ranks,
     draw_ranks,
-    in_short,
+    ranks_headline,
     ranks_found,
     ranks_sizes,
     choose=choices("fashion-mnist"),

@@ -1,4 +1,4 @@
-"""Communication saved by FeDLRT on the paper's networks, counted from the networks themselves, by rank."""
+"""Communication saved by FeDLRT on the paper's networks, by rank, counted from the networks themselves."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 SQUARES = {"without correction": 5, "full correction": 13, "simplified correction": 7}
-"""Matrices r x r that travel in a round beside 3 (m + n) r numbers: S, the wide coefficients (4), corrections."""
+"""Number of r x r matrices sent per round, besides 3 (m + n) r numbers: S, wide coefficients (4), corrections."""
 NETWORKS = {"fig-5": "ResNet18, head", "fig-6": "AlexNet, head", "fig-7": "VGG16, head", "fig-8": "ViT, all inner"}
 STATED = {"fig-5": (0.90,), "fig-6": (0.96, 0.97), "fig-8": (0.55,)}
-"""Shares of the factorised layers' communication that the text says are saved, by figure."""
+"""Stated savings, as fractions of the factorised layers' communication, by figure."""
 
 
-def sent(m: int, n: int, rank: int, row: str) -> int:
-    """Numbers that a round of FeDLRT sends to and from a client for a layer whose bases can both be doubled."""
+def elements_sent(m: int, n: int, rank: int, row: str) -> int:
+    """Return the elements that a FeDLRT round sends to and from a client for a layer with room to double both bases."""
     return 3 * (m + n) * rank + SQUARES[row] * rank**2
 
 
 def sides(vision: Vision) -> list[tuple[int, int]]:
-    """Rows and columns of the factorised layers, from the network itself."""
+    """Return rows and columns of the factorised layers, from the network itself."""
     shapes = vision.shapes
     return [(shapes[name][0], prod(shapes[name][1:])) for name in layer_names(shapes.items(), vision.layers)]
 
 
 def communication_data(settings: Settings) -> pd.DataFrame:
-    """Shares saved at every rank that can be doubled in each layer, for each network and variant."""
+    """Return the saved fraction at every rank that can be doubled in each layer, by network and variant."""
     rows: list[dict[str, Any]] = []
     for figure, name in NETWORKS.items():
         vision = VISION[figure]["paper"]
@@ -43,7 +43,7 @@ def communication_data(settings: Settings) -> pd.DataFrame:
         for rank in range(1, min(min(layer) for layer in layers) // 2 + 1):
             kept = sum((m + n + rank) * rank for m, n in layers)
             for row, (_, counterpart, _) in VARIANTS.items():
-                low, trips = sum(sent(m, n, rank, row) for m, n in layers), TRIPS[counterpart]
+                low, trips = sum(elements_sent(m, n, rank, row) for m, n in layers), TRIPS[counterpart]
                 rows.append(
                     {
                         "figure": figure,
@@ -61,13 +61,13 @@ def communication_data(settings: Settings) -> pd.DataFrame:
 
 
 def largest_rank(table: pd.DataFrame, figure: str, variant: str, share: float) -> int:
-    """The largest rank at which a share of the layers' communication is saved; 0 where there is none."""
+    """Return the largest rank that saves a given fraction of the layers' communication; 0 if none does."""
     mine = table[(table.figure == figure) & (table.variant == variant) & (table.of_layers >= share)]
     return int(mine["rank"].max()) if len(mine) else 0
 
 
 def draw_communication(table: pd.DataFrame) -> Picture:
-    """A panel for each network: share saved against rank, a line for each variant, and what is stated."""
+    """Draw a panel for each network: saved fraction against rank for each variant, and the stated value."""
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(WIDTH, 2.8))
@@ -93,8 +93,8 @@ def draw_communication(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """The ranks that the stated savings ask for."""
+def communication_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the ranks that the stated savings require."""
     head, vit = (
         largest_rank(table, figure, "simplified correction", STATED[figure][0]) for figure in ("fig-5", "fig-8")
     )
@@ -106,7 +106,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def communication_found(table: pd.DataFrame) -> str:
-    """The ranks that the stated savings ask for, of each variant, and what the layers are of the networks."""
+    """Return the finding: the ranks that the stated savings require, and the layers' part of each network."""
     parts = []
     for figure, shares in STATED.items():
         mine = table[table.figure == figure].iloc[0]
@@ -124,7 +124,7 @@ def communication_found(table: pd.DataFrame) -> str:
 
 
 def communication_sizes(table: pd.DataFrame) -> str:
-    """The sizes in words: what is counted."""
+    """Describe what is counted."""
     return (
         "The papers' networks at full size, one rank for all factorised layers, a round of one client, both "
         "directions. No training; 0 means that no rank saves as much."
@@ -139,7 +139,7 @@ COMMUNICATION = Figure(
     "without factors. Dotted, what is stated.",
     communication_data,
     draw_communication,
-    in_short,
+    communication_headline,
     communication_found,
     communication_sizes,
 )

@@ -1,4 +1,4 @@
-"""FeDLRT, Figure 1: a target of rank 1 for each client, in several readings of what the paper leaves open."""
+"""FeDLRT, Figure 1: a rank-1 target for each client, in several readings of what the paper leaves open."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ FIG1_SIZES: dict[Scale, Fig1Sizes] = {
 
 
 def fig1(sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame:
-    """Runs all methods in every reading, for every way to share the points; see `readings_table` for the columns."""
+    """Run all methods in every reading, for every way to share the points; see `readings_table` for the columns."""
     starts, clients = sizes.plan.starts, sizes.plan.clients[0]
     rng = settings.rng("fig-1", "targets")
     targets = torch.stack([random_targets(starts, (sizes.n, sizes.n), 1, rng) for _ in range(clients)])
@@ -71,13 +71,13 @@ def fig1(sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame:
 
 
 def fig1_data(settings: Settings) -> pd.DataFrame:
-    """The numbers at the settings' scale."""
+    """Compute the numbers at the settings' scale."""
     with few_threads():
         return fig1(settings.sizes(FIG1_SIZES), settings)
 
 
 def fig1_headline(table: pd.DataFrame) -> str:
-    """In how many readings what is stated is seen, and in how many the full correction stalls as well."""
+    """Return the headline: how many readings show what is stated, and in how many the full correction stalls too."""
     has = properties(table)
     stalls, exact = has.index[has.plateau], has.index[has.exact]
     return (
@@ -88,25 +88,25 @@ def fig1_headline(table: pd.DataFrame) -> str:
 
 
 def _stalls_corrected(table: pd.DataFrame) -> pd.Index[str]:
-    """The readings in which FeDLRT with the full correction stands still above 1e-5."""
+    """Return the readings in which FeDLRT with the full correction stalls above 1e-5."""
     ends = summary(table).xs(LOW_RANK["full"], level="method")
     return ends.index[ends.resting.astype(bool) & (ends.end > CLOSE)]
 
 
 def fig1_found(table: pd.DataFrame) -> str:
-    """Which readings show what the paper shows, and which do not."""
+    """Return the finding: which readings show what the paper shows, and which do not."""
     has = properties(table)
     names = list(has.index)
 
     def those(*wanted: str) -> str:
-        return _named(set(has.index[has[list(wanted)].all(axis=1)]), names)
+        return _list_methods(set(has.index[has[list(wanted)].all(axis=1)]), names)
 
     row = table.drop_duplicates("reading").assign(allowed=lambda part: 1.0 / (12.0 * part.smoothness * part.steps))
     return (
         "Stated: FedAvg and FeDLRT without correction soon stand still, FedLin and FeDLRT with correction come to 1e-5 "
         "and to single precision, FeDLRT faster. Found, by the median distance to the minimiser: the methods without "
         f"correction stand still above 1e-5 in {those('plateau')}, and so does FeDLRT with the full correction in "
-        f"{_named(set(_stalls_corrected(table)), names)}; with the full correction both come to 1e-5 in "
+        f"{_list_methods(set(_stalls_corrected(table)), names)}; with the full correction both come to 1e-5 in "
         f"{those('exact')}, FeDLRT in fewer rounds in {those('faster')}, and FeDLRT to single precision in "
         f"{those('single')}; all of it (but for single precision) in {those('plateau', 'exact', 'faster')}. FeDLRT's "
         f"three variants coincide (within 1e-6 of each other) in {those('alike')}, and FedAvg with FedLin in "
@@ -117,7 +117,7 @@ def fig1_found(table: pd.DataFrame) -> str:
     )
 
 
-def _named(some: set[str], names: list[str]) -> str:
+def _list_methods(some: set[str], names: list[str]) -> str:
     if not some:
         return "none"
     chosen = [name for name in names if name in some]
@@ -125,7 +125,7 @@ def _named(some: set[str], names: list[str]) -> str:
 
 
 def fig1_sizes(table: pd.DataFrame) -> str:
-    """Dimensions, starts, rounds."""
+    """Describe dimensions, starts and rounds."""
     row = table.iloc[0]
     low = table[table.method.isin(LOW_RANK.values())]
     rounds = ", ".join(

@@ -34,7 +34,7 @@ FLOOR = 1e-10
 
 
 def draw_fig1(table: pd.DataFrame) -> Picture:
-    """Columns: what the clients hold. Top: the first reading; bottom: every reading, and what it shows."""
+    """Draw a column for each data split; the first reading on top, all readings and their properties below."""
     from matplotlib.figure import Figure as Picture
 
     splits = list(dict.fromkeys(table.split))

@@ -1,4 +1,4 @@
-"""Content of FeDLRT's Figure 1 in a reading, as numbers and as properties that a reading has or lacks."""
+"""FeDLRT's Figure 1 in a reading as numbers, and as properties that a reading has or lacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SINGLE = 2.0**-23
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Where each method ends in each reading, from which round it is within 1e-5, and whether it has come to rest.
+    """Return where each method ends in each reading, the round at which it is within 1e-5, and whether it has settled.
 
     Returns:
         Index reading and method; columns end (median distance at the last round), close (round, or nan), resting (the
@@ -35,11 +35,11 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def properties(table: pd.DataFrame) -> pd.DataFrame:
-    """Properties of each reading, by the median distances.
+    """Return the properties of each reading, from the median distances.
 
     Returns:
-        Index reading, in the table's order; bool columns plateau (FedAvg and FeDLRT without correction stand still
-        above 1e-5), exact (FedLin and FeDLRT with the full correction come to 1e-5), faster (so they do, FeDLRT in
+        Index reading, in the table's order; bool columns plateau (FedAvg and FeDLRT without correction stall
+        above 1e-5), exact (FedLin and FeDLRT with the full correction reach 1e-5), faster (so they do, FeDLRT in
         fewer rounds), single (FeDLRT with the full correction ends at single precision), alike and alike_full
         (FeDLRT's variants, and FedAvg and FedLin, are the same within 1e-6), admitted (Theorem 2 admits the step).
     """
@@ -64,6 +64,6 @@ def properties(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(part: pd.DataFrame, methods: Sequence[str]) -> float:
-    """Largest difference between methods in median distance over the rounds, relative to the start."""
+    """Return the largest difference between methods in median distance over the rounds, relative to the start."""
     lines = part[part.method.isin(methods)].pivot(index="round", columns="method", values="distance")
     return float((lines.max(axis=1) - lines.min(axis=1)).max() / lines.iloc[0].max())

@@ -25,13 +25,13 @@ from toymodels.one_sample import OneSample
 
 PANELS = ("communication", "client compute", "client memory")
 STATED = 200
-"""Rank below which the paper sees its methods pay."""
+"""Rank below which the paper states that its methods pay off."""
 _LOCAL = Descent(1, 1e-3)
 Formula = Callable[[float, float], float]
 
 
 def _printed(extra_compute: float, r_square: float) -> Mapping[str, Formula]:
-    """Table 1's row of a FeDLRT variant for one local step on one sample."""
+    """Return Table 1's row of a FeDLRT variant for one local step on one sample."""
     return {
         "communication": lambda n, r: 6 * n * r + r_square * r**2,
         "client compute": lambda n, r: 4 * n * r + (4 + extra_compute) * r**2,
@@ -65,8 +65,8 @@ FIG3_SIZES: dict[Scale, Fig3Sizes] = {
 }
 
 
-class Counting(Sequential):
-    """One client after the other, with counts of what the first one computes and holds.
+class CountingExecutor(Sequential):
+    """A sequential executor that counts what the first client computes and stores.
 
     Attributes:
         flops: Floating-point operations of matrix products in all its work, two for a multiplication and an addition.
@@ -77,7 +77,7 @@ class Counting(Sequential):
         self.flops, self.held = 0, 0
 
     def replies(self, trip: Exchange) -> Iterator[Reply]:
-        """One reply for each client, in their order."""
+        """Yield one reply for each client, in their order."""
         replies = super().replies(trip)
         with FlopCounterMode(display=False) as counter:
             first = next(replies)
@@ -89,13 +89,13 @@ class Counting(Sequential):
         yield from replies
 
 
-def counted(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, float]:
-    """One round of a method with two clients of one sample each: entries that travel for a client, flops, entries."""
+def count_costs(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, float]:
+    """Count one round of a method with two clients of one sample each: elements sent, flops, elements stored."""
 
     def normal(*shape: int) -> torch.Tensor:
         return torch.from_numpy(rng.standard_normal(shape))
 
-    counting = Counting()
+    counting = CountingExecutor()
     fed = Federation([OneSample(normal(1, n), normal(1, n), normal()) for _ in range(2)], executor=counting)
     if method in ("FedAvg", "FedLin"):
         one_round((FedAvg if method == "FedAvg" else FedLin)(_LOCAL).round, fed, Tree(W=normal(n, n)))
@@ -117,13 +117,13 @@ def counted(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, 
 
 
 def fig3(sizes: Fig3Sizes, settings: Settings) -> pd.DataFrame:
-    """Counts of every method at every rank; columns method, panel, n, rank, counted, printed, trips."""
+    """Return counts of every method at every rank; columns method, panel, n, rank, counted, printed, trips."""
     rows: list[dict[str, object]] = []
     for method, formulas in PRINTED.items():
         settings.report(method)
         ranks = sizes.ranks if method.startswith("FeDLRT") else sizes.ranks[:1]
         for r in ranks:
-            counts = counted(method, sizes.n, r, settings.rng("fig-3", method, r))
+            counts = count_costs(method, sizes.n, r, settings.rng("fig-3", method, r))
             for panel in PANELS:
                 at = sizes.ranks if len(ranks) == 1 else (r,)
                 for rank in at:
@@ -142,12 +142,12 @@ def fig3(sizes: Fig3Sizes, settings: Settings) -> pd.DataFrame:
 
 
 def fig3_data(settings: Settings) -> pd.DataFrame:
-    """The numbers at the settings' scale."""
+    """Compute the numbers at the settings' scale."""
     return fig3(settings.sizes(FIG3_SIZES), settings)
 
 
 def fig3_headline(table: pd.DataFrame) -> str:
-    """The least and the largest rank of equal cost."""
+    """Return the headline: the smallest and the largest rank of equal cost."""
     n = int(table.n.iloc[0])
     points = [amortised(table, low, full, panel, "counted") for panel in PANELS for low, full in PAIRS]
     return (
@@ -157,7 +157,7 @@ def fig3_headline(table: pd.DataFrame) -> str:
 
 
 def fig3_found(table: pd.DataFrame) -> str:
-    """Amortisation points of every pair and panel, and what a rank of a tenth saves."""
+    """Return the finding: break-even ranks of every pair and panel, and the saving at a rank of n/10."""
     n = int(table.n.iloc[0])
     parts = []
     for panel in PANELS:
@@ -189,7 +189,7 @@ def fig3_found(table: pd.DataFrame) -> str:
 
 
 def fig3_sizes(table: pd.DataFrame) -> str:
-    """Width, ranks, trips."""
+    """Describe width, ranks and exchanges."""
     trips = table.drop_duplicates("method").set_index("method").trips
     rounds = ", ".join(f"{method} {int(count)}" for method, count in trips.items())
     return (

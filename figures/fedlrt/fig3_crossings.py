@@ -1,4 +1,4 @@
-"""Where a low-rank method comes to cost as much as a full-rank one."""
+"""The rank at which a low-rank method costs as much as a full-rank one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 PAIRS = (("FeDLRT", "FedAvg"), ("FeDLRT, simplified", "FedLin"), ("FeDLRT, full", "FedLin"))
-"""Low-rank methods, each with the full-rank one that it stands for."""
+"""Low-rank methods, each with its full-rank counterpart."""
 
 
 def amortised(table: pd.DataFrame, low: str, full: str, panel: str, column: str) -> float:
-    """The rank at which a low-rank method comes to cost as much as a full-rank one; inf if it never does.
+    """Return the rank at which a low-rank method costs as much as a full-rank one; inf if it never does.
 
     Between two ranks of the table the costs are taken as straight.
     """

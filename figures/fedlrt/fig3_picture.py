@@ -24,7 +24,7 @@ UNITS = {"communication": "numbers", "client compute": "operations", "client mem
 
 
 def draw_fig3(table: pd.DataFrame) -> Picture:
-    """Three panels on top of each other, as in the paper."""
+    """Draw three panels, one above the other, as in the paper."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 7.2))

@@ -1,4 +1,4 @@
-"""FeDLRT, Figure 4: one target of low rank for all clients, in several readings of what the paper leaves open."""
+"""FeDLRT, Figure 4: one low-rank target for all clients, in several readings of what the paper leaves open."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class Fig4Sizes:
-    """Side of the weights, rank of the target, plans of the first reading, the longer one and the others; which others.
+    """Side of the weights, rank of the target, plans of the first, the longer and the other readings, and which others.
 
     Attributes:
         longer: None leaves this reading out.
@@ -81,7 +81,7 @@ FIG4_SIZES: dict[Scale, Fig4Sizes] = {
 
 
 def fig4(sizes: Fig4Sizes, settings: Settings) -> pd.DataFrame:
-    """Runs FeDLRT and FedLin in every reading; see `readings_table` for the columns."""
+    """Run FeDLRT and FedLin in every reading; see `readings_table` for the columns."""
     tables: list[pd.DataFrame] = []
     others = [replace(reading, rank=min(reading.rank, sizes.n)) for reading in OTHERS if reading.name in sizes.names]
     for readings, plan in (((FIRST,), sizes.first), ((LONGER,), sizes.longer), (others, sizes.others)):
@@ -94,13 +94,13 @@ def fig4(sizes: Fig4Sizes, settings: Settings) -> pd.DataFrame:
 
 
 def fig4_data(settings: Settings) -> pd.DataFrame:
-    """The numbers at the settings' scale."""
+    """Compute the numbers at the settings' scale."""
     with few_threads():
         return fig4(settings.sizes(FIG4_SIZES), settings)
 
 
 def fig4_headline(table: pd.DataFrame) -> str:
-    """In how many readings what is stated is seen."""
+    """Return the headline: how many readings show what is stated."""
     has = properties(table).sum()
     return (
         f"Of {table.reading.nunique()} readings the rank is found in {has.right} and never underestimated in "
@@ -110,7 +110,7 @@ def fig4_headline(table: pd.DataFrame) -> str:
 
 
 def fig4_found(table: pd.DataFrame) -> str:
-    """For each reading: rank, distance, number of clients, and rounds beside FedLin's."""
+    """Return the finding for each reading: rank, distance, number of clients, and rounds compared with FedLin's."""
     lines = []
     for reading, part in table.groupby("reading", sort=False):
         low, full = part[part.method != "FedLin"], part[part.method == "FedLin"]
@@ -118,7 +118,11 @@ def fig4_found(table: pd.DataFrame) -> str:
         starts = int(last.starts.sum())
         target = int(last.target_rank.iloc[0])
         r = f"at round {int(last['round'].iloc[0])}, rank {target} in {int(last.right.sum())} of {starts} runs"
-        r += f" (from {_settled(low)})" if last.right.sum() == starts else f" (ranks up to {int(last.rank_high.max())})"
+        r += (
+            f" (from {_describe_end(low)})"
+            if last.right.sum() == starts
+            else f" (ranks up to {int(last.rank_high.max())})"
+        )
         r += f", below it at some time in {int(last.below.sum())}"
         near = [first_round(low[low.clients == C], CLOSE) for C in last.clients]
         reached = [(C, n) for C, n in zip(last.clients, near, strict=True) if np.isfinite(n)]
@@ -130,7 +134,7 @@ def fig4_found(table: pd.DataFrame) -> str:
         ratios = []
         for C in last.clients:
             ours, theirs, level = ratio_to_fedlin(low[low.clients == C], full[full.clients == C])
-            ratios.append(f"C = {C}: {level:.0e} in {ours:.0f} rounds, FedLin {_times(ours, theirs)}")
+            ratios.append(f"C = {C}: {level:.0e} in {ours:.0f} rounds, FedLin {_describe_ratio(ours, theirs)}")
         ends = last.sort_values("clients").distance.to_numpy()
         c = _order(ends) if len(ends) > 1 else ""
         lines.append(f"{reading}: {r}; {d}{c}; {'; '.join(ratios)}")
@@ -151,21 +155,21 @@ def fig4_found(table: pd.DataFrame) -> str:
     )
 
 
-def _settled(low: pd.DataFrame) -> str:
-    """The first recorded round from which on every start has the target's rank."""
+def _describe_end(low: pd.DataFrame) -> str:
+    """Describe the first recorded round from which every start has the target's rank."""
     wrong = low[low.right < low.starts]["round"]
     later = low[low["round"] > (wrong.max() if len(wrong) else -1)]["round"]
     return f"round {int(later.min())} on"
 
 
-def _times(ours: float, theirs: float) -> str:
+def _describe_ratio(ours: float, theirs: float) -> str:
     if not np.isfinite(theirs):
         return "not within the rounds followed"
     return f"{theirs:.0f}" + (f", {theirs / ours:.1f} times as many" if ours else "")
 
 
 def _order(ends: Sequence[float]) -> str:
-    """Whether the distances at the end fall with the number of clients."""
+    """Describe whether the final distances fall with the number of clients."""
     steps = np.diff(np.log(np.maximum(ends, 1e-300)))
     if np.abs(steps).max() < 0.01:
         return ", the same for every C within 1 %"
@@ -173,7 +177,7 @@ def _order(ends: Sequence[float]) -> str:
 
 
 def fig4_sizes(table: pd.DataFrame) -> str:
-    """Dimensions, clients, starts, rounds."""
+    """Describe dimensions, clients, starts and rounds."""
     parts = []
     for reading, part in table.groupby("reading", sort=False):
         rounds = int(part[part.method.isin(LOW_RANK.values())]["round"].max())

@@ -35,7 +35,7 @@ WORDS = {
 
 
 def draw_fig4(table: pd.DataFrame) -> Picture:
-    """Top: the first reading, a row for each number of rounds; bottom: every reading, and what it shows."""
+    """Draw the first reading on top, a row for each number of rounds; all readings and their properties below."""
     from matplotlib.figure import Figure as Picture
 
     has = properties(table)
@@ -64,7 +64,7 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
 
 
 def _draw_reading(row: Sequence[Axes], part: pd.DataFrame, colors: dict[int, str]) -> None:
-    """Rank, distance and both losses; the losses on one scale."""
+    """Draw rank, distance and both losses, the losses on one scale."""
     rounds = int(part[part.method != "FedLin"]["round"].max())
     for axes, (name, full, _) in zip(row, COLUMNS, strict=True):
         chosen = part[((part.method == "FedLin") == full) & (part["round"] <= rounds)]

@@ -1,4 +1,4 @@
-"""Content of FeDLRT's Figure 4 in a reading, as properties that a reading has or lacks."""
+"""FeDLRT's Figure 4 in a reading as properties that the reading has or lacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from figures.fedlrt.legendre_readings import CLOSE, first_round
 
 
 def properties(table: pd.DataFrame) -> pd.DataFrame:
-    """Properties of each reading.
+    """Return the properties of each reading.
 
     Returns:
         Index reading, in the table's order; bool columns right (the target's rank in every run at the last round),
@@ -34,6 +34,6 @@ def properties(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ratio_to_fedlin(low: pd.DataFrame, full: pd.DataFrame) -> tuple[float, float, float]:
-    """Rounds of both methods to the nearest median distance that FeDLRT has reached, or 1e-5, and that distance."""
+    """Return both methods' rounds to FeDLRT's smallest median distance, at least 1e-5, and that distance."""
     level = max(float(low.distance.min()), CLOSE)
     return first_round(low, level), first_round(full, level), level

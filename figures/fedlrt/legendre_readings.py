@@ -1,4 +1,4 @@
-"""FeDLRT's Legendre least squares in several readings of what the paper leaves open: runs and their summaries."""
+"""FeDLRT's Legendre least squares in several readings of what the paper leaves open: runs and summaries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Rule, Truncation
-from figures.batched_starts import affine_map, powers, recorded, run_fedlrt
+from figures.batched_starts import affine_map, iterate, recorded_rounds, run_fedlrt
 from figures.figure import Settings
 from figures.pieces import piece
 from toymodels.legendre import many_targets
@@ -26,13 +26,13 @@ from toymodels.product_features import ProductGram
 CLOSE = 1e-5
 """Level that the paper says its methods reach."""
 STOP = 1e-9
-"""A start nearer to the minimiser than this is not followed further."""
+"""Distance to the minimiser below which a start is not continued."""
 LOW_RANK: dict[Correction, str] = {"none": "FeDLRT", "simplified": "FeDLRT, simplified", "full": "FeDLRT, full"}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of everything that the paper leaves open.
+    """One choice for everything that the paper leaves open.
 
     Attributes:
         name: How it differs from the first reading.
@@ -97,7 +97,7 @@ class Trace:
         self._place = {count: place for place, count in enumerate(self.rounds)}
 
     def follow(self, count: int, numbers: list[int], W: Tensor, rank: int) -> list[bool]:
-        """Notes the starts of one rank, and says which are as good as at the minimiser."""
+        """Record the starts of one rank, and return which are as good as the minimiser."""
         E = W - self.minimisers[numbers]
         distance = torch.linalg.vector_norm(E, dim=(-2, -1))
         done = (distance < STOP).tolist()
@@ -109,14 +109,14 @@ class Trace:
             self._note(place, numbers, E, distance, rank)
         return done
 
-    def all_at_once(self, W: Tensor) -> None:
-        """Notes weights ``(rounds, starts, m, n)`` of a full-rank method."""
+    def record_all(self, W: Tensor) -> None:
+        """Record the weights ``(rounds, starts, m, n)`` of a full-rank method."""
         E = W - self.minimisers
         self.distance[:] = torch.linalg.vector_norm(E, dim=(-2, -1)).numpy()
         self.loss[:] = self._excess(E).numpy()
 
     def _note(self, place: int, numbers: list[int], E: Tensor, distance: Tensor, rank: int) -> None:
-        # A start that is not followed any more stays as it was.
+        # A start that is not continued keeps its state.
         later = np.ix_(range(place, len(self.rounds)), numbers)
         self.distance[later], self.loss[later], self.rank[later] = distance.numpy(), self._excess(E).numpy(), rank
         self.below[later] = self._ever[numbers]
@@ -126,7 +126,7 @@ class Trace:
         return 0.5 * ((flat @ self.mean_gram) * flat).sum(dim=-1)
 
     def rows(self, starts: slice) -> list[dict[str, float]]:
-        """A summary of some starts for each round: medians, quartiles, and of ranks least and largest."""
+        """Return a summary of some starts for each round: medians, quartiles, and the smallest and largest rank."""
         rows: list[dict[str, float]] = []
         for place, count in enumerate(self.rounds):
             row: dict[str, float] = {"round": count}
@@ -142,7 +142,7 @@ class Trace:
 
 
 def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
-    """The minimiser of each problem's mean loss, ``(problems, m, n)``, and the mean Gram matrix, by points held."""
+    """Return the minimiser of each problem's mean loss, ``(problems, m, n)``, and the mean Gram matrix."""
     total = sum(client.samples for client in clients)
     H = torch.stack([client.samples / total * client.H for client in clients]).sum(dim=0)
     B = torch.stack([client.samples / total * client.B for client in clients]).sum(dim=0)
@@ -152,7 +152,7 @@ def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
 def readings_table(
     purpose: str, readings: Sequence[Reading], plan: Plan, targets: Tensor, settings: Settings
 ) -> pd.DataFrame:
-    """Runs every method in every reading; readings of the same data go together.
+    """Run every method in every reading; readings of the same data are run together.
 
     Args:
         purpose: Name of the random streams.
@@ -181,7 +181,7 @@ def readings_table(
 def _runs(
     purpose: str, same: Sequence[Reading], C: int, plan: Plan, targets: Tensor, settings: Settings
 ) -> list[dict[str, Any]]:
-    """All readings of the same data."""
+    """Return the rows of all readings of the same data."""
     aims = targets.expand(C, *targets.shape[-3:]).repeat(1, len(same), 1, 1)
     points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
     clients = many_targets(aims, points, samples=plan.samples, basis=same[0].basis, split=same[0].split)
@@ -210,9 +210,9 @@ def _runs(
             rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
 
     for name in plan.full_rank:
-        trace = Trace(W, H, recorded(plan.far), plan.target_rank)
+        trace = Trace(W, H, recorded_rounds(plan.far), plan.target_rank)
         algorithm = {"FedAvg": FedAvg, "FedLin": FedLin}[name](plan.local)
-        trace.all_at_once(powers(*affine_map(algorithm, clients), starts, trace.rounds))
+        trace.record_all(iterate(*affine_map(algorithm, clients), starts, trace.rounds))
         add(name, trace, range(len(same)))
     for correction, method in LOW_RANK.items():
         chosen = [place for place, reading in enumerate(same) if correction in reading.corrections]
@@ -220,7 +220,7 @@ def _runs(
             continue
         numbers = [place * plan.starts + start for place in chosen for start in range(plan.starts)]
         own = [same[number // plan.starts] for number in numbers]
-        trace = Trace(W[numbers], H, recorded(plan.rounds[own[0].basis]), plan.target_rank)
+        trace = Trace(W[numbers], H, recorded_rounds(plan.rounds[own[0].basis]), plan.target_rank)
         run_fedlrt(
             [client.select(numbers) for client in clients],
             starts[numbers],
@@ -249,7 +249,7 @@ def _of(reading: Reading) -> dict[str, Any]:
 
 
 def first_round(part: pd.DataFrame, level: float, column: str = "distance") -> float:
-    """The first recorded round from which on the median is at most a level; nan if there is none."""
+    """Return the first recorded round from which the median is at most a level; nan if there is none."""
     above = part[part[column] > level]["round"]
     later = part[part["round"] > (above.max() if len(above) else -1)]["round"]
     return float(later.min()) if len(later) else float("nan")

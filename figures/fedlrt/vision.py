@@ -1,4 +1,4 @@
-"""FeDLRT, Figures 5 to 8: accuracy and communication by number of clients, beside training of all weights."""
+"""FeDLRT, Figures 5 to 8: accuracy and communication by number of clients, compared with training all weights."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, paired
-from figures.experiments.experiment import CHOICE, finals, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, paired_effect
+from figures.experiments.experiment import CHOICE, finals, run_design
 from figures.fedlrt.vision_picture import draw_rows
-from figures.fedlrt.vision_runs import BUDGET, TRIPS, VARIANTS, VISION, Vision, called
+from figures.fedlrt.vision_runs import BUDGET, TRIPS, VARIANTS, VISION, Vision, method_name
 from figures.figure import DataChoice, Figure, Settings
 
 if TYPE_CHECKING:
@@ -33,20 +33,20 @@ PEAK = 4
 
 
 def vision_of(name: str, settings: Settings) -> Vision:
-    """The figure at a scale."""
+    """Return the figure at a scale."""
     return VISION[name][settings.scale]
 
 
 def vision_data(name: str, settings: Settings) -> pd.DataFrame:
-    """Makes the runs; one row for each evaluation, with the entries of the factorised layers and the local steps."""
+    """Make the runs; one row for each evaluation, with the elements of the factorised layers and the local steps."""
     vision = vision_of(name, settings)
-    announced(vision.design, settings, LEFT_OUT)
-    table = results(vision.design, settings)
+    announce_cost(vision.design, settings, LEFT_OUT)
+    table = run_design(vision.design, settings)
     return table.assign(factorised=vision.factorised, steps=table.clients.map(vision.local_steps))
 
 
 def savings(table: pd.DataFrame) -> pd.DataFrame:
-    """Communication that FeDLRT saves against its counterpart, for each of its runs that came to its end.
+    """Return the communication that each completed run of FeDLRT saves against its counterpart.
 
     Returns:
         method, clients, seed, saved (share of all that travels), of_layers (share of what travels of the factorised
@@ -76,7 +76,7 @@ def savings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
-    """The differences of final accuracies that the text speaks of, paired over seeds, by what is stated."""
+    """Return the differences of final accuracies that the text mentions, paired over seeds, by statement."""
     ends = finals(table)
     most, least = int(ends.clients.max()), int(ends.clients.min())
 
@@ -88,32 +88,34 @@ def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
     for row in rows:
         for clients in sorted(set(ends.clients)):
             other = VARIANTS[row][1]
-            name = f"FeDLRT {called(row)} against {other}, {counted(clients)}"
-            found[name] = paired(of(row, clients), of(other, clients))
-        found[f"FeDLRT {called(row)}: {counted(least)} against {most}"] = paired(of(row, least), of(row, most))
+            name = f"FeDLRT {method_name(row)} against {other}, {counted(clients)}"
+            found[name] = paired_effect(of(row, clients), of(other, clients))
+        found[f"FeDLRT {method_name(row)}: {counted(least)} against {most}"] = paired_effect(
+            of(row, least), of(row, most)
+        )
         if table.steps.nunique() == 1 and PEAK in set(ends.clients):
-            for label, method in ((f"FeDLRT {called(row)}", row), (VARIANTS[row][1],) * 2):
+            for label, method in ((f"FeDLRT {method_name(row)}", row), (VARIANTS[row][1],) * 2):
                 for clients in sorted({*ends.clients} - {PEAK}):
                     name = f"{label}: {PEAK} clients against {clients}"
-                    found[name] = paired(of(method, PEAK), of(method, clients))
+                    found[name] = paired_effect(of(method, PEAK), of(method, clients))
     if "without correction" in rows:
         for row in rows[1:]:
-            found[f"{row} against none, {most} clients"] = paired(of(row, most), of("without correction", most))
+            found[f"{row} against none, {most} clients"] = paired_effect(of(row, most), of("without correction", most))
     return found
 
 
 def counted(clients: int) -> str:
-    """A number of clients in words."""
+    """Return a number of clients as words."""
     return f"{clients} client{'s' * (clients > 1)}"
 
 
 def draw_vision(table: pd.DataFrame) -> Picture:
-    """Rows by correction: savings on the left, accuracies on the right."""
+    """Draw a row for each correction: savings on the left, accuracies on the right."""
     return draw_rows(finals(table), savings(table))
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """One sentence on the differences and the savings."""
+def vision_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the differences and the savings, in one sentence."""
     ends, saved = finals(table), savings(table)
     apart: list[float] = []
     for row, (_, other, _) in VARIANTS.items():
@@ -122,7 +124,7 @@ def in_short(table: pd.DataFrame) -> str:
             apart += [float(value) for value in 100 * (ours - theirs)]
     means = 100 * saved.groupby(["method", "clients"]).of_layers.mean()
     sent = ", ".join(
-        f"{_sent(float(means[row].min()), float(means[row].max()), other)} {called(row)}"
+        f"{_describe_saving(float(means[row].min()), float(means[row].max()), other)} {method_name(row)}"
         for row, (_, other, _) in VARIANTS.items()
         if row in means.index
     )
@@ -133,15 +135,15 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def _between(least: float, most: float) -> str:
-    """A range of points below and above something."""
+    """Describe a range of points below and above a value."""
     if least < 0.0 < most:
         return f"{-least:.1f} points below to {most:.1f} above"
     near, far = sorted((abs(least), abs(most)))
     return f"{near:.1f} to {far:.1f} points {'above' if most > 0.0 else 'below'}"
 
 
-def _sent(least: float, most: float, other: str) -> str:
-    """Per cent of the factorised layers' communication that FeDLRT saves, or sends beyond it."""
+def _describe_saving(least: float, most: float, other: str) -> str:
+    """Describe the percentage of the factorised layers' communication that FeDLRT saves, or sends in excess."""
     if least < 0.0 < most:
         return f"{-least:.0f} % more to {most:.0f} % less than {other}"
     near, far = sorted((abs(least), abs(most)))
@@ -150,22 +152,22 @@ def _sent(least: float, most: float, other: str) -> str:
 
 
 def vision_found(stated: str, table: pd.DataFrame) -> str:
-    """The text's statement about a figure, and each difference with its interval."""
-    effects = "; ".join(f"{name}: {effect.in_words}" for name, effect in contrasts(table).items())
+    """Return the text's statement about a figure, and each difference with its interval."""
+    effects = "; ".join(f"{name}: {effect.text}" for name, effect in contrasts(table).items())
     saved = savings(table).groupby(["method", "clients"], sort=False)[["saved", "of_layers"]].mean().reset_index()
     told = "; ".join(
-        f"{called(one['method'])}, {counted(one['clients'])}: {100 * one['of_layers']:.1f} % "
+        f"{method_name(one['method'])}, {counted(one['clients'])}: {100 * one['of_layers']:.1f} % "
         f"({100 * one['saved']:.1f} % of all)"
         for one in saved.to_dict("records")
     )
     return (
-        f"Stated: {stated}. Found, at this scale: {in_short(table)} Differences of accuracies: {effects}. "
+        f"Stated: {stated}. Found, at this scale: {vision_headline(table)} Differences of accuracies: {effects}. "
         f"Communication saved of the factorised layers: {told}."
     )
 
 
 def vision_sizes(name: str, table: pd.DataFrame) -> str:
-    """Sizes of the scale that the table is of."""
+    """Describe the sizes of the scale that the table was computed at."""
     runs = table[table.stage != CHOICE]
     choice = table[table.stage == CHOICE]
     steps = {int(one["clients"]): int(one["steps"]) for one in runs.to_dict("records")}
@@ -191,7 +193,7 @@ def vision_sizes(name: str, table: pd.DataFrame) -> str:
 
 
 def chosen_data(name: str, settings: Settings) -> DataChoice:
-    """The data set of the scale."""
+    """Choose the data set of the scale."""
     return DataChoice((vision_of(name, settings).data,))
 
 
@@ -204,7 +206,7 @@ def _figure(name: str, title: str, stated: str) -> Figure:
         "seeds and their 95 % intervals.",
         partial(vision_data, name),
         draw_vision,
-        in_short,
+        vision_headline,
         partial(vision_found, stated),
         partial(vision_sizes, name),
         choose=partial(chosen_data, name),

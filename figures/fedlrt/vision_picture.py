@@ -1,10 +1,10 @@
-"""FeDLRT beside training of all weights, by number of clients: what is saved, and the accuracies."""
+"""The picture of FeDLRT against training all weights, by number of clients: savings and accuracies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from figures.fedlrt.vision_runs import VARIANTS, called
+from figures.fedlrt.vision_runs import VARIANTS, method_name
 from figures.style import BLUE, ORANGE, WIDTH
 from runs.listing import paired_difference
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
-    """A row for each variant of FeDLRT.
+    """Draw a row for each variant of FeDLRT.
 
     Args:
         ends: Final values of all runs.
@@ -32,7 +32,7 @@ def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
         other = VARIANTS[row][1]
         left.axhline(0.0, color="black", linewidth=0.6)
         left.set_ylabel(f"saved against {other} (%)", fontsize=8.5)
-        left.set_title(f"FeDLRT {called(row)}", fontsize=8.5)
+        left.set_title(f"FeDLRT {method_name(row)}", fontsize=8.5)
         _errors(right, ends[ends.method == row], "value", BLUE, "o-", "FeDLRT")
         _errors(right, ends[ends.method == other], "value", ORANGE, "s--", other)
         right.set(ylabel="test accuracy (%)")

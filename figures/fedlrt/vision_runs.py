@@ -1,4 +1,4 @@
-"""The runs behind FeDLRT's Figures 5 to 8: a network, numbers of clients, FeDLRT beside training of all weights."""
+"""The runs of FeDLRT's Figures 5 to 8: a network, numbers of clients, and FeDLRT against training all weights."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ VARIANTS: Mapping[str, tuple[str, str, str]] = {
 """Rows of the figures: FeDLRT's algorithm, its counterpart and that one's algorithm."""
 
 
-def called(row: str) -> str:
-    """Words for a row after FeDLRT.
+def method_name(row: str) -> str:
+    """Return the words for a row that follow "FeDLRT".
 
-    >>> called("full correction"), called("without correction")
+    >>> method_name("full correction"), method_name("without correction")
     ('with full correction', 'without correction')
     """
     return row if row.startswith("without") else f"with {row}"
 
 
 TRIPS: Mapping[str, int] = {"FedAvg": 2, "FedLin": 4}
-"""How often a full matrix travels in a round, to or from a client."""
+"""Number of full matrices sent per round, to or from a client."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Vision:
         seeds: Number of seeds.
         steps: Local iterations; `share`: 240 over the number of clients, rounded down.
         rank: Rank of the start, lowered to the smaller side of a layer; it is not printed.
-        rates: Learning rates among which that of all lines is chosen, by training of all weights with four clients;
+        rates: Candidate learning rates; one is chosen for all lines, by training all weights with four clients;
             empty: the options have one.
         tuning_rounds: Rounds of the runs that choose.
         classes: Number of classes of the data set.
@@ -72,12 +72,12 @@ class Vision:
     classes: int = 10
 
     def local_steps(self, clients: int) -> int:
-        """Local iterations of each client; a budget smaller than the number of clients gives one."""
+        """Return the local iterations of a client, at least one even if the budget is below the number of clients."""
         return max(1, BUDGET // clients) if self.steps == "share" else self.steps
 
     @property
     def design(self) -> Design:
-        """The experiment: FeDLRT by rows, and each counterpart once."""
+        """Return the experiment: FeDLRT by rows, and each counterpart once."""
         tuned = VARIANTS[self.rows[0]][1]
         lines = []
         for clients in self.clients:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
 from figures.hessian.alignment_picture import draw_client_alignment
-from figures.spectrum.spiked_prediction import Array, noise_size, shuffled, with_noise
+from figures.spectrum.spiked_prediction import Array, noise_size, shuffle, with_noise
 from figures.threads import few_threads
 from hessian import exact_hessian, fit_spiked
 from rmt import ClientGradients, SpikedModel, alignment_by_rank
@@ -31,7 +31,7 @@ FITS = ("spectrum", "noise")
 
 @dataclass(frozen=True)
 class AlignmentSizes:
-    """Side of the pooled images, hidden layers, samples of the server, epochs to look after, M, clients, ranks."""
+    """Image side, hidden layers, the server's samples, measured epochs, M, clients and ranks."""
 
     side: int
     hidden: tuple[int, ...]
@@ -65,12 +65,12 @@ class Side:
 
     @property
     def slopes(self) -> Array:
-        """The gradient along the leading eigenvectors, shape ``(ranks,)``."""
+        """Directional derivatives along the leading eigenvectors, shape ``(ranks,)``."""
         return self.vectors.T @ self.gradient
 
 
 def side_of(model: nn.Module, x: Tensor, y: Tensor, ranks: int) -> tuple[Side, Tensor]:
-    """Eigenpairs and gradient of the cross entropy over some samples, and its exact Hessian."""
+    """Return eigenpairs and gradient of the cross entropy over some samples, and its exact Hessian."""
     hessian = exact_hessian(model, nn.functional.cross_entropy, x, y)
     values, vectors = torch.linalg.eigh(hessian)
     order = values.abs().argsort(descending=True)
@@ -81,7 +81,7 @@ def side_of(model: nn.Module, x: Tensor, y: Tensor, ranks: int) -> tuple[Side, T
 
 
 def cosines(first: Side, second: Side) -> Array:
-    r"""Cosine between $\sum_{i\le r} u_iu_i^T\nabla f$ of two clients for every r, shape ``(ranks,)``."""
+    r"""Return the cosine between $\sum_{i\le r} u_iu_i^T\nabla f$ of two clients for every r, shape ``(ranks,)``."""
     table = first.slopes[:, None] * (first.vectors.T @ second.vectors) * second.slopes
     products = np.array([table[:r, :r].sum() for r in range(1, len(table) + 1)])
     norms = np.sqrt(np.cumsum(first.slopes**2) * np.cumsum(second.slopes**2))
@@ -89,17 +89,17 @@ def cosines(first: Side, second: Side) -> Array:
 
 
 def client_models(clients: list[Side], noise: float) -> dict[str, list[SpikedModel]]:
-    """The spiked model of every client by both fits; none where a fit finds no noise."""
+    """Return the spiked model of every client by both fits; none if a fit finds no noise."""
     models: dict[str, list[SpikedModel]] = {"spectrum": [], "noise": []}
     for client in clients:
-        with suppress(ValueError):  # no noise beside the outliers: this client has no such model
+        with suppress(ValueError):  # without noise next to the outliers this client has no such model
             models["spectrum"].append(fit_spiked(client.eigenvalues).model)
         models["noise"].append(with_noise(client.eigenvalues, noise))
     return models
 
 
 def predicted_overlaps(models: list[SpikedModel], ranks: int) -> Array:
-    r"""Overlap $1-\sigma^2s^2/\theta^2$ of the eigenvectors by decreasing modulus, 0 in the bulk; mean over models."""
+    r"""Return the mean predicted overlap $1-\sigma^2s^2/\theta^2$ by decreasing modulus of the spike; 0 in the bulk."""
     found = np.zeros((len(models), ranks))
     for row, model in zip(found, models, strict=True):
         separated = sorted((o for o in model.outliers if o.separated), key=lambda o: -abs(o.location))[:ranks]
@@ -108,7 +108,7 @@ def predicted_overlaps(models: list[SpikedModel], ranks: int) -> Array:
 
 
 def gradients_of(model: SpikedModel, server: Side, noise_square: float) -> ClientGradients:
-    """The server's gradient along its eigenvectors, one for each spike in the order of the model, and own errors.
+    """Return the server's gradient along its eigenvectors, one per spike in the model's order, and the clients' errors.
 
     The k-th largest positive spike goes with the k-th largest positive eigenvalue of the server, and so for negative
     ones. Spikes beyond the server's kept eigenvectors get no component.
@@ -125,7 +125,7 @@ def gradients_of(model: SpikedModel, server: Side, noise_square: float) -> Clien
 
 
 def closed_form(models: list[SpikedModel], server: Side, noise_square: float, ranks: int) -> Array:
-    """Limit of the cosine by rank, the mean over the models that define it; not a number where none does."""
+    """Return the limit of the cosine by rank, averaged over the models that define it; nan if none does."""
     found = np.full((len(models), ranks), np.nan)
     for row, model in zip(found, models, strict=True):
         gradients = gradients_of(model, server, noise_square)
@@ -139,7 +139,7 @@ def closed_form(models: list[SpikedModel], server: Side, noise_square: float, ra
 
 
 def printed_form(models: list[SpikedModel], clients: list[Side]) -> Array:
-    r"""The quotients of eqs. (54) and (57) with measured mean squares of the slopes for $\alpha_i^2$ and $\beta^2$.
+    r"""Return the quotients of eqs. (54) and (57) with the slopes' mean squares for $\alpha_i^2$ and $\beta^2$.
 
     The overlaps $\phi_i^2$ are those of the fits, 0 in the bulk, so that both equations are one quotient.
     """
@@ -148,13 +148,13 @@ def printed_form(models: list[SpikedModel], clients: list[Side]) -> Array:
 
 
 def jackknife(pairs: dict[tuple[int, int], Array], clients: int) -> Array:
-    """Standard error of the mean over pairs, by leaving out one client at a time."""
+    """Return the jackknife standard error of the mean over pairs, leaving out one client at a time."""
     left = np.array([np.mean([c for pair, c in pairs.items() if out not in pair], axis=0) for out in range(clients)])
     return np.sqrt((clients - 1) * left.var(axis=0))
 
 
 def compare(server: Side, clients: list[Side], noise: float, M: int, N: int, epoch: int) -> Iterator[dict[str, object]]:
-    """Rows of the table for one sample size at one stage of the training.
+    """Yield the rows of the table for one sample size at one stage of the training.
 
     Args:
         server: Hessian and gradient of the server, over the N samples.
@@ -216,7 +216,7 @@ def _cosine(first: Array, second: Array) -> float:
 
 
 def client_alignment(images: ImageSet, sizes: AlignmentSizes, settings: Settings) -> pd.DataFrame:
-    """Trains the network on the server's samples and compares clients, which are parts of these, at common weights.
+    """Train on the server's samples, and compare clients, which hold parts of them, at common weights.
 
     Args:
         images: Any image set; the caller answers for its name.
@@ -234,7 +234,7 @@ def client_alignment(images: ImageSet, sizes: AlignmentSizes, settings: Settings
     largest = max(sizes.sizes)
     if sizes.clients < 3 or sizes.clients * largest > sizes.server:
         raise ValueError(f"need at least 3 clients of {largest} among {sizes.server} samples, got {sizes.clients}")
-    x, y = shuffled(images, sizes.side, sizes.server, settings, "client alignment")
+    x, y = shuffle(images, sizes.side, sizes.server, settings, "client alignment")
     x = x.flatten(1)
     seed = int(settings.rng("client alignment", "weights").integers(2**31))
     model = perceptron(x.shape[1], sizes.hidden, 10, seed).to(settings.device)
@@ -263,7 +263,7 @@ def client_alignment(images: ImageSet, sizes: AlignmentSizes, settings: Settings
 
 
 def client_alignment_data(settings: Settings) -> pd.DataFrame:
-    """The comparison on the genuine Fashion-MNIST.
+    """Compute the comparison on Fashion-MNIST.
 
     Raises:
         DataError: It is not on this machine.
@@ -273,7 +273,7 @@ def client_alignment_data(settings: Settings) -> pd.DataFrame:
 
 
 def client_alignment_headline(table: pd.DataFrame) -> str:
-    """The ranks of the largest alignment, and the rise up to them."""
+    """Return the headline: the ranks of the largest alignment, and the rise up to them."""
     ranks, rises = [], []
     for _, part in table.groupby(["epoch", "M"]):
         cosine = part[(part.quantity == "cosine") & (part.series == "measured")].set_index("index").value
@@ -287,7 +287,7 @@ def client_alignment_headline(table: pd.DataFrame) -> str:
 
 
 def client_alignment_found(table: pd.DataFrame) -> str:
-    """For every stage and M: how the alignment runs with the rank, where it rises, and what was predicted."""
+    """Return the finding for every stage and M: alignment against rank, where it rises, and the predictions."""
     parts = []
     for epoch, M in sorted(set(zip(table.epoch, table.M, strict=True))):
         part = table[(table.epoch == epoch) & (table.M == M)]
@@ -328,7 +328,7 @@ def _number(value: float) -> str:
 
 
 def client_alignment_sizes(table: pd.DataFrame) -> str:
-    """P, samples, clients, accuracy."""
+    """Describe P, samples, clients and accuracy."""
     row = table.iloc[0]
     return (
         f"$P={row.parameters}$, {row.server} samples of the server, {row.clients} clients with disjoint parts of it, "

@@ -19,7 +19,7 @@ SHOWN = 30
 
 
 def draw_client_alignment(table: pd.DataFrame) -> Picture:
-    """A column for each stage of the training and sample size: overlaps on top, cosines by rank below."""
+    """Draw a column for each stage of training and sample size: overlaps on top, cosines by rank below."""
     from matplotlib.figure import Figure as Picture
 
     cases = sorted(set(zip(table.epoch, table.M, strict=True)))

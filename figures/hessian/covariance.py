@@ -1,7 +1,7 @@
-"""Gauss-Newton matrices of small networks at several sample sizes, beside three predictions that fit nothing.
+"""Gauss-Newton matrices of small networks at several sample sizes, compared with three parameter-free predictions.
 
-All three know the same: the matrix of N samples, and how far single samples scatter. The spiked Wigner model knows the
-size of the scatter, the weighted covariance each sample's own spectrum, the bootstrap each sample's block in the top
+All three use the matrix of N samples and the scatter of single samples. The spiked Wigner model uses the size of the
+scatter, the weighted covariance the spectrum of each sample, and the bootstrap each sample's block in the top
 eigenvectors.
 """
 
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
 from figures.hessian.covariance_picture import draw_covariance_figure
-from figures.spectrum.spiked_prediction import Array, shuffled
+from figures.spectrum.spiked_prediction import Array, shuffle
 from figures.threads import few_threads
 from hessian import bootstrap_eigenvalues, fit_covariance, sample_factors, spectra_of
 from rmt import Semicircle, SpikedModel
@@ -54,7 +54,7 @@ COVARIANCE_SIZES: dict[Scale, CovarianceSizes] = {
 
 
 def build(name: str, seed: int) -> tuple[nn.Module, int]:
-    """An untrained network in float64 and the side of its images."""
+    """Return an untrained network in float64, and the side of its images."""
     if name == "perceptron":
         return nn.Sequential(nn.Flatten(), *perceptron(49, (12, 12), 10, seed)), 7
     if name == "CNN":
@@ -79,18 +79,18 @@ class Stage:
 
     @property
     def parameters(self) -> int:
-        """P."""
+        """The number of parameters P."""
         return self.factors.shape[2]
 
 
-def stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iterator[Stage]:
-    """Trains every network with every seed and stops at every stage."""
+def train_stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iterator[Stage]:
+    """Train every network with every seed, and yield it at every stage."""
     for name in NETWORKS:
         for seed in range(sizes.seeds):
             drawn = int(settings.rng("covariance", name, seed).integers(2**31))
             model, side = build(name, drawn)
             purpose = f"covariance, {name}, {seed}"
-            x, y = shuffled(images, side, sizes.training, settings, purpose)
+            x, y = shuffle(images, side, sizes.training, settings, purpose)
             x = x[:, None]
             before, model = 0, model.to(settings.device).eval()
             for epochs in sizes.stages:
@@ -107,7 +107,7 @@ def stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iter
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Measurement:
     """Spectrum of a subset, measured or predicted.
 
     Attributes:
@@ -127,8 +127,8 @@ class Found:
     alignment: float = float("nan")
 
 
-def measured(stage: Stage, M: int, subset: NDArray[np.int64]) -> Found:
-    """Exactly, over some samples."""
+def measure(stage: Stage, M: int, subset: NDArray[np.int64]) -> Measurement:
+    """Return the exact spectrum over some samples."""
     rows = stage.factors[torch.from_numpy(subset)].reshape(-1, stage.parameters) / M**0.5
     wide = len(rows) < stage.parameters
     matrix = rows @ rows.T if wide else rows.T @ rows
@@ -139,29 +139,31 @@ def measured(stage: Stage, M: int, subset: NDArray[np.int64]) -> Found:
         top = top / top.norm(dim=0)
     shares = (stage.vectors[:, :TOP].T @ top).square()
     rank = float(matrix.square().sum()) / float(values[-1]) ** 2
-    return Found(values[::-1], shares.diagonal().cpu().numpy(), float(shares.sum()) / TOP, rank, top[:, 0])
+    return Measurement(values[::-1], shares.diagonal().cpu().numpy(), float(shares.sum()) / TOP, rank, top[:, 0])
 
 
-def clients(stage: Stage, M: int, subsets: int, rng: np.random.Generator) -> tuple[list[Found], list[float]]:
-    """Subsets of M samples, two of them disjoint where there are enough, and the alignments of these pairs."""
-    found: list[Found] = []
+def measure_clients(
+    stage: Stage, M: int, subsets: int, rng: np.random.Generator
+) -> tuple[list[Measurement], list[float]]:
+    """Measure subsets of M samples, two of them disjoint where possible, and the alignments of these pairs."""
+    found: list[Measurement] = []
     between = []
     while len(found) < subsets:
         order = rng.permutation(len(stage.factors))
-        pair = [measured(stage, M, part) for part in (order[:M], order[M : 2 * M]) if len(part) == M]
+        pair = [measure(stage, M, part) for part in (order[:M], order[M : 2 * M]) if len(part) == M]
         if len(pair) == 2 and pair[0].vector is not None and pair[1].vector is not None:
             between.append(float((pair[0].vector @ pair[1].vector) ** 2))
         found += pair
     return found[:subsets], between or [float("nan")]
 
 
-def wigner(stage: Stage, scatter: float) -> Found:
-    """The spiked Wigner model: the eigenvalues of all samples as spikes, and noise of a squared Frobenius norm."""
+def wigner_prediction(stage: Stage, scatter: float) -> Measurement:
+    """Return the spiked Wigner prediction: eigenvalues of all samples as spikes, noise of a squared Frobenius norm."""
     spikes = stage.eigenvalues[stage.eigenvalues > 1e-12 * stage.eigenvalues[0]]
     spiked = SpikedModel(tuple(spikes), Semicircle((scatter / stage.parameters) ** 0.5))
     first = spiked.outliers[:TOP]
     overlaps = np.array([o.overlap for o in first])
-    return Found(
+    return Measurement(
         np.array([o.location for o in first]),
         overlaps,
         float(overlaps.mean()),
@@ -171,7 +173,7 @@ def wigner(stage: Stage, scatter: float) -> Found:
 
 
 def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.DataFrame:
-    """One row for each M, quantity and model."""
+    """Return one row for each M, quantity and model."""
     spectra = spectra_of(stage.factors, stage.vectors)
     model = fit_covariance(stage.eigenvalues, spectra)
     rng = settings.rng("covariance subsets", stage.network, stage.seed, stage.epochs)
@@ -179,19 +181,19 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
     condition = spectra.trace**2 / model.frobenius_squared - 1.0 - 2.0 * float((others / (first - others)).sum())
     rows: list[dict[str, object]] = []
     for M in sizes.sizes:
-        found, between = clients(stage, M, sizes.subsets, rng)
+        found, between = measure_clients(stage, M, sizes.subsets, rng)
         values, shares = bootstrap_eigenvalues(spectra, M, RESAMPLES, rng)
         predicted = model.predict(M, top=TOP)
         models = {
-            "covariance": Found(
+            "covariance": Measurement(
                 predicted.eigenvalues,
                 predicted.overlaps.diagonal(),
                 float(predicted.overlaps.sum()) / TOP,
                 predicted.stable_rank,
                 alignment=float((predicted.overlaps[0] ** 2).sum()),
             ),
-            "Wigner": wigner(stage, predicted.frobenius_squared - model.frobenius_squared),
-            "bootstrap": Found(
+            "Wigner": wigner_prediction(stage, predicted.frobenius_squared - model.frobenius_squared),
+            "bootstrap": Measurement(
                 values.mean(axis=0)[:TOP],
                 np.diagonal(shares, axis1=1, axis2=2).mean(axis=0)[:TOP],
                 float(shares[:, :TOP, :TOP].sum(axis=(1, 2)).mean()) / TOP,
@@ -246,7 +248,7 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
 
 
 def covariance_table(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> pd.DataFrame:
-    """Trains, measures and predicts.
+    """Train, measure and predict.
 
     Args:
         images: Any image set; the caller answers for its name.
@@ -260,12 +262,12 @@ def covariance_table(images: ImageSet, sizes: CovarianceSizes, settings: Setting
         parameters, samples (N), subsets, accuracy, condition (positive where the first order in 1/M predicts that
         fewer samples raise the stable rank), rank_of_all (of N samples).
     """
-    tables = [compare(stage, sizes, settings) for stage in stages(images, sizes, settings)]
+    tables = [compare(stage, sizes, settings) for stage in train_stages(images, sizes, settings)]
     return pd.concat(tables, ignore_index=True)
 
 
 def covariance_data(settings: Settings) -> pd.DataFrame:
-    """The comparison on the genuine Fashion-MNIST.
+    """Compute the comparison on Fashion-MNIST.
 
     Raises:
         DataError: It is not on this machine.
@@ -275,26 +277,26 @@ def covariance_data(settings: Settings) -> pd.DataFrame:
 
 
 def errors(table: pd.DataFrame, quantities: str, model: str) -> Array:
-    """Relative errors of a prediction; of overlaps, absolute ones."""
+    """Return the relative errors of a prediction; for overlaps, the absolute ones."""
     rows = table[table.quantity.str.startswith(quantities) & (table.model == model)]
     off = (rows.predicted - rows.measured).abs().dropna()
     return np.asarray(off / rows.measured.loc[off.index] if quantities in ("eigenvalue", "stable rank") else off)
 
 
-def _said(table: pd.DataFrame, name: str, model: str) -> str:
+def _describe_errors(table: pd.DataFrame, name: str, model: str) -> str:
     off = 100 * errors(table, name, model)
     return f"{np.median(off):.2g} % (at most {off.max():.3g} %)"
 
 
 def signs(table: pd.DataFrame) -> tuple[int, int, int]:
-    """Counts of trained networks: with a larger rank at the least M than at N, predicted so, and in agreement."""
+    """Count trained networks whose rank at the smallest M exceeds the rank at N, predictions of it, and agreements."""
     rows = table[(table.quantity == "stable rank") & (table.model == "covariance") & (table.M.min() == table.M)]
     rises, told = np.asarray(rows.measured > rows.rank_of_all), np.asarray(rows.condition > 0)
     return int(rises.sum()), int(told.sum()), int((rises == told).sum())
 
 
 def covariance_headline(table: pd.DataFrame) -> str:
-    """Median errors of both models, and how often the client's stable rank is the larger."""
+    """Return the headline: median errors of both models, and how often the client has the larger stable rank."""
     told = [
         f"{name} {100 * np.median(errors(table, 'stable rank', model)):.1f} % and "
         f"{np.median(errors(table, 'overlap', model)):.2f}"
@@ -307,12 +309,12 @@ def covariance_headline(table: pd.DataFrame) -> str:
 
 
 def covariance_found(table: pd.DataFrame) -> str:
-    """Median and largest errors of each model, coverage, and the order of client and server."""
+    """Return the finding: median and largest errors of each model, coverage, and the order of client and server."""
     parts = []
     for model in ("covariance", "Wigner", "bootstrap"):
         said = (
-            f"{_said(table, 'stable rank', model)} for the stable rank, {_said(table, 'eigenvalue', model)} for the "
-            "first five eigenvalues"
+            f"{_describe_errors(table, 'stable rank', model)} for the stable rank, "
+            f"{_describe_errors(table, 'eigenvalue', model)} for the first five eigenvalues"
         )
         shares = [
             f"{np.median(off):.2f} (at most {off.max():.2f}) for {what}"
@@ -336,7 +338,7 @@ def covariance_found(table: pd.DataFrame) -> str:
 
 
 def covariance_sizes(table: pd.DataFrame) -> str:
-    """P, N, M, stages, seeds."""
+    """Describe P, N, M, stages and seeds."""
     parts = [
         f"{name}: $P={int(part.parameters.iloc[0])}$, training accuracy at the stages "
         + ", ".join(f"{100 * a:.0f}%" for a in part.groupby("epochs").accuracy.mean())

@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 def draw_covariance_figure(table: pd.DataFrame) -> Picture:
-    """A row for each network, and a row of errors over all."""
+    """Draw a row for each network, and a row of errors over all networks."""
     from matplotlib.figure import Figure as Picture
 
     names = list(dict.fromkeys(table.network))

@@ -1,4 +1,4 @@
-"""Outliers, edges and stable ranks of two real networks at five sample sizes, beside the spiked model fitted at one."""
+"""Outliers, edges and stable ranks of two real networks at five sample sizes, and the spiked model fitted at one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from figures.spectrum.spiked_prediction import (
     exact_stable_rank,
     noise_size,
     predicted_eigenvalues,
-    shuffled,
+    shuffle,
     sides,
     with_noise,
 )
@@ -76,7 +76,7 @@ PREDICTION_SIZES: dict[Scale, PredictionSizes] = {
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A trained network, in evaluation mode, and the samples whose Hessians are taken."""
+    """A trained network, in evaluation mode, and the samples whose Hessians are computed."""
 
     name: str
     model: nn.Module
@@ -86,16 +86,16 @@ class Network:
 
     @property
     def parameters(self) -> int:
-        """P."""
+        """The number of parameters P."""
         return sum(p.numel() for p in self.model.parameters())
 
 
 def trained_networks(images: ImageSet, sizes: PredictionSizes, settings: Settings) -> Iterator[Network]:
-    """Trains one network after the other, in float64."""
+    """Train one network after the other, in float64, and yield each."""
 
     def train(name: str, chosen: NetworkSizes, build: Callable[[int], nn.Module], flat: bool) -> Network:
         settings.report(f"training the {name}")
-        x, y = shuffled(images, sizes.side, chosen.samples, settings, f"predictions, {name}")
+        x, y = shuffle(images, sizes.side, chosen.samples, settings, f"predictions, {name}")
         x = x.flatten(1) if flat else x[:, None]
         seed = int(settings.rng("predictions", name).integers(2**31))
         model = build(seed).to(settings.device)
@@ -113,7 +113,7 @@ def trained_networks(images: ImageSet, sizes: PredictionSizes, settings: Setting
 
 
 def nested_hessians(model: nn.Module, x: Tensor, y: Tensor, sizes: tuple[int, ...]) -> Iterator[tuple[int, Tensor]]:
-    """Hessians over the first M samples for increasing M; every sample is differentiated once."""
+    """Yield the Hessians over the first M samples for increasing M; every sample is differentiated once."""
     total, done = None, 0
     for M in sizes:
         part = exact_hessian(model, nn.functional.cross_entropy, x[done:M], y[done:M]) * (M - done)
@@ -135,7 +135,7 @@ class Measured:
 
 
 def measure(network: Network, chosen: NetworkSizes, settings: Settings) -> Measured:
-    """Exact spectra, and the stable rank from products with vectors, over disjoint subsets.
+    """Measure exact spectra, and the stable rank from products with vectors, over disjoint subsets.
 
     Raises:
         ValueError: Fewer than two subsets, or fewer training samples than they need.
@@ -164,7 +164,7 @@ def measure(network: Network, chosen: NetworkSizes, settings: Settings) -> Measu
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One way to fit: a model for each subset at the middle size; how far the rest is from a semicircle."""
+    """One way to fit: a model for each subset at the middle size, and the distance of the bulk from a semicircle."""
 
     name: str
     models: tuple[SpikedModel, ...]
@@ -172,18 +172,18 @@ class Fitted:
 
 
 def fits(measured: Measured, middle: int) -> Iterator[Fitted]:
-    """The fit to the spectrum, if there is one, and the one with the measured size of the noise."""
+    """Yield the fit to the spectrum, if there is one, and the fit with the measured size of the noise."""
     spectra = [values for (M, _), values in measured.eigenvalues.items() if middle == M]
     try:
         found = [fit_spiked(values) for values in spectra]
         yield Fitted("spectrum", tuple(f.model for f in found), float(np.mean([f.distance for f in found])))
     except ValueError:
-        pass  # no noise is left beside the outliers; the table then has no such rows, and the sentence says so
+        pass  # without noise next to the outliers the table lacks these rows, and the sentence says so
     yield Fitted("noise", tuple(with_noise(values, measured.spread) for values in spectra), float("nan"))
 
 
 def compare(measured: Measured, fitted: Fitted, chosen: NetworkSizes) -> pd.DataFrame:
-    """One row per M and quantity: measured with its range or interval, predicted, and their ratio."""
+    """Return one row per M and quantity: measured with its range or interval, predicted, and their ratio."""
     middle = chosen.sizes[len(chosen.sizes) // 2]
     above, below = (int(n) for n in np.median([sides(model) for model in fitted.models], axis=0))
     rows: list[dict[str, object]] = []
@@ -225,7 +225,7 @@ def compare(measured: Measured, fitted: Fitted, chosen: NetworkSizes) -> pd.Data
 
 
 def predictions(images: ImageSet, sizes: PredictionSizes, settings: Settings) -> pd.DataFrame:
-    """Trains both networks, measures, fits and compares.
+    """Train both networks, measure, fit and compare.
 
     Args:
         images: Any image set; the caller answers for its name.
@@ -261,7 +261,7 @@ def predictions(images: ImageSet, sizes: PredictionSizes, settings: Settings) ->
 
 
 def predictions_data(settings: Settings) -> pd.DataFrame:
-    """The comparison on the genuine Fashion-MNIST.
+    """Compute the comparison on Fashion-MNIST.
 
     Raises:
         DataError: It is not on this machine.
@@ -271,7 +271,7 @@ def predictions_data(settings: Settings) -> pd.DataFrame:
 
 
 def predictions_headline(table: pd.DataFrame) -> str:
-    """Outliers that the fit to the spectrum calls, and how far its edges and stable ranks are off."""
+    """Return the headline: the outliers that the fit finds, and the errors of its edges and stable ranks."""
     fitted = table[table.fit == "spectrum"]
     if fitted.empty:
         return "Beside the outliers no noise is left that the spiked model could be fitted to"
@@ -288,7 +288,7 @@ def predictions_headline(table: pd.DataFrame) -> str:
 
 
 def predictions_found(table: pd.DataFrame) -> str:
-    """For each network and fit: outliers called, distance of the rest, and ranges of predicted over measured."""
+    """Return the finding by network and fit: outliers, distance of the bulk, ratios of predicted to measured."""
     parts = []
     for name, network in table.groupby("network", sort=False):
         if "spectrum" not in set(network.fit):
@@ -324,7 +324,7 @@ def predictions_found(table: pd.DataFrame) -> str:
 
 
 def predictions_sizes(table: pd.DataFrame) -> str:
-    """P, M, subsets, accuracy of both networks."""
+    """Describe P, M, subsets and accuracy of both networks."""
     parts = []
     for name, part in table.groupby("network", sort=False):
         row = part.iloc[0]

@@ -32,7 +32,7 @@ RATIOS = {
 
 
 def draw_predictions(table: pd.DataFrame) -> Picture:
-    """A row of three panels for each network, and a row of ratios."""
+    """Draw a row of three panels for each network, and a row of ratios."""
     from matplotlib.figure import Figure as Picture
 
     names = list(dict.fromkeys(table.network))

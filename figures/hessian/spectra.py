@@ -1,4 +1,4 @@
-"""Exact Hessians of a trained network at several sample sizes, beside the spiked model fitted at one of them."""
+"""Exact Hessians of a trained network at several sample sizes, and the spiked model fitted at one of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from figures.spectrum.spiked_prediction import (
     exact_stable_rank,
     predicted_eigenvalues,
     root_mean_square,
-    shuffled,
+    shuffle,
     sides,
     with_noise,
 )
@@ -38,7 +38,7 @@ RANKS_SHOWN = 80
 
 @dataclass(frozen=True)
 class SampleSizes:
-    """Side of the pooled images, hidden layers, samples of the largest set, training, sizes M, subsets of each size.
+    """Image side, hidden layers, samples of the largest set, training, sizes M, subsets of each size.
 
     The model is fitted at the middle one of the sizes.
     """
@@ -69,7 +69,7 @@ class Spectrum:
 def hessian_spectra(
     images: ImageSet, sizes: SampleSizes, settings: Settings, *, learning_rate: float = 3e-3
 ) -> pd.DataFrame:
-    """Trains the network, takes its Hessian over subsets of the images, fits the model and predicts with it.
+    """Train the network, compute its Hessian over subsets of the images, fit the model and predict with it.
 
     Args:
         images: Any image set; the caller answers for its name.
@@ -81,7 +81,7 @@ def hessian_spectra(
         A long table: what (`kind`: `measured`, or the scaling of a prediction), which `quantity`, at how many samples
         `M`, in which `subset`, at which `index`, with which `value`.
     """
-    x, y = shuffled(images, sizes.side, sizes.largest, settings, "hessian")
+    x, y = shuffle(images, sizes.side, sizes.largest, settings, "hessian")
     x = x.flatten(1)
     seed = int(settings.rng("hessian", "weights").integers(2**31))
     model = perceptron(x.shape[1], sizes.hidden, 10, seed).to(settings.device)
@@ -170,14 +170,14 @@ def _spectrum(hessian: Tensor) -> Spectrum:
 
 
 def _measure_noise(rows: _Rows, noise: NDArray[np.float64], M: int, subset: int) -> None:
-    """Eigenvalues of the difference from the largest set, beside a semicircle of the same second moment."""
+    """Add the eigenvalues of the difference from the largest set, and a semicircle of the same second moment."""
     rows.add("noise spread", M, subset, 0, root_mean_square(noise))
     rows.add("noise norm", M, subset, 0, float(np.abs(noise).max()))
     rows.add("noise distance", M, subset, 0, distribution_distance(noise, Semicircle(root_mean_square(noise))))
 
 
 def _describe(rows: _Rows, eigenvalues: NDArray[np.float64], M: int, subset: int, above: int, below: int) -> None:
-    """Adds what measured and predicted spectra are compared in; edges and spread are those left by the same ranks."""
+    """Add the quantities compared between measured and predicted spectra; edges and spread use the same ranks."""
     bulk = eigenvalues[above : len(eigenvalues) - below]
     rows.extend("top", M, subset, eigenvalues[:TOP])
     rows.add("upper edge", M, subset, 0, bulk[0])
@@ -201,13 +201,13 @@ def _show(rows: _Rows, quantity: str, M: int, eigenvalues: NDArray[np.float64]) 
 
 
 def _ranks(R: int) -> Iterator[int]:
-    """Ranks from 1 to R, dense at both ends."""
+    """Yield ranks from 1 to R, dense at both ends."""
     half = np.unique(np.geomspace(1, (R + 1) // 2, min(RANKS_SHOWN, R)).astype(int))
     yield from np.unique(np.concatenate([half, R + 1 - half])).tolist()
 
 
 def fmnist_data(settings: Settings) -> pd.DataFrame:
-    """The measurements on the genuine Fashion-MNIST.
+    """Measure on Fashion-MNIST.
 
     Raises:
         DataError: It is not on this machine.
@@ -217,7 +217,7 @@ def fmnist_data(settings: Settings) -> pd.DataFrame:
 
 
 def samples_headline(table: pd.DataFrame) -> str:
-    """How the noise falls with M, its law, and the overlap that the fit predicts."""
+    """Return the headline: the decay of the noise with M, its law, and the overlap that the fit predicts."""
     slope, law, overlap, least = _noise(table)
     return (
         f"The noise falls as (1/M − 1/N)^{slope:.2f}, its law lies at distance {law:.2f} from a semicircle; of the top "
@@ -231,17 +231,17 @@ def _mean(table: pd.DataFrame, kind: str, quantity: str, M: int, index: int = 0)
 
 
 def _noise(table: pd.DataFrame) -> tuple[float, float, list[float], int]:
-    """Exponent of the noise, its distance from a semicircle, predicted and measured overlap, at the least M."""
+    """Return the noise's exponent, its distance from a semicircle, predicted and measured overlap at the least M."""
     noise = table[(table.kind == "measured") & (table.quantity == "noise spread")]
     N, M0, least = int(table.largest.iloc[0]), int(table.fitted_at.iloc[0]), int(noise.M.min())
-    # Subsets lie inside the largest set: the mean square of the difference is 1/M - 1/N of that of one sample.
+    # Subsets are parts of the largest set, so the mean square of the difference is 1/M - 1/N times one sample's.
     slope = float(np.polyfit(np.log(1.0 / noise.M - 1.0 / N), np.log(noise.value), 1)[0])
     overlap = [_mean(table, kind, "overlap", least, 1) for kind in ("root", "measured")]
     return slope, _mean(table, "measured", "noise distance", M0), overlap, least
 
 
 def samples_found(table: pd.DataFrame) -> str:
-    """Exponent of the noise, distance of the bulk and of the noise from a semicircle, errors of the predictions."""
+    """Return the finding: the noise's exponent, distances of bulk and noise from a semicircle, prediction errors."""
     mean = partial(_mean, table)
     slope, law, overlap, least = _noise(table)
     N, M0 = int(table.largest.iloc[0]), int(table.fitted_at.iloc[0])
@@ -261,7 +261,7 @@ def samples_found(table: pd.DataFrame) -> str:
 
 
 def samples_sizes(table: pd.DataFrame) -> str:
-    """P, M, N, subsets, accuracy."""
+    """Describe P, M, N, subsets and accuracy."""
     measured = table[table.kind == "measured"].set_index("quantity")
     P, accuracy = int(measured.value["parameters"]), float(measured.value["accuracy"])
     N, M0 = int(table.largest.iloc[0]), int(table.fitted_at.iloc[0])

@@ -23,7 +23,7 @@ SHIFTS = {"o": 0.93, "s": 1.0, "^": 1.07, "D": 1.15}
 
 
 def draw_samples(table: pd.DataFrame) -> Picture:
-    """Eight panels: two spectra, five comparisons against the sample size, and all of them as ratios."""
+    """Draw eight panels: two spectra, five comparisons against the sample size, and all of them as ratios."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 9.6))
@@ -118,7 +118,7 @@ def _draw_predicted(
 
 
 def _draw_counts(axes: Axes, table: pd.DataFrame, quantity: str, model: str) -> None:
-    """Numbers of eigenvalues above x and below -x, both axes logarithmic."""
+    """Draw the numbers of eigenvalues above x and below -x, on logarithmic axes."""
     sides = {"positive": (1.0, BLACK), "negative": (-1.0, ORANGE)}
     for kind, style in (("measured", {"ls": "-"}), (model, {"ls": (0, (3, 1.5)), "lw": 1.2})):
         part = table[(table.kind == kind) & (table.quantity == quantity)].sort_values("index")

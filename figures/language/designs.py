@@ -1,8 +1,9 @@
 """Experiments on language models as data: RoLoRA's Figures 3 to 8 and Tables 1 and 6, and FedLoRU's fine-tuning.
 
-Every method of a setting has, for a seed, the same texts, clients and start. Rounds are communication rounds, of which
-an iteration of RoLoRA takes two. As in RoLoRA's Table 4, more clients have fewer rounds, so that about as many samples
-are used. The layers of the paper's RoBERTa-Large are taken at the same place from the top of a smaller model.
+For a given seed, all methods of a setting use the same texts, clients and start. Rounds are communication rounds; an
+iteration of RoLoRA takes two. As in RoLoRA's Table 4, more clients have fewer rounds, so that the number of samples
+stays about the same. For the layers of the paper's RoBERTa-Large we take the layers at the same distance from the top
+of a smaller model.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.experiment import Design, Line, chosen_rates, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import Design, Line, choose_rates, run_design
 from figures.figure import Scale, Settings
 
 ALGORITHMS: Mapping[str, str] = {
@@ -47,14 +48,14 @@ class Sizes:
     Attributes:
         common: Options of every run.
         tuning: Further options of the runs that choose learning rates.
-        blocks: Number of last blocks that have adapters, by budget: those of Table 7, and U of Table 8.
+        blocks: Number of last blocks with adapters, by budget: the budgets of Table 7, and U of Table 8.
         depth: Number of blocks of the model.
         rounds: Communication rounds by number of clients; multiples of 2 `evaluations`.
         budget_rounds: Communication rounds of the comparison of budgets, likewise.
         evaluations: Number of evaluations after the start.
         skewed: Number of clients that differ.
         few: Number of clients of the comparison of budgets.
-        ranks: Ranks of the comparison of budgets, the first that of all else.
+        ranks: Ranks of the comparison of budgets; everything else uses the first.
         rates: Learning rates tried.
         tuning_rounds: Communication rounds of the runs that choose, an even number.
         seeds: Number of seeds.
@@ -75,7 +76,7 @@ class Sizes:
     seeds: int
 
     def layers(self, budget: str) -> str:
-        """Patterns of the query and value matrices of a budget's blocks."""
+        """Return the patterns of the query and value matrices of a budget's blocks."""
         last = range(self.depth - self.blocks[budget], self.depth)
         return ", ".join(f"*.layer.{block}.*.{part}" for block in last for part in ("query", "value"))
 
@@ -147,7 +148,7 @@ SIZES: Mapping[Scale, Sizes] = {
 
 
 def clients_lines(sizes: Sizes) -> list[tuple[Line, int]]:
-    """Tables 1 and 6 and Figure 3, with communication rounds: methods by number of clients, and clients that differ."""
+    """Return the lines of Tables 1 and 6 and Figure 3 with their communication rounds: methods by clients and split."""
     cases = [("IID", clients, tuple(ALGORITHMS)) for clients in sizes.rounds]
     cases += [(split, sizes.skewed, THREE) for split in ("by source", "by class")]
     return [
@@ -170,7 +171,7 @@ def clients_lines(sizes: Sizes) -> list[tuple[Line, int]]:
 
 
 def budgets_lines(sizes: Sizes) -> list[tuple[Line, int]]:
-    """Figures 4 and 6 to 8: three methods by layers and ranks."""
+    """Return the lines of Figures 4 and 6 to 8: three methods by layers and ranks."""
     return [
         (
             _line(sizes, method, {"rank": rank, "budget": budget}, sizes.few, budget, rank, sizes.budget_rounds),
@@ -183,7 +184,7 @@ def budgets_lines(sizes: Sizes) -> list[tuple[Line, int]]:
 
 
 def uplinks_lines(sizes: Sizes) -> list[tuple[Line, int]]:
-    """Figure 5: three methods that send as much in a round, by twice the layers where one factor travels."""
+    """Return the lines of Figure 5: three methods with equal uploads; one factor is sent for twice the layers."""
     return [
         (
             _line(
@@ -227,7 +228,7 @@ def _line(
 
 
 def tuning_designs(sizes: Sizes, methods: Collection[str]) -> list[Design]:
-    """Designs that choose each method's learning rate, on `skewed` clients that are alike, with budget P2."""
+    """Return the designs that choose each method's learning rate, on IID clients of `skewed`, with budget P2."""
     found = []
     for trips in (1, 2):
         rounds = sizes.tuning_rounds // trips
@@ -246,7 +247,7 @@ def tuning_designs(sizes: Sizes, methods: Collection[str]) -> list[Design]:
 
 
 def designs(lines: Sequence[tuple[Line, int]], seeds: int, rates: Mapping[str, float], default: float) -> list[Design]:
-    """Designs of lines with as many rounds, in the order of their first lines."""
+    """Return designs that group lines with as many rounds, in the order of their first lines."""
     by_rounds: dict[int, list[Line]] = {}
     for line, rounds in lines:
         with_rate = replace(line, options={**line.options, "learning_rate": rates.get(line.rate_of, default)})
@@ -255,13 +256,13 @@ def designs(lines: Sequence[tuple[Line, int]], seeds: int, rates: Mapping[str, f
 
 
 def table_of(lines: Sequence[tuple[Line, int]], sizes: Sizes, settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates, then makes the runs; one row for each evaluation, in the order of the lines."""
+    """Choose the learning rates, then make the runs; one row for each evaluation, in the order of the lines."""
     tuning = tuning_designs(sizes, {str(line.keys["method"]) for line, _ in lines})
-    announced([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
+    announce_cost([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
     rates: dict[str, float] = {}
     for design in tuning:
-        rates |= chosen_rates(design, settings)[1]
-    found = [results(design, settings) for design in designs(lines, sizes.seeds, rates, sizes.rates[0])]
+        rates |= choose_rates(design, settings)[1]
+    found = [run_design(design, settings) for design in designs(lines, sizes.seeds, rates, sizes.rates[0])]
     table = pd.concat(found, ignore_index=True)
     table["rate"] = table.method.map(rates)
     table["round"] *= table.method.map(lambda method: TRIPS.get(method, 1))

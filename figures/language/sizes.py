@@ -1,7 +1,7 @@
-"""Exact sizes of the papers' language experiments: what is trained, sent and kept, for every printed setting.
+"""Exact sizes of the papers' language experiments: what is trained, sent and stored, for every printed setting.
 
-Nothing is trained or loaded: all follows from shapes of weight matrices (`workloads.architectures`). Numbers have 32
-bits. An optimiser of the Adam family keeps two numbers for each that it trains.
+The sizes follow from the shapes of weight matrices (`workloads.architectures`), without training or loading a model.
+Numbers have 32 bits. An optimiser of the Adam family stores two numbers for each trained one.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ PRINTED_SHARES = {8: "0.124", 16: "0.248"}
 
 
 def trained(method: str, inputs: int, outputs: int, rank: int) -> tuple[int, ...]:
-    """Numbers that a client trains, sends and is sent, in the rounds of an iteration.
+    """Return the elements that a client trains, sends and receives in the rounds of one iteration.
 
-    A lies at the inputs and B at the outputs of a matrix. FFA-LoRA trains B alone, RoLoRA B and A in turn.
+    A is on the input side and B on the output side of a matrix. FFA-LoRA trains only B, RoLoRA B and A in turn.
 
     Args:
         method: `LoRA`, `FlexLoRA`, `FedLoRU`, `FFA-LoRA` or `RoLoRA`.
@@ -97,7 +97,7 @@ def _size(
 
 
 def _budgets() -> Iterator[tuple[str, LayerSet]]:
-    """The layer sets of Table 7, each once, with the data sets that have it."""
+    """Yield the layer sets of Table 7, each once, with the data sets that use it."""
     for budget, sets in TABLE_7.items():
         for where in dict.fromkeys(sets.values()):
             names = [name for name, other in sets.items() if other == where]
@@ -105,7 +105,7 @@ def _budgets() -> Iterator[tuple[str, LayerSet]]:
 
 
 def rolora_data(settings: Settings) -> pd.DataFrame:
-    """Every printed setting of RoLoRA's language models and every method."""
+    """Return every printed setting of RoLoRA's language models with every method."""
     rows = []
     for rank, where_used in RANKS.items():
         group = f"RoBERTa-Large, rank {rank} ({where_used})"
@@ -152,7 +152,7 @@ def rolora_data(settings: Settings) -> pd.DataFrame:
 
 
 def fedloru_data(settings: Settings) -> pd.DataFrame:
-    """FedLoRU's fine-tuning: the models that may be meant, both ranks, the share over the model with its adapters."""
+    """Return FedLoRU's fine-tuning sizes for the candidate models and both ranks, relative to model plus adapters."""
     rows = []
     for name, model in MODELS_OF_FEDLORU.items():
         where = LayerSet(ATTENTION, 0, model.depth - 1)
@@ -177,7 +177,7 @@ def fedloru_data(settings: Settings) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """A row for each setting; where methods differ, LoRA beside the methods that train one factor."""
+    """Draw a row for each setting; where methods differ, LoRA and the methods that train one factor."""
     rows: list[list[Cell]] = []
     for group, of_group in table.groupby("group", sort=False):
         rows.append([Cell(str(group), bold=True)])
@@ -210,8 +210,8 @@ def _printed(row: Any) -> str:
     return f"{row.published:g} {'KB' if row.unit == 'KiB' else row.unit}"
 
 
-def found(table: pd.DataFrame) -> str:
-    """The printed numbers and those that the shapes give."""
+def sizes_found(table: pd.DataFrame) -> str:
+    """Return the finding: the printed numbers, and those that follow from the shapes."""
     stated = table[table.published.notna()]
     if (stated.unit == "%").all():
         by_model = {
@@ -240,8 +240,8 @@ def found(table: pd.DataFrame) -> str:
     )
 
 
-def sizes_in_words(table: pd.DataFrame) -> str:
-    """Models and settings."""
+def sizes_counted(table: pd.DataFrame) -> str:
+    """Describe models and settings."""
     return (
         f"{table.model.nunique()} models, {len(table[['group', 'setting']].drop_duplicates())} settings. "
         "Exact counts; nothing is trained."
@@ -259,9 +259,9 @@ ROLORA_FIGURE = Figure(
     "one in a round. In Table 8 each row is the method it names. The head of the classifier is not counted.",
     rolora_data,
     draw,
-    found,
-    found,
-    sizes_in_words,
+    sizes_found,
+    sizes_found,
+    sizes_counted,
 )
 FEDLORU_FIGURE = Figure(
     "fedloru/language-sizes",
@@ -270,7 +270,7 @@ FEDLORU_FIGURE = Figure(
     "over the model with its adapters.",
     fedloru_data,
     draw,
-    found,
-    found,
-    sizes_in_words,
+    sizes_found,
+    sizes_found,
+    sizes_counted,
 )

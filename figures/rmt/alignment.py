@@ -49,14 +49,14 @@ _ERRORS = 2000  # own errors of a client, averaged over for each pair
 
 
 def printed_alignment(gradients: ClientGradients, rank: int) -> float:
-    r"""The quotient of eqs. (54) and (57) with $\beta = 0$, the mean slope along a bulk eigenvector."""
+    r"""Return the quotient of eqs. (54) and (57) with $\beta = 0$, the mean slope along a bulk eigenvector."""
     slopes, overlaps = outlier_slopes(MODEL, gradients)
     squares = slopes[:rank] ** 2
     return float(squares @ overlaps[:rank] / squares.sum())
 
 
 def alignment_data(settings: Settings) -> pd.DataFrame:
-    """Cosines by rank, overlaps by spike, and weights of a spike on the bulk."""
+    """Return cosines by rank, overlaps by spike, and the weights of a spike on the bulk."""
     sizes = settings.sizes(ALIGNMENT_SIZES)
     rows: list[dict[str, object]] = []
     settings.report("two clients")
@@ -110,7 +110,7 @@ def _row(
 
 
 def draw_alignment(table: pd.DataFrame) -> Picture:
-    """Cosines by rank on the left; overlaps and bulk weights on the right."""
+    """Draw cosines by rank on the left, overlaps and bulk weights on the right."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 3.9))
@@ -158,7 +158,7 @@ def draw_alignment(table: pd.DataFrame) -> Picture:
 
 
 def alignment_headline(table: pd.DataFrame) -> str:
-    """How the alignment runs with the rank in the three cases."""
+    """Return the headline: alignment against rank in the three cases."""
     cosine = table[table.panel == "cosine"].set_index(["series", "x"])["mean"]
     plain, noisy, small = (cosine.loc[name] for name in GRADIENTS)
     return (
@@ -169,7 +169,7 @@ def alignment_headline(table: pd.DataFrame) -> str:
 
 
 def alignment_found(table: pd.DataFrame) -> str:
-    """The fall of the alignment with the rank, and the errors of the printed quotients."""
+    """Return the finding: the decrease of the alignment with the rank, and the errors of the printed quotients."""
     cosine = table[table.panel == "cosine"].set_index(["series", "x"])
     plain, noisy, small = (cosine.loc[name] for name in GRADIENTS)
     last = noisy.index.max()
@@ -187,7 +187,7 @@ def alignment_found(table: pd.DataFrame) -> str:
 
 
 def alignment_sizes(table: pd.DataFrame) -> str:
-    """Dimensions and draws."""
+    """Describe dimensions and draws."""
     R = int(table[table.panel == "cosine"].R.max())
     counts = {panel: int(part.draws.max()) for panel, part in table.groupby("panel")}
     return (

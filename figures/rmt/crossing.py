@@ -1,4 +1,4 @@
-"""One spike on its way across the threshold, as an SVG animation that stands alone (FedLoRU v2, Proposition 3.1).
+"""One spike crossing the threshold, as a self-contained SVG animation (FedLoRU v2, Proposition 3.1).
 
 ``python -m figures.rmt.crossing docs/figures`` draws it. Readers who ask for less motion, and programs that show no
 animations, see the spike at twice the threshold.
@@ -32,7 +32,7 @@ _HIGHEST = 3.2
 _TALL = 0.4
 _X, _SPIKE = (-2.3, 3.3), (0.0, 2.7)
 Moves = dict[str, Callable[["Step"], tuple[float, float]]]
-"""Where each thing that moves stands at a step, in points of the picture."""
+"""Position of each moving part at a step, in points of the picture."""
 _FONT = 'font-family="DejaVu Sans, sans-serif"'
 
 
@@ -58,7 +58,7 @@ class Step:
 
 
 def crossing(settings: Settings) -> tuple[Step, ...]:
-    """Growing spikes in one draw of the noise, in band form with all its rows."""
+    """Return the steps of a growing spike in one draw of the noise, in band form with all its rows."""
     steps = []
     for spike in SPIKES:
         model = SpikedModel((spike,))
@@ -70,14 +70,14 @@ def crossing(settings: Settings) -> tuple[Step, ...]:
 
 
 def noise_histogram(settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Edges of cells and density of all eigenvalues of the same noise without a spike."""
+    """Return bin edges and density of all eigenvalues of the same noise without a spike."""
     edges = np.arange(-2.3, 2.3 + _CELL / 2.0, _CELL)
     counts = draw_banded(SpikedModel(), R, settings.rng("crossing"), rows=R).counts_below(edges)
     return edges, np.diff(counts) / (R * _CELL)
 
 
-def animated(steps: Sequence[Step], edges: NDArray[np.float64], density: NDArray[np.float64]) -> str:
-    """The animation as SVG text: spectrum above, eigenvalue and overlap against the spike below.
+def animate(steps: Sequence[Step], edges: NDArray[np.float64], density: NDArray[np.float64]) -> str:
+    """Return the animation as SVG: the spectrum above, eigenvalue and overlap against the spike below.
 
     Args:
         steps: Steps as returned by `crossing`.
@@ -125,7 +125,7 @@ def animated(steps: Sequence[Step], edges: NDArray[np.float64], density: NDArray
 
 
 class _Panel:
-    """Axes of one panel: data to points of the picture."""
+    """Axes of one panel, which map data to points of the picture."""
 
     def __init__(
         self, across: tuple[float, float], up: tuple[float, float], x: tuple[float, float], y: tuple[float, float]
@@ -157,7 +157,7 @@ def _attributes(style: dict[str, object]) -> str:
 
 
 def _style(steps: Sequence[Step], moves: Moves) -> str:
-    """Places of all that moves at equal times, in the picture's own coordinates; the end stands for a tenth."""
+    """Return the positions of everything that moves at equal times; the last one lasts a tenth of the time."""
     times = [*np.linspace(0.0, 90.0, len(steps)), 100.0]
     path = [*steps, steps[-1]]
     rules = []
@@ -203,7 +203,7 @@ def _against_spike(panel: _Panel, title: str, ticks: list[float]) -> Iterator[st
 
 
 def _moving(spectrum: _Panel, location: _Panel, overlap: _Panel, still: Step, moves: Moves) -> Iterator[str]:
-    """All that moves, drawn at the origin and placed where the spike `STILL` puts it."""
+    """Yield everything that moves, drawn at the origin and placed for the spike `STILL`."""
 
     def placed(name: str, inner: str, extra: str = "") -> str:
         x, y = moves[name](still)
@@ -239,13 +239,13 @@ def _words() -> Iterator[str]:
 
 
 def write(folder: Path) -> Path:
-    """Draws the animation into `rmt-crossing.svg` in a folder.
+    """Write the animation to `rmt-crossing.svg` in a folder.
 
     Raises:
         OSError: The folder cannot be written to.
     """
     settings, path = Settings(), folder / "rmt-crossing.svg"
-    write_whole({path: animated(crossing(settings), *noise_histogram(settings)).encode()})
+    write_whole({path: animate(crossing(settings), *noise_histogram(settings)).encode()})
     return path
 
 

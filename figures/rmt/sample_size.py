@@ -16,7 +16,7 @@ from rmt.spiked import wigner_outlier
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-SPIKES, SMALL = (1.0, 0.5, 0.25, -0.6), (100, 1000)  # the spikes, and dimensions beside the large one
+SPIKES, SMALL = (1.0, 0.5, 0.25, -0.6), (100, 1000)  # the spikes, and dimensions in addition to the large one
 BURIED_BELOW = 100  # samples at which sigma s = 10 / sqrt(M) meets the largest spike, 1
 SERVERS = {"N = 10,000": 10_000, "N = 50": 50}  # one server that sees the spike, one whose noise buries it
 
@@ -40,18 +40,18 @@ SAMPLE_SIZE_SIZES: dict[Scale, SampleSizeSizes] = {
 
 
 def noise(M: float) -> float:
-    r"""$\sigma s(M) = 10 M^{-1/2}$."""
+    r"""Return $\sigma s(M) = 10 M^{-1/2}$."""
     return 10.0 / M**0.5
 
 
 def printed_bound(M: float, N: float, theta: float = 1.0) -> float:
-    """Right side of eq. (4) over R with every eigenvalue that is no outlier counted in B_N."""
+    """Return the right side of eq. (4) over R, with every eigenvalue that is not an outlier counted in B_N."""
     client, server = noise(M), noise(N)
     return 4.0 * (client / wigner_outlier(theta, client)) ** 2 - 4.0 * (server / wigner_outlier(theta, server)) ** 2
 
 
 def sample_size_data(settings: Settings) -> pd.DataFrame:
-    """Stable ranks over R of independent draws for each sample size, and gaps to two servers."""
+    """Return stable ranks over R of independent draws for each sample size, and gaps to two servers."""
     sizes = settings.sizes(SAMPLE_SIZE_SIZES)
     rows = []
     for R in (*SMALL, sizes.R):
@@ -70,7 +70,7 @@ def sample_size_data(settings: Settings) -> pd.DataFrame:
 
 
 def expected(M: float, R: int) -> float:
-    """Predicted stable rank over R."""
+    """Return the predicted stable rank over R."""
     return SpikedModel(SPIKES, scale=noise(M)).stable_rank(R).value / R
 
 
@@ -97,7 +97,7 @@ def _row(panel: str, series: str, M: int, R: int, draws: np.ndarray, limit: floa
 
 
 def draw_sample_size(table: pd.DataFrame) -> Picture:
-    """Stable rank over R on the left, gaps and the printed lower bound on the right."""
+    """Draw the stable rank over R on the left, gaps and the printed lower bound on the right."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 3.4))
@@ -137,7 +137,7 @@ def draw_sample_size(table: pd.DataFrame) -> Picture:
 
 
 def sample_size_headline(table: pd.DataFrame) -> str:
-    """The sign of the gap and the printed bound."""
+    """Return the headline: the sign of the gap, and the printed bound."""
     seen, covered = _server_that_sees(table)
     ratio, negative = (covered.printed / covered["mean"]).median(), seen.negative.max()
     return (
@@ -148,13 +148,13 @@ def sample_size_headline(table: pd.DataFrame) -> str:
 
 
 def _server_that_sees(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Gaps to the server that sees the spike, and those of them that Theorem 3.2 is stated for."""
+    """Return the gaps to the server that sees the spike, and those that Theorem 3.2 applies to."""
     seen = table[(table.panel == "gap") & (table.series == "N = 10,000")]
     return seen, seen[(seen.M >= BURIED_BELOW) & (seen["mean"] > 0.005)]
 
 
 def sample_size_found(table: pd.DataFrame) -> str:
-    """Growth with R, the ratio of printed bound and gap, and the signs."""
+    """Return the finding: growth with R, the ratio of printed bound and gap, and the signs."""
     gaps = table[table.panel == "gap"]
     seen, covered = _server_that_sees(table)
     ratio = covered.printed / covered["mean"]
@@ -170,7 +170,7 @@ def sample_size_found(table: pd.DataFrame) -> str:
 
 
 def sample_size_sizes(table: pd.DataFrame) -> str:
-    """Dimension and draws."""
+    """Describe dimension and draws."""
     return f"$R={dimension(int(table.R.max()))}$, {table.draws.max()} draws at each point."
 
 

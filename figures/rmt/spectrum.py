@@ -1,4 +1,4 @@
-"""The spectrum of the spiked Wigner model beside the semicircle and its outliers (FedLoRU v2, Proposition 3.1)."""
+"""The spectrum of the spiked Wigner model, its outliers, and the semicircle (FedLoRU v2, Proposition 3.1)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SPECTRUM_SIZES: dict[Scale, SpectrumSizes] = {
 
 
 def expected_count_excess(x: NDArray[np.float64], spikes: tuple[float, ...]) -> NDArray[np.float64]:
-    r"""Limit of the mean number of eigenvalues below x minus R times the semicircle's distribution function.
+    r"""Return the limit of the mean number of eigenvalues below x minus R times the semicircle's distribution function.
 
     Gaussian noise (GOE) contributes $-\arcsin(x/2)/(2\pi)$ (Johansson 1998), each spike
     $-\arg(1 - \theta g(x + i0))/\pi$, the spectral shift of a change of rank one.
@@ -58,7 +58,7 @@ def expected_count_excess(x: NDArray[np.float64], spikes: tuple[float, ...]) -> 
 
 
 def spectrum_data(settings: Settings) -> pd.DataFrame:
-    """One dense spectrum, counts of eigenvalues beside the law, and outliers beside their predictions."""
+    """Return one dense spectrum, eigenvalue counts with the law, and outliers with their predictions."""
     sizes, model, law = settings.sizes(SPECTRUM_SIZES), SPECTRUM_MODEL, Semicircle()
     grid = np.concatenate([np.linspace(-3.0, -2.02, 25), 2.0 * np.sin(np.linspace(-1.54, 1.54, 61))])
     grid = np.concatenate([grid, np.linspace(2.02, 4.0, 45)])
@@ -102,7 +102,7 @@ def _count_rows(
 
 
 def draw_spectrum(table: pd.DataFrame) -> Picture:
-    """Histogram with outliers on top; below it what is left after the law is taken away, in eigenvalues."""
+    """Draw a histogram with outliers on top; below, the counts minus the law, in eigenvalues."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 6.6))
@@ -180,7 +180,7 @@ def _draw_outlier_deviations(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def spectrum_headline(table: pd.DataFrame) -> str:
-    """Eigenvalues outside the bulk, and how far the counts are from the law."""
+    """Return the headline: eigenvalues outside the bulk, and the distance of the counts from the law."""
     R, excess, worst, outside = _deviations(table)
     return (
         f"The bulk follows the semicircle within {excess:.2f} eigenvalues of {R:,}, and {outside} of five spikes leave "
@@ -189,7 +189,7 @@ def spectrum_headline(table: pd.DataFrame) -> str:
 
 
 def _deviations(table: pd.DataFrame) -> tuple[int, float, float, int]:
-    """Dimension, largest errors of a mean count and of an outlier's mean, eigenvalues outside the bulk."""
+    """Return dimension, largest errors of a mean count and of an outlier's mean, and eigenvalues outside the bulk."""
     part = table[(table.kind == "count without spikes") & (table["at"].abs() < 1.9)]
     excess = float((part.groupby("at").value.mean() - part.groupby("at").predicted.first()).abs().max())
     one = table[table.kind == "eigenvalue"]
@@ -200,7 +200,7 @@ def _deviations(table: pd.DataFrame) -> tuple[int, float, float, int]:
 
 
 def spectrum_found(table: pd.DataFrame) -> str:
-    """Largest deviation of the mean count and of an outlier's mean."""
+    """Return the finding: largest deviation of the mean count and of an outlier's mean."""
     R, excess, worst, outside = _deviations(table)
     return (
         "Stated: the bulk follows the semicircle and every spike that leaves it stands at θ + σ²s²/θ; "
@@ -211,7 +211,7 @@ def spectrum_found(table: pd.DataFrame) -> str:
 
 
 def spectrum_sizes(table: pd.DataFrame) -> str:
-    """Dimensions and numbers of draws."""
+    """Describe dimensions and numbers of draws."""
     numbers = {kind: (int(part.R.iloc[0]), part.draw.nunique()) for kind, part in table.groupby("kind")}
     return (
         f"Dense $R={numbers['count'][0]}$ ({numbers['count'][1]} matrices), band form "

@@ -36,7 +36,7 @@ STABLE_RANK_SIZES: dict[Scale, StableRankSizes] = {
 
 
 def stable_rank_data(settings: Settings) -> pd.DataFrame:
-    """Mean and central interval of the stable rank of independent draws, for each dimension and sample size."""
+    """Return mean and central interval of the stable rank of independent draws, for each dimension and sample size."""
     sizes = settings.sizes(STABLE_RANK_SIZES)
     rows = []
     for R in sizes.dimensions:
@@ -53,7 +53,7 @@ def stable_rank_data(settings: Settings) -> pd.DataFrame:
 
 
 def predicted_sd(model: SpikedModel, R: int) -> float:
-    r"""Standard deviation of the stable rank to leading order: twice the relative one of the largest eigenvalue."""
+    r"""Return the leading-order standard deviation of the stable rank, from the largest eigenvalue's."""
     top = model.outliers[0]
     return 2.0 * model.stable_rank(R).value * model.outlier_sd(top.spike, R) / top.location
 
@@ -76,7 +76,7 @@ def _row(R: int, name: str, draws: np.ndarray, predicted: float, sd: float) -> d
 
 
 def draw_stable_rank(table: pd.DataFrame) -> Picture:
-    """Stable ranks and their gap on top, each divided by its prediction below."""
+    """Draw stable ranks and their gap on top, each divided by its prediction below."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 4.9))
@@ -113,7 +113,7 @@ def draw_stable_rank(table: pd.DataFrame) -> Picture:
 
 
 def stable_rank_headline(table: pd.DataFrame) -> str:
-    """From which dimension on the client's stable rank is the larger, and by how much."""
+    """Return the headline: the dimension from which the client has the larger stable rank, and by how much."""
     gap = table[table.quantity == "gap"]
     last = gap[gap.R.max() == gap.R].iloc[0]
     return (
@@ -123,13 +123,13 @@ def stable_rank_headline(table: pd.DataFrame) -> str:
 
 
 def _always(gap: pd.DataFrame) -> float:
-    """The least dimension from which on the gap is positive in every draw; nan if there is none."""
+    """Return the smallest dimension from which the gap is positive in every draw; nan if there is none."""
     sometimes = gap[gap.positive < 1.0].R
     return float(gap[(sometimes.max() if len(sometimes) else 0) < gap.R].R.min())
 
 
 def stable_rank_found(table: pd.DataFrame) -> str:
-    """Growth with the dimension and sign of the gap."""
+    """Return the finding: growth with the dimension, and the sign of the gap."""
     last, gap = table[table.R.max() == table.R].set_index("quantity"), table[table.quantity == "gap"]
     per_R = {name: last["mean"][name] / last.R[name] for name in MODELS}
     return (
@@ -140,7 +140,7 @@ def stable_rank_found(table: pd.DataFrame) -> str:
 
 
 def stable_rank_sizes(table: pd.DataFrame) -> str:
-    """Dimensions and draws."""
+    """Describe dimensions and draws."""
     least, most = (f"${dimension(int(R))}$" for R in (table.R.min(), table.R.max()))
     return f"$R$ from {least} to {most}, {table.draws.max()} draws at each point."
 

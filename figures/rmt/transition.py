@@ -38,12 +38,12 @@ TRANSITION_SIZES: dict[Scale, TransitionSizes] = {
 
 
 def transition_data(settings: Settings) -> pd.DataFrame:
-    """Mean and central interval of the largest eigenvalue and of its overlap, for each dimension and spike."""
+    """Return mean and central interval of the largest eigenvalue and of its overlap, for each dimension and spike."""
     return transition_table(settings, settings.sizes(TRANSITION_SIZES))
 
 
 def transition_table(settings: Settings, sizes: TransitionSizes) -> pd.DataFrame:
-    """As `transition_data`, for given sizes; one row for each dimension, range and spike."""
+    """Compute `transition_data` for given sizes; one row for each dimension, range and spike."""
     rows = []
     for R in sizes.dimensions:
         settings.report(f"R = {R:,}")
@@ -71,7 +71,7 @@ def _summary(name: str, draws: np.ndarray) -> dict[str, float]:
 
 
 def draw_transition(table: pd.DataFrame) -> Picture:
-    """The whole range on top; below it the window of the transition, in its own units."""
+    """Draw the whole range on top; below, the window of the transition in its own units."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 5.9))
@@ -136,7 +136,7 @@ def draw_transition(table: pd.DataFrame) -> Picture:
 
 
 def transition_headline(table: pd.DataFrame) -> str:
-    """The limit that the largest eigenvalue follows, and the printed branch."""
+    """Return the headline: the limit that the largest eigenvalue follows, and the printed branch."""
     from_limit, gap = _at_the_largest(table)
     return (
         f"The largest eigenvalue leaves 2σs where θ passes σs (within {from_limit:.1e}); for θ < 0.7 σs it lies below "
@@ -145,14 +145,14 @@ def transition_headline(table: pd.DataFrame) -> str:
 
 
 def _at_the_largest(table: pd.DataFrame) -> tuple[float, pd.Series]:
-    """At the largest dimension: greatest distance from the limit, and distances below the printed branch."""
+    """Return, at the largest dimension, the greatest distance from the limit and distances below the printed branch."""
     part = table[(table.R.max() == table.R) & (table.span == "across")]
     small = part[part.spike < 0.7]
     return float((part.location - part.location_limit).abs().max()), small.location_printed - small.location
 
 
 def transition_found(table: pd.DataFrame) -> str:
-    """How far the largest eigenvalue is from the limit and from the printed branch at the largest dimension."""
+    """Return the finding: distances from the limit and from the printed branch at the largest dimension."""
     R, (from_limit, gap) = int(table.R.max()), _at_the_largest(table)
     return (
         "Stated: λ₁ → θ + σ²s²/θ wherever that number exceeds 2σs, which printed so includes 0 < θ < σs; found at "
@@ -162,7 +162,7 @@ def transition_found(table: pd.DataFrame) -> str:
 
 
 def transition_sizes(table: pd.DataFrame) -> str:
-    """Dimensions and draws."""
+    """Describe dimensions and draws."""
     return f"$R$ from {_integer(table.R.min())} to {_integer(table.R.max())}, {table.draws.max()} draws at each point."
 
 

@@ -51,7 +51,7 @@ FLOOR = 1e-14  # losses above their least value that are below this, of 10 at th
 
 @dataclass(frozen=True)
 class AggregationSizes:
-    """Communication rounds, seeds, other seeds on which the rate is chosen, and the rates."""
+    """Communication rounds, seeds, separate seeds that choose the rate, and the rates."""
 
     rounds: int
     seeds: int
@@ -86,7 +86,7 @@ class Course:
 
 
 def aggregation_problem(settings: Settings, case: str, seed: str) -> Problem:
-    """The federation of one case and seed, starting from zero weights."""
+    """Return the federation of one case and seed, starting from zero weights."""
     own, samples = CASES[case]
     rng = settings.rng("aggregations", case, seed)
     given = regression(ROWS, COLUMNS, CLIENTS, rng, samples=samples, heterogeneity=own)
@@ -96,7 +96,7 @@ def aggregation_problem(settings: Settings, case: str, seed: str) -> Problem:
 def course(
     problem: Problem, method: str, rate: float, rounds: int, seed: int, enough: float = -np.inf
 ) -> Course | None:
-    """A run of a method up to a number of communication rounds, or to a loss that is enough; none if it diverges.
+    """Run a method up to a number of communication rounds, or to a sufficient loss; None if it diverges.
 
     Every method with factors starts from the same A, drawn from the seed.
 
@@ -124,7 +124,7 @@ def course(
         training, population = problem.loss(model) - least, expected.loss(model) - expected_least
         if not np.isfinite(training):
             return None
-        # The box keeps b of the a before, so the model lags; the direction is that of the state.
+        # The box keeps b of the previous a, so the model lags; the direction is the state's.
         angle = angle_of(problem, state) if method == "exact RoLoRA" else problem.measures["angle"](model)
         rows.append((done, fed.ledger.bytes() - told, training, population, angle))
         if training <= enough:
@@ -133,7 +133,7 @@ def course(
 
 
 def aggregation_data(settings: Settings) -> pd.DataFrame:
-    """Quantiles over seeds of the losses of each method at its best rate."""
+    """Return quantiles over seeds of the losses of each method at its best rate."""
     sizes = settings.sizes(AGGREGATION_SIZES)
     rows: list[dict[str, object]] = []
     for case in CASES:
@@ -160,7 +160,7 @@ def _best_of_rank_1(problem: Problem) -> float:
 
 
 def _best_rate(problems: list[Problem], method: str, sizes: AggregationSizes) -> float:
-    """The rate of the least median training loss at the end, over seeds of its own; divergence counts as infinite.
+    """Return the rate with the smallest median final training loss, over separate seeds; divergence counts as infinite.
 
     Among several that end in rounding, the one that gets there first.
     """
@@ -200,20 +200,20 @@ def _rows(
 
 
 def aggregation_headline(table: pd.DataFrame) -> str:
-    """How often RoLoRA ends below FFA-LoRA and FedLoRA."""
+    """Return the headline: how often RoLoRA ends below FFA-LoRA and FedLoRA."""
     loss = _last(table)
     told = [f"{other}'s in {_against(loss, other)[0]}" for other in ("FFA-LoRA", "FedLoRA")]
     return f"RoLoRA's expected loss ends below {', below '.join(told)} of {len(CASES)} cases"
 
 
 def _last(table: pd.DataFrame) -> pd.DataFrame:
-    """Expected losses after the last round by case and method."""
+    """Return the expected losses after the last round by case and method."""
     last = table[table["round"] == table.groupby(["case", "method"])["round"].transform("max")]
     return last[last.quantity == "population"].set_index(["case", "method"])
 
 
 def aggregation_found(table: pd.DataFrame) -> str:
-    """Last losses of all methods, in their order, case by case."""
+    """Return the finding: final losses of all methods, in their order, case by case."""
     last = table[table["round"] == table.groupby(["case", "method"])["round"].transform("max")]
     loss = _last(table)
     parts = []
@@ -227,13 +227,14 @@ def aggregation_found(table: pd.DataFrame) -> str:
         "Stated: RoLoRA converges exponentially to the global minimiser on the linear model and outperforms FFA-LoRA "
         "(Section 5.1), and averaging A and B apart, as FedLoRA does, is inexact; found, as medians of the expected "
         f"loss above its least value after {int(last['round'].max())} communication rounds: {'; '.join(parts)}. "
-        f"RoLoRA against FFA-LoRA: {_in_words(loss, 'FFA-LoRA')}; against FedLoRA: {_in_words(loss, 'FedLoRA')}. "
+        f"RoLoRA against FFA-LoRA: {_describe_lead(loss, 'FFA-LoRA')}; "
+        f"against FedLoRA: {_describe_lead(loss, 'FedLoRA')}. "
         f"{_rates(last)} {diverged} runs diverged at the rate chosen."
     )
 
 
 def _against(loss: pd.DataFrame, other: str) -> tuple[int, int, int]:
-    """In how many cases RoLoRA's median is below another's, above it, and the central 80% are apart."""
+    """Count the cases in which RoLoRA's median is below another's, above it, and the central 80% are disjoint."""
     below = above = apart = 0
     for case in CASES:
         mine, theirs = (
@@ -245,7 +246,7 @@ def _against(loss: pd.DataFrame, other: str) -> tuple[int, int, int]:
     return below, above, apart
 
 
-def _in_words(loss: pd.DataFrame, other: str) -> str:
+def _describe_lead(loss: pd.DataFrame, other: str) -> str:
     below, above, apart = _against(loss, other)
     return f"below in {below} of {len(CASES)} cases, above in {above}, the central 80% of the seeds apart in {apart}"
 
@@ -258,7 +259,7 @@ def _rates(last: pd.DataFrame) -> str:
 
 
 def aggregation_sizes(table: pd.DataFrame) -> str:
-    """Sizes and counts."""
+    """Describe sizes and counts."""
     return (
         f"$W$ of shape ${ROWS}\\times{COLUMNS}$, {CLIENTS} clients, {STEPS} local steps of full batches, "
         f"{int(table.runs.max())} seeds."

@@ -16,7 +16,7 @@ _PANELS = (("training", "round", "communication round"), ("population", "bytes",
 
 
 def draw_aggregations(table: pd.DataFrame) -> Picture:
-    """Losses of each case in its own column."""
+    """Draw the losses of each case in its own column."""
     from matplotlib.figure import Figure as Picture
 
     cases, methods = list(table["case"].unique()), list(table.method.unique())

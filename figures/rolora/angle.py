@@ -1,4 +1,4 @@
-"""Angle distance of Algorithm 2 against its iterations, beside the contraction that RoLoRA prints."""
+"""Angle distance of Algorithm 2 by iteration, compared with the contraction that RoLoRA prints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FLOOR = 1e-10  # below it an angle distance is rounding, and ratios of it are le
 
 @dataclass(frozen=True)
 class AngleSizes:
-    """Dimensions, samples over the dimension, seeds (few for the largest), iterations, and steps of panel (e).
+    """Dimensions, samples per dimension, seeds (few for the largest), iterations, and steps of panel (e).
 
     Every second step is run with samples too.
     """
@@ -56,23 +56,23 @@ MIDDLE = 20  # dimension of the population runs and of panel (e)
 
 
 def angle_data(settings: Settings) -> pd.DataFrame:
-    """Quantiles over seeds of the angle distance at each iteration, and of the worst one-step ratio of each run."""
+    """Return quantiles over seeds of the angle distance at each iteration, and each run's worst one-step ratio."""
     sizes = settings.sizes(ANGLE_SIZES)
     rows: list[dict[str, object]] = []
     for clients in OWN:
         settings.report(f"{clients} clients, in expectation")
-        rows += piece(settings, f"{clients}, expectation", partial(_expected, settings, sizes, clients))
+        rows += piece(settings, f"{clients}, expectation", partial(_expected_curves, settings, sizes, clients))
         for d in sizes.dimensions:
             for samples in sorted({max(2, round(ratio * d)) for ratio in sizes.ratios if d <= LARGE or ratio <= 2.0}):
                 settings.report(f"{clients} clients, d = {d}, m = {samples}")
                 part = f"{clients}, {d}, {samples}"
-                rows += piece(settings, part, partial(_drawn, settings, sizes, clients, d, samples))
+                rows += piece(settings, part, partial(_sampled_curves, settings, sizes, clients, d, samples))
     settings.report("one-step ratios")
     rows += piece(settings, "one-step ratios", partial(_ratios, settings, sizes))
     return pd.DataFrame(rows)
 
 
-def _expected(settings: Settings, sizes: AngleSizes, clients: str) -> list[dict[str, object]]:
+def _expected_curves(settings: Settings, sizes: AngleSizes, clients: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for step in sorted({*SHOWN[clients], *sizes.steps}):
         given = _problem(settings, MIDDLE, None, OWN[clients], 0)
@@ -82,7 +82,9 @@ def _expected(settings: Settings, sizes: AngleSizes, clients: str) -> list[dict[
     return rows
 
 
-def _drawn(settings: Settings, sizes: AngleSizes, clients: str, d: int, samples: int) -> list[dict[str, object]]:
+def _sampled_curves(
+    settings: Settings, sizes: AngleSizes, clients: str, d: int, samples: int
+) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for data in ("fixed",) if d > LARGE else ("fixed", "fresh"):
         angles = _runs(settings, sizes, clients, data, USUAL, d, samples)
@@ -107,7 +109,7 @@ def _problem(settings: Settings, d: int, samples: int | None, own: float, seed: 
 def _runs(
     settings: Settings, sizes: AngleSizes, clients: str, data: str, step: float, d: int, samples: int
 ) -> np.ndarray:
-    """Angle distances, one row for each seed."""
+    """Return the angle distances, one row for each seed."""
     seeds = sizes.seeds if d <= LARGE else max(3, sizes.seeds // 5)
     runs = []
     for seed in range(seeds):
@@ -146,7 +148,7 @@ def _curve(clients: str, data: str, step: float, d: int, samples: int, angles: n
 
 
 def worst_ratio(angles: np.ndarray) -> float:
-    """The largest ratio of one angle distance to the one before, as far as both stand above rounding."""
+    """Return the largest ratio of successive angle distances, as far as both exceed rounding."""
     return max((after / before for before, after in pairwise(angles) if min(before, after) > FLOOR), default=0.0)
 
 
@@ -178,7 +180,7 @@ def _worst(clients: str, data: str, step: float, d: int, samples: int, angles: n
 
 
 def angle_headline(table: pd.DataFrame) -> str:
-    """The steps for which the printed contraction of equal clients holds in expectation."""
+    """Return the headline: the steps for which the printed contraction of equal clients holds in expectation."""
     holds, fails = _steps(table)
     if not len(fails):
         return f"The printed contraction of equal clients holds in every step tried, up to η‖b*‖² = {holds.max():g}"
@@ -189,14 +191,14 @@ def angle_headline(table: pd.DataFrame) -> str:
 
 
 def _steps(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Steps of equal clients in expectation for which the stated contraction holds, and for which it fails."""
+    """Return the steps, for equal clients in expectation, at which the stated contraction holds, and fails."""
     mean = table[(table.panel == "worst") & (table.data == "expectation") & (table.clients == "equal")]
     stated = mean[mean.printed.notna()]
     return stated[stated.over == 0].step, stated[stated.over > 0].step
 
 
 def angle_found(table: pd.DataFrame) -> str:
-    """Where the printed contraction holds, in expectation and with samples, and where the angle stays."""
+    """Return the finding: where the printed contraction holds, in expectation and in samples, and the final angle."""
     worst, curves = table[table.panel == "worst"], table[table.panel == "angle"]
     mean = worst[worst.data == "expectation"]
     different = mean[mean.clients == "different"]
@@ -237,14 +239,14 @@ def angle_found(table: pd.DataFrame) -> str:
 
 
 def _enough(part: pd.DataFrame) -> str:
-    """The least number of samples from which on no run is over the printed factor."""
+    """Return the smallest number of samples from which no run exceeds the printed factor."""
     over = part.groupby("samples").over.max()
     first = next((int(m) for m in over.index if not over[over.index >= m].any()), None)
     return f"none (m up to {over.index.max()})" if first is None else str(first)
 
 
 def angle_sizes(table: pd.DataFrame) -> str:
-    """Seeds and dimensions."""
+    """Describe seeds and dimensions."""
     drawn = table[table.data.isin(["fixed", "fresh"])]
     small, large = drawn[drawn.d <= LARGE], drawn[drawn.d > LARGE]
     few = f" ({large.seeds.max()} for $d={large.d.max()}$)" if len(large) else ""

@@ -16,7 +16,7 @@ _DASHED, _LEAST = (0, (4, 2)), 1e-13
 
 
 def draw_angle(table: pd.DataFrame) -> Picture:
-    """Curves in the first two rows, ratios and shares in the last."""
+    """Draw curves in the first two rows, ratios and fractions in the last."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 8.3))

@@ -1,4 +1,4 @@
-"""Where FFA-LoRA's loss stays, beside the printed expectation (Proposition 5.5, eqs. 241, 242), and RoLoRA's."""
+"""The plateau of FFA-LoRA's loss, compared with its printed expectation (Prop. 5.5, eqs. 241, 242) and with RoLoRA."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ LARGE = 200  # dimensions above it get a twentieth of the draws
 
 @dataclass(frozen=True)
 class Plateau:
-    r"""FFA-LoRA's losses over $\|b^*\|^2\delta_0^2$ in one draw.
+    r"""FFA-LoRA's losses divided by $\|b^*\|^2\delta_0^2$ in one draw.
 
     Attributes:
         training: Loss on the samples.
@@ -82,7 +82,7 @@ class Plateau:
 
 
 def ffa_plateau(problem: Problem) -> Plateau:
-    """One aggregation of the clients' best b at the start's a, by the code of Algorithm 2."""
+    """Compute one aggregation of the clients' best b at the start's a, by the code of Algorithm 2."""
     algorithm = ExactRoLoRA(1.0, rounds_of_b_only=True)
     fed = Federation(problem.clients, shares=problem.shares)
     state = algorithm.start(fed, Tree(problem.start))
@@ -96,7 +96,7 @@ def ffa_plateau(problem: Problem) -> Plateau:
 
 
 def ffa_data(settings: Settings) -> pd.DataFrame:
-    """Means and standard errors over draws of the losses of FFA-LoRA and RoLoRA."""
+    """Return means and standard errors over draws of the losses of FFA-LoRA and RoLoRA."""
     sizes = settings.sizes(FFA_SIZES)
     rows: list[dict[str, object]] = []
     points = [("m", N, m, DIMENSION) for N in BY_CLIENTS for m in sizes.samples]
@@ -121,7 +121,7 @@ def ffa_data(settings: Settings) -> pd.DataFrame:
 
 
 def _angle_rows(settings: Settings, sizes: FFASizes, sine: float) -> list[dict[str, object]]:
-    """Losses over |b*|^2 of FFA-LoRA and of RoLoRA from the same starts with the same samples."""
+    """Return losses divided by |b*|^2 of FFA-LoRA and RoLoRA, from the same starts with the same samples."""
     draws, m = max(10, sizes.draws // 20), 10 * SAMPLES
     base = {"panel": "delta", "N": CLIENTS, "m": m, "d": DIMENSION, "sine": sine}
     losses: dict[tuple[str, int], list[float]] = {}
@@ -163,7 +163,7 @@ def _row(labels: dict[str, Any], draws: np.ndarray, printed: float) -> dict[str,
 
 
 def draw_ffa(table: pd.DataFrame) -> Picture:
-    """Distances from |b*|^2 delta_0^2 against m, N and d; losses against the start's angle."""
+    """Draw distances from |b*|^2 delta_0^2 against m, N and d, and losses against the start's angle."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 5.4))
@@ -228,7 +228,7 @@ def _losses(axes: Any, part: pd.DataFrame) -> None:
 
 
 def ffa_headline(table: pd.DataFrame) -> str:
-    """The level at which FFA-LoRA stays, and RoLoRA's loss beside it."""
+    """Return the headline: FFA-LoRA's plateau, and RoLoRA's loss."""
     drawn = table[table.panel.isin(["m", "N", "d"])]
     off = {
         series: float(((part["mean"] - part.printed) / part.standard_error).abs().max())
@@ -242,14 +242,14 @@ def ffa_headline(table: pd.DataFrame) -> str:
 
 
 def _of_ffa(table: pd.DataFrame) -> pd.Series:
-    """RoLoRA's expected loss after its last iteration over FFA-LoRA's, by the sine of the start's angle."""
+    """Return RoLoRA's expected final loss divided by FFA-LoRA's, by the sine of the start's angle."""
     angle = table[(table.panel == "delta") & (table.series == "population")]
     ends = angle[angle.iterations == angle.iterations.max()].set_index("sine")["mean"]
     return ends / angle[angle.iterations == 0].set_index("sine")["mean"]
 
 
 def ffa_found(table: pd.DataFrame) -> str:
-    """How far the means are from the printed expectation, and RoLoRA's loss from the same start."""
+    """Return the finding: distance of the means from the printed expectation, and RoLoRA's loss from the same start."""
     drawn = table[table.panel.isin(["m", "N", "d"])]
     distance = {
         series: float(((part["mean"] - part.printed) / part.standard_error).abs().max())
@@ -279,7 +279,7 @@ def ffa_found(table: pd.DataFrame) -> str:
 
 
 def ffa_sizes(table: pd.DataFrame) -> str:
-    """Draws at each point."""
+    """Describe the draws at each point."""
     drawn, angle = table[table.panel.isin(["m", "N", "d"])], table[table.panel == "delta"]
     few = drawn[drawn.d > LARGE]
     large = f" ({few.draws.max()} for $d={few.d.max()}$)" if len(few) else ""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.experiments.cost import announced
-from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired
-from figures.experiments.experiment import RUN, chosen_rates, finals, results
+from figures.experiments.cost import announce_cost
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
+from figures.experiments.experiment import RUN, choose_rates, finals, run_design
 from figures.figure import Figure, Settings
 from figures.rolora.fig2_picture import draw_curves
 from figures.rolora.fig2_runs import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 PLATEAU = (0.50, 0.60)
-"""Range that "around 55 %" is taken for."""
+"""Range that we read "around 55 %" as."""
 LORA, FFA, ROLORA = METHODS
 LEFT_OUT = (
     "the loss: cross-entropy; the optimiser: plain gradient steps (convention)",
@@ -40,34 +40,34 @@ LEFT_OUT = (
 
 
 def fig2_data(settings: Settings) -> pd.DataFrame:
-    """Chooses the learning rates, then makes the runs; one row for each evaluation, rounds as communication rounds."""
+    """Choose the learning rates, then make the runs; one row for each evaluation, in communication rounds."""
     sizes = settings.sizes(FIG2_SIZES)
-    announced(list(whole_designs(sizes)), settings, LEFT_OUT)
+    announce_cost(list(whole_designs(sizes)), settings, LEFT_OUT)
     parts: list[pd.DataFrame] = []
     for start in sizes.rounds:
         rates: dict[str, float] = {}
         for design in tuning_designs(sizes, start):
-            rows, chosen = chosen_rates(design, settings)
+            rows, chosen = choose_rates(design, settings)
             rates |= chosen
             parts += [pd.DataFrame(rows)] if rows else []
-        parts += [results(design, settings) for design in designs(sizes, start, rates)]
+        parts += [run_design(design, settings) for design in designs(sizes, start, rates)]
     table = pd.concat(parts, ignore_index=True)
     table["round"] *= table.method.map(trips)
     return table
 
 
 def trips(method: str) -> int:
-    """Communication rounds in one of its rounds."""
+    """Return the communication rounds in one round of a method."""
     return next(per_round for methods, per_round in IN_A_ROUND if method in methods)
 
 
 def draw_fig2(table: pd.DataFrame) -> Picture:
-    """A column for each number of clients, as in the paper, a row for each start."""
+    """Draw a column for each number of clients, as in the paper, and a row for each start."""
     return draw_curves(table[table.stage == RUN])
 
 
 def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
-    """The differences of final accuracies that the text speaks of, for one start, paired over seeds.
+    """Return the differences of final accuracies that the text mentions, for one start, paired over seeds.
 
     Returns:
         By what is stated: LoRA's fall from 5 to 10 clients, how much more it falls than RoLoRA, and RoLoRA's lead.
@@ -81,24 +81,24 @@ def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
         few, many = of(method, 5), of(method, 10)
         return {seed: few[seed] - many[seed] for seed in few}
 
-    found = {"LoRA falls from 5 to 10 clients": paired(of(LORA, 5), of(LORA, 10))}
-    found["LoRA falls by more than RoLoRA"] = paired(fall(LORA), fall(ROLORA))
+    found = {"LoRA falls from 5 to 10 clients": paired_effect(of(LORA, 5), of(LORA, 10))}
+    found["LoRA falls by more than RoLoRA"] = paired_effect(fall(LORA), fall(ROLORA))
     for clients in (5, 10):
         for other in (LORA, FFA):
             name = f"RoLoRA is above {other} with {clients} clients"
-            found[name] = paired(of(ROLORA, clients), of(other, clients))
+            found[name] = paired_effect(of(ROLORA, clients), of(other, clients))
     return found
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """One sentence on the first start that learns."""
+def fig2_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the first start that learns, in one sentence."""
     ends = finals(table)
     start = next(name for name in LEARNING if name in set(ends.start))
     return f"The printed start does not learn; with 1 as ReLU's derivative at 0, {means_by_method(table, start, 0)}."
 
 
 def means_by_method(table: pd.DataFrame, start: str, digits: int) -> str:
-    """Mean final accuracies of all methods from a start, by number of clients, in words."""
+    """Describe the mean final accuracies of all methods from a start, by number of clients."""
     ends, parts = finals(table), []
     for clients in sorted(set(ends[ends.start == start].clients)):
         means = ends[(ends.start == start) & (ends.clients == clients)].groupby("method").value.mean()
@@ -107,7 +107,7 @@ def means_by_method(table: pd.DataFrame, start: str, digits: int) -> str:
 
 
 def ends_of_ffa(table: pd.DataFrame, start: str) -> str:
-    """Where FFA-LoRA ends from a start, and whether that supports a plateau around 55 %, in words."""
+    """Describe where FFA-LoRA ends from a start, and whether that supports a plateau around 55 %."""
     ends = finals(table)
     told = []
     for clients in sorted(set(ends[ends.start == start].clients)):
@@ -118,7 +118,7 @@ def ends_of_ffa(table: pd.DataFrame, start: str) -> str:
 
 
 def fig2_found(table: pd.DataFrame) -> str:
-    """The text's statement about the figure, and what each start shows of it."""
+    """Return the text's statement about the figure, and what each start shows."""
     ends = finals(table)
     parts = []
     still = ends[ends.start == PRINTED]
@@ -129,7 +129,7 @@ def fig2_found(table: pd.DataFrame) -> str:
             f"As printed, with 0 as ReLU's derivative at 0, every run stays at {spread} %, that of a constant answer"
         )
     for start in (name for name in LEARNING if name in set(ends.start)):
-        effects = [f"{name}: {one.above}, {one.in_words}" for name, one in statements(table, start).items()]
+        effects = [f"{name}: {one.above}, {one.text}" for name, one in statements(table, start).items()]
         ends_told = f"{means_by_method(table, start, 1)}; FFA-LoRA ends at {ends_of_ffa(table, start)}"
         parts.append(f"{start.capitalize()}: {ends_told}; {'; '.join(effects)}")
     return (
@@ -139,7 +139,7 @@ def fig2_found(table: pd.DataFrame) -> str:
 
 
 def plateau(mean: float, half_width: float) -> str:
-    """The finding of an interval on a plateau around 55 %."""
+    """Return the finding of an interval on a plateau around 55 %."""
     low, high = PLATEAU
     if isnan(half_width):
         return "one seed"
@@ -149,7 +149,7 @@ def plateau(mean: float, half_width: float) -> str:
 
 
 def fig2_sizes(table: pd.DataFrame) -> str:
-    """Sizes of the scale that the table is of."""
+    """Describe the sizes of the scale that the table was computed at."""
     runs = table[table.stage == RUN]
     choice = table[table.stage != RUN]
     told = "; ".join(
@@ -179,7 +179,7 @@ FIG_2 = Figure(
     "as ReLU's derivative at 0; or a random frozen $W_0$.",
     fig2_data,
     draw_fig2,
-    in_short,
+    fig2_headline,
     fig2_found,
     fig2_sizes,
     ("mnist",),

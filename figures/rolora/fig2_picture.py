@@ -17,11 +17,11 @@ LOOKS: dict[str, tuple[str, Any, str]] = {
     "RoLoRA": (BLUE, "-", "o"),
 }
 CONSTANT = 10.0
-"""Per cent that a constant answer gets, of ten labels."""
+"""Accuracy of a constant answer with ten labels, in per cent."""
 
 
 def draw_curves(table: DataFrame) -> Picture:
-    """The means over the seeds, with a band from the least to the most.
+    """Draw the means over the seeds, with a band from the smallest to the largest.
 
     Args:
         table: Runs, with the columns start, clients, method, seed, round and value.

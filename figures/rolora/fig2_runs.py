@@ -74,7 +74,7 @@ FIG2_SIZES: dict[Scale, Fig2Sizes] = {
 
 
 def tuning_designs(sizes: Fig2Sizes, start: str) -> Iterator[Design]:
-    """Designs that choose the learning rates of a start that learns: LoRA and FFA-LoRA, apart from RoLoRA."""
+    """Yield the designs that choose the learning rates of a start that learns; RoLoRA has its own."""
     held = {"held_out": sizes.held_out}
     for methods, per_round in IN_A_ROUND if start != PRINTED else ():
         lines = tuple(
@@ -85,7 +85,7 @@ def tuning_designs(sizes: Fig2Sizes, start: str) -> Iterator[Design]:
 
 
 def designs(sizes: Fig2Sizes, start: str, rates: Mapping[str, float]) -> Iterator[Design]:
-    """The runs of a start, on all training images."""
+    """Yield the runs of a start, on all training images."""
     for methods, per_round in IN_A_ROUND:
         lines = tuple(
             replace(line, options={**line.options, "learning_rate": rates.get(line.rate_of, sizes.rates[start][0])})
@@ -95,7 +95,7 @@ def designs(sizes: Fig2Sizes, start: str, rates: Mapping[str, float]) -> Iterato
 
 
 def whole_designs(sizes: Fig2Sizes) -> Iterator[Design]:
-    """The runs of every start with what chooses their learning rates, for counting."""
+    """Yield the runs of every start and those that choose their learning rates, for counting."""
     for start in sizes.rounds:
         tuning = list(tuning_designs(sizes, start))
         for place, design in enumerate(designs(sizes, start, {})):

@@ -1,7 +1,7 @@
-"""RoLoRA's Tables 1 and 6 and Figures 3 to 8 with a smaller language model on texts that are at hand.
+"""RoLoRA's Tables 1 and 6 and Figures 3 to 8 with a smaller language model on available texts.
 
-Values of the paper do not stand beside those of the runs: model, texts and rounds differ. What is compared is the order
-of methods, by differences paired over seeds.
+We do not compare values with the paper's, because model, texts and rounds differ. We compare the order of methods, by
+differences paired over seeds.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
 from figures.experiments.experiment import RUN, finals
-from figures.experiments.tables import Contrast, Value, counted, draw_table
+from figures.experiments.tables import Contrast, Value, count_effects, draw_table
 from figures.figure import Figure, Settings
 from figures.language.designs import (
     ALGORITHMS,
@@ -43,35 +43,36 @@ LOOKS: dict[str, tuple[str, str]] = {
 
 
 def clients_data(settings: Settings) -> pd.DataFrame:
-    """Tables 1 and 6 and Figure 3."""
+    """Compute the table of Tables 1 and 6 and Figure 3."""
     sizes = settings.sizes(SIZES)
     return table_of(clients_lines(sizes), sizes, settings)
 
 
 def budgets_data(settings: Settings) -> pd.DataFrame:
-    """Figures 4 and 6 to 8."""
+    """Compute the table of Figures 4 and 6 to 8."""
     sizes = settings.sizes(SIZES)
     return table_of(budgets_lines(sizes), sizes, settings)
 
 
 def uplinks_data(settings: Settings) -> pd.DataFrame:
-    """Figure 5."""
+    """Compute the table of Figure 5."""
     sizes = settings.sizes(SIZES)
     return table_of(uplinks_lines(sizes), sizes, settings)
 
 
 def settings_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The settings in which methods are compared, in the order of the table."""
+    """Return the settings in which methods are compared, in the order of the table."""
     names = [name for name in ("split", "clients", "rank", "budget", "uplink") if name in table]
     return [
         {str(key): value for key, value in row.items()} for row in table[names].drop_duplicates().to_dict("records")
     ]
 
 
-def in_words(keys: dict[str, Any]) -> str:
-    """A setting.
+def describe_setting(keys: dict[str, Any]) -> str:
+    """Describe a setting.
 
-    >>> in_words({"split": "IID", "clients": 3}), in_words({"rank": 4, "budget": "P1"}), in_words({"uplink": "low"})
+    >>> settings = {"split": "IID", "clients": 3}, {"rank": 4, "budget": "P1"}, {"uplink": "low"}
+    >>> tuple(map(describe_setting, settings))
     ('3 clients, IID', 'rank 4, P1', 'low uplink budget')
     """
     if "uplink" in keys:
@@ -82,25 +83,27 @@ def in_words(keys: dict[str, Any]) -> str:
 
 
 def values(table: pd.DataFrame) -> list[Value]:
-    """Final accuracies by setting and method."""
+    """Return final accuracies by setting and method."""
     ends, found = finals(table), []
     for keys in settings_of(ends):
         for method in ALGORITHMS:
             mine = _chosen(ends, {**keys, "method": method})
             if len(mine):
                 mean, half = mean_and_half_width(dict(zip(mine.seed, mine.value, strict=True)))
-                found.append(Value(in_words(keys), method, None, 100 * mean, 100 * half, int(mine.failed.sum())))
+                found.append(
+                    Value(describe_setting(keys), method, None, 100 * mean, 100 * half, int(mine.failed.sum()))
+                )
     return found
 
 
 def leads(table: pd.DataFrame) -> list[tuple[dict[str, Any], str, Effect]]:
-    """RoLoRA minus each other method in every setting."""
+    """Return RoLoRA minus each other method in every setting."""
     ends, found = finals(table), []
     for other in (name for name in ALGORITHMS if name != ROLORA):
         for keys in settings_of(ends):
             if len(_chosen(ends, {**keys, "method": other})):
                 ours, theirs = by_seed(ends, **keys, method=ROLORA), by_seed(ends, **keys, method=other)
-                found.append((keys, other, paired(ours, theirs)))
+                found.append((keys, other, paired_effect(ours, theirs)))
     return found
 
 
@@ -111,7 +114,7 @@ def _chosen(ends: pd.DataFrame, keys: dict[str, Any]) -> pd.DataFrame:
 
 
 def falls(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """Effects for the text on Table 1: LoRA and FFA-LoRA lose more than RoLoRA from few clients to many."""
+    """Return effects for the text on Table 1: LoRA and FFA-LoRA lose more than RoLoRA from few clients to many."""
     ends = finals(table)
     same = ends[ends.split == "IID"]
     few, many = int(same.clients.min()), int(same.clients.max())
@@ -121,13 +124,13 @@ def falls(table: pd.DataFrame) -> list[tuple[str, Effect]]:
         return {seed: before[seed] - after[seed] for seed in before}
 
     return [
-        (f"{other} falls by more than RoLoRA from {few} to {many} clients", paired(fall(other), fall(ROLORA)))
+        (f"{other} falls by more than RoLoRA from {few} to {many} clients", paired_effect(fall(other), fall(ROLORA)))
         for other in (LORA, FFA)
     ]
 
 
 def robustness(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """Effects for the text on Figures 4, 6 to 8: FFA-LoRA loses more than RoLoRA from the largest budget to the least.
+    """Return effects for the text on Figures 4, 6 to 8: FFA-LoRA loses more than RoLoRA as the budget shrinks.
 
     Returns:
         The effect for each rank.
@@ -139,49 +142,58 @@ def robustness(table: pd.DataFrame) -> list[tuple[str, Effect]]:
         return {seed: most[seed] - least[seed] for seed in most}
 
     return [
-        (f"rank {rank}: FFA-LoRA falls by more than RoLoRA from P3 to P1", paired(fall(rank, FFA), fall(rank, ROLORA)))
+        (
+            f"rank {rank}: FFA-LoRA falls by more than RoLoRA from P3 to P1",
+            paired_effect(fall(rank, FFA), fall(rank, ROLORA)),
+        )
         for rank in dict.fromkeys(map(int, ends["rank"]))
     ]
 
 
 def contrasts(table: pd.DataFrame, stated: Iterable[tuple[str, Effect]]) -> list[Contrast]:
-    """Comparisons to be drawn: RoLoRA's leads, then what else is stated."""
-    found = [Contrast(f"RoLoRA minus {other}", in_words(keys), None, effect) for keys, other, effect in leads(table)]
+    """Return the comparisons to draw: RoLoRA's leads, then the other statements."""
+    found = [
+        Contrast(f"RoLoRA minus {other}", describe_setting(keys), None, effect) for keys, other, effect in leads(table)
+    ]
     return found + [Contrast("stated", name, None, effect) for name, effect in stated]
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """In how many settings RoLoRA is above each other method."""
+def language_headline(table: pd.DataFrame) -> str:
+    """Return the headline: in how many settings RoLoRA is above each other method."""
     found = leads(table)
     names = dict.fromkeys(other for _, other, _ in found)
-    return "; ".join(counted(ROLORA, name, [effect for _, other, effect in found if other == name]) for name in names)
+    return "; ".join(
+        count_effects(ROLORA, name, [effect for _, other, effect in found if other == name]) for name in names
+    )
 
 
-def nothing(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """No further statement."""
+def no_statements(table: pd.DataFrame) -> list[tuple[str, Effect]]:
+    """Return an empty list, for a table without further statements."""
     return []
 
 
-def drawn(stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]) -> Callable[[pd.DataFrame], Picture]:
-    """Draws a table."""
+def drawing(stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]) -> Callable[[pd.DataFrame], Picture]:
+    """Return the function that draws a table."""
     return lambda table: draw_table(values(table), contrasts(table, stated(table)))
 
 
 def found_in(
     says: str, stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]
 ) -> Callable[[pd.DataFrame], str]:
-    """The statement of the paper and the finding."""
+    """Return the function that gives the paper's statement and the finding."""
 
     def found(table: pd.DataFrame) -> str:
-        each = [f"RoLoRA minus {other}, {in_words(keys)}: {effect.in_words}" for keys, other, effect in leads(table)]
-        each += [f"{name}: {effect.above}, {effect.in_words}" for name, effect in stated(table)]
-        return f"Stated: {says}. Found, at this scale: {in_short(table)}. {'; '.join(each)}."
+        each = [
+            f"RoLoRA minus {other}, {describe_setting(keys)}: {effect.text}" for keys, other, effect in leads(table)
+        ]
+        each += [f"{name}: {effect.above}, {effect.text}" for name, effect in stated(table)]
+        return f"Stated: {says}. Found, at this scale: {language_headline(table)}. {'; '.join(each)}."
 
     return found
 
 
 def draw_curves(table: pd.DataFrame) -> Picture:
-    """Accuracy by communication round, a panel for each setting: means over the seeds, bands from least to most."""
+    """Draw accuracy by communication round, a panel for each setting: means over the seeds, with bands."""
     from matplotlib.figure import Figure as New
 
     runs = table[(table.stage == RUN) & (table.failed == 0)]
@@ -194,7 +206,7 @@ def draw_curves(table: pd.DataFrame) -> Picture:
             by_round = 100 * mine.groupby("round").value.agg(["mean", "min", "max"])
             axes.plot(by_round.index, by_round["mean"], color=colour, marker=marker, markersize=3, label=str(method))
             axes.fill_between(by_round.index, by_round["min"], by_round["max"], color=colour, alpha=0.15, lw=0)
-        axes.set_title(in_words(keys), fontsize=8.5)
+        axes.set_title(describe_setting(keys), fontsize=8.5)
         axes.set_xlabel("communication round", fontsize=8)
     for axes in picture.axes[len(every) :]:
         axes.set_axis_off()
@@ -205,7 +217,7 @@ def draw_curves(table: pd.DataFrame) -> Picture:
 
 
 def sizes_of(table: pd.DataFrame) -> str:
-    """Model, texts, and how it is run."""
+    """Describe model, texts and training."""
     sizes = _scale_of(table)
     of = sizes.common
     rates = ", ".join(f"{method} {rate:g}" for method, rate in table.groupby("method", sort=False).rate.first().items())
@@ -230,7 +242,7 @@ def sizes_of(table: pd.DataFrame) -> str:
 
 
 def _scale_of(table: pd.DataFrame) -> Sizes:
-    """The sizes that a table was made with, by its rounds."""
+    """Return the sizes that a table was computed with, from its rounds."""
     last = int(table["round"].max())
     name = "rounds" if "clients" in table else "budget_rounds"
     for sizes in SIZES.values():
@@ -252,8 +264,8 @@ CLIENTS_FIGURE = Figure(
     "RoLoRA, Tables 1 and 6 on rated sentences: more and more clients",
     NAMED + "Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     clients_data,
-    drawn(falls),
-    in_short,
+    drawing(falls),
+    language_headline,
     found_in(CLIENTS_SAY, falls),
     sizes_of,
     (TEXTS,),
@@ -266,8 +278,8 @@ FIG_3 = Figure(
     "most. The runs are those of rolora/clients-texts.",
     clients_data,
     draw_curves,
-    in_short,
-    found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", nothing),
+    language_headline,
+    found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", no_statements),
     sizes_of,
     (TEXTS,),
     quick_decides=False,
@@ -279,8 +291,8 @@ FIG_4 = Figure(
     + "Left the final accuracies with 95 % intervals over the seeds, for three layer budgets and four ranks. "
     + DIFFERENCES,
     budgets_data,
-    drawn(robustness),
-    in_short,
+    drawing(robustness),
+    language_headline,
     found_in("with fewer parameters FFA-LoRA loses more than RoLoRA, which stays comparable to LoRA", robustness),
     sizes_of,
     (TEXTS,),
@@ -292,9 +304,9 @@ FIG_5 = Figure(
     NAMED + "FFA-LoRA and RoLoRA have adapters on twice as many blocks as LoRA, so that all send as much in a round, "
     "the head aside. Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     uplinks_data,
-    drawn(nothing),
-    in_short,
-    found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", nothing),
+    drawing(no_statements),
+    language_headline,
+    found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", no_statements),
     sizes_of,
     (TEXTS,),
     quick_decides=False,

@@ -1,7 +1,7 @@
-"""RoLoRA's mechanism on adapters of a language model: the error of averaging A and B apart, and where A points.
+"""RoLoRA's mechanism on adapters of a language model: the error of averaging A and B separately, and A's direction.
 
-Each communication round of small federations of MiniLM on rated sentences is measured by what the clients sent, with
-the algorithms that the other figures run. The linear theory says that methods which train one factor at a time make no
+We measure each communication round of small federations of MiniLM on rated sentences from the clients' uploads, with
+the algorithms of the other figures. The linear theory states that methods which train one factor at a time make no
 error, that A has to turn towards one subspace, and how the error depends on the number of clients.
 """
 
@@ -22,8 +22,8 @@ from algorithms.optimisers import Sgd
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from figures.aggregation_error import (
-    Averaged,
-    KeepingUploads,
+    AveragedExchange,
+    ExchangeRecorder,
     aggregation_error,
     angle_between,
     errors_of_few,
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 METHODS = ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA")
 ROUNDING = 1e-5
-"""Errors in single precision relative to the mean of the products are below."""
+"""Upper limit of errors in single precision, relative to the mean of the products."""
 REFERENCE_RATE = 0.1
-"""Learning rate of gradient descent in all weights of the layers, whose update's best subspace A is compared with."""
+"""Learning rate of gradient descent in all of the layers' weights; A is compared with its update's best subspace."""
 DRAWS = 20
 """Cohorts of the fewest clients among the clients of a round."""
 
@@ -104,10 +104,10 @@ MECHANISM_SIZES: Mapping[Scale, MechanismSizes] = {
 
 
 def mechanism(settings: Settings) -> pd.DataFrame:
-    """Trains and measures.
+    """Train the federations and measure every averaged exchange.
 
     Returns:
-        One row for each averaged trip, which is a communication round: split, clients, seed, method, round, norm,
+        One row for each averaged exchange, which is a communication round: split, clients, seed, method, round, norm,
         change, error, least, angle (as in `AggregationError`), few (number of clients of small cohorts), few_error
         (their error; nan where one factor is common, or products are averaged), full_angle (between A and the best
         subspace of the update by gradient descent in all weights of the layers) and full_share (of that update's
@@ -118,13 +118,13 @@ def mechanism(settings: Settings) -> pd.DataFrame:
         for seed in range(100 * settings.seed, 100 * settings.seed + sizes.seeds):
             for split, clients in ((split, one) for split, counts in sizes.clients.items() for one in counts):
                 name = f"{clients} clients, {split}, seed {seed}"
-                found = piece(settings, name, partial(_measured, sizes, split, clients, seed, settings))
+                found = piece(settings, name, partial(_measure, sizes, split, clients, seed, settings))
                 rows += [{"split": split, "clients": clients, "seed": seed, **row} for row in found]
     return pd.DataFrame(rows)
 
 
 def plan_of(sizes: MechanismSizes, method: str, split: str, clients: int, seed: int, settings: Settings) -> Plan:
-    """The run of a method in a setting."""
+    """Return the run of a method in a setting."""
     language = settings.sizes(LANGUAGE_SIZES)
     options = {
         "model": language.common["model"],
@@ -141,7 +141,7 @@ def plan_of(sizes: MechanismSizes, method: str, split: str, clients: int, seed: 
     return trial.plan(seed, settings.place, settings.device)
 
 
-def _measured(sizes: MechanismSizes, split: str, clients: int, seed: int, settings: Settings) -> list[dict[str, Any]]:
+def _measure(sizes: MechanismSizes, split: str, clients: int, seed: int, settings: Settings) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     best: Mapping[str, torch.Tensor] = {}
     share = nan
@@ -151,13 +151,13 @@ def _measured(sizes: MechanismSizes, split: str, clients: int, seed: int, settin
         settings.report(f"{method}, {clients} clients, {split}, seed {seed}")
         if not best:
             best, share = best_subspace(full_update(parts, sizes.rounds, seed), sizes.rank)
-        for number, row in enumerate(followed(parts, plan.conduct.rounds, seed, best, sizes.few, settings), 1):
+        for number, row in enumerate(follow(parts, plan.conduct.rounds, seed, best, sizes.few, settings), 1):
             rows.append({"method": method, "round": number, **row, "full_share": share})
     return rows
 
 
 def full_update(parts: Parts, count: int, seed: int) -> Tree:
-    """The update of the layers' weights by FedAvg with gradient descent in all of them, transposed: inputs are rows."""
+    """Return the update of FedAvg with gradient descent in all of the layers' weights, transposed: inputs are rows."""
     local = replace(parts.algorithm.local, optimiser=Sgd(), learning_rate=REFERENCE_RATE)  # type: ignore[attr-defined]
     names = parts.algorithm.adapter.factors(parts.problem.start).A  # type: ignore[attr-defined]
     *_, last = rounds(FedAvg(local), parts.problem, rounds=count, seed=seed, evaluate_every=count)
@@ -165,7 +165,7 @@ def full_update(parts: Parts, count: int, seed: int) -> Tree:
 
 
 def best_subspace(update: Tree, rank: int) -> tuple[Tree, float]:
-    """Leading left singular vectors of every layer's update, and the share of its square that lies in their rank."""
+    """Return the leading left singular vectors of every layer's update, and the fraction of its squared norm."""
     U, inside = {}, 0.0
     for name, W in update.items():
         left, sigma, _ = torch.linalg.svd(W.double(), full_matrices=False)
@@ -173,34 +173,34 @@ def best_subspace(update: Tree, rank: int) -> tuple[Tree, float]:
     return Tree(U), inside / float(update.map(torch.Tensor.double).square())
 
 
-def followed(
+def follow(
     parts: Parts, count: int, seed: int, best: Mapping[str, torch.Tensor], few: int, settings: Settings
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one federation, a trip each."""
-    executor, before = KeepingUploads(), None
+    """Yield the rows of one federation, one for each exchange."""
+    executor, before = ExchangeRecorder(), None
     for step in rounds(
         parts.algorithm, parts.problem, rounds=count, seed=seed, executor=executor, evaluate_every=max(1, count)
     ):
         factors: AB = step.state.algorithm.factors
-        for trip in executor.trips():
+        for exchange in executor.exchanges():
             assert before is not None
-            server = trip.averaged or factors
-            found = aggregation_error(trip, server, before)
+            server = exchange.averaged or factors
+            found = aggregation_error(exchange, server, before)
             row = {**asdict(found), "few": few, "few_error": nan, "full_angle": angle_between(server.A, best)}
-            if _both_travel(trip) and len(trip.sent) > few:
-                rng = settings.rng("mechanism", seed, len(trip.sent), step.state.round)
-                row["few_error"] = errors_of_few(trip, few, DRAWS, rng)
+            if _both_travel(exchange) and len(exchange.sent) > few:
+                rng = settings.rng("mechanism", seed, len(exchange.sent), step.state.round)
+                row["few_error"] = errors_of_few(exchange, few, DRAWS, rng)
             yield row
             before = product_of(server)
         before = product_of(factors)
 
 
-def _both_travel(trip: Averaged) -> bool:
-    return isinstance(trip.sent[0], AB)
+def _both_travel(exchange: AveragedExchange) -> bool:
+    return isinstance(exchange.sent[0], AB)
 
 
 def relative(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with errors relative to the mean of the clients' products: error, least, few_error; and of_change.
+    """Return the table with errors divided by the norm of the mean product: error, least, few_error; and of_change.
 
     `of_change` is the error relative to what the round changed.
     """
@@ -209,7 +209,7 @@ def relative(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(table: pd.DataFrame) -> list[tuple[str, int, int, float, float, float]]:
-    """Growth of LoRA's error with more clients at the same weights: cohorts of few among many, beside linear theory.
+    """Return the growth of LoRA's error from few to many clients at the same weights, and the value of linear theory.
 
     Deviations of clients that are alike are drawn from one law: of n clients the mean of the products of deviations is
     that of the law times (n - 1)/n, with a scatter that falls like sqrt(n - 1)/n. The measured ratio lies between.
@@ -228,13 +228,13 @@ def growth(table: pd.DataFrame) -> list[tuple[str, int, int, float, float, float
 
 
 def exact_methods(table: pd.DataFrame) -> dict[str, float]:
-    """The largest relative error of each method that averages one factor."""
+    """Return the largest relative error of each method that averages one factor."""
     of = relative(table)
     return {method: float(of[of.method == method].error.max()) for method in ("FFA-LoRA", "RoLoRA")}
 
 
-def in_short(table: pd.DataFrame) -> str:
-    """The error of averaging apart, and how it depends on the number of clients."""
+def mechanism_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the error of averaging separately, and its dependence on the number of clients."""
     of = relative(table)
     lora = of[of.method == "LoRA"]
     many = ", ".join(
@@ -246,7 +246,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def draw_mechanism(table: pd.DataFrame) -> Picture:
-    """A row for each split: the error by round, and A's angles to two subspaces, colours for methods."""
+    """Draw a row for each split: the error by round, and A's angles to two subspaces, coloured by method."""
     from matplotlib.figure import Figure as New
     from matplotlib.lines import Line2D
 
@@ -283,8 +283,8 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def found_in(table: pd.DataFrame) -> str:
-    """The statement of the theory and the finding."""
+def mechanism_found(table: pd.DataFrame) -> str:
+    """Return the statement of the theory and the finding."""
     of = relative(table)
     last = of[of["round"] == of["round"].max()]
     errors = "; ".join(
@@ -303,7 +303,8 @@ def found_in(table: pd.DataFrame) -> str:
     exact = ", ".join(f"{method} {error:.0e}" for method, error in exact_methods(table).items())
     return (
         "Stated: averaging A and B apart is inexact, which grows with the clients, and training one at a time is "
-        f"exact. Found: {in_short(table)} (largest: {exact}). First and last round, relative to the mean update (least "
+        f"exact. Found: {mechanism_headline(table)} (largest: {exact}). "
+        f"First and last round, relative to the mean update (least "
         f"possible of the rank; relative to the round's change): {errors}. At the same weights: {more}. A's angle "
         "after the last round to the best subspace of the clients' mean product, and of gradient descent in all "
         f"weights: {angles}."
@@ -316,8 +317,8 @@ def _course(of: pd.DataFrame, method: str) -> str:
     return " to ".join(f"{end.error:.2g} ({end.least:.2g}; {end.of_change:.2g})" for end in ends)
 
 
-def sizes_of(table: pd.DataFrame) -> str:
-    """Model, texts, clients, steps."""
+def mechanism_sizes(table: pd.DataFrame) -> str:
+    """Describe model, texts, clients and steps."""
     ends = int(table.clients.max()), int(table["round"].max())
     scale = next(name for name, of in MECHANISM_SIZES.items() if (of.most, of.rounds) == ends)
     of, language = MECHANISM_SIZES[scale], LANGUAGE_SIZES[scale]
@@ -341,9 +342,9 @@ MECHANISM = Figure(
     "update by gradient descent in all weights of the same layers; FFA-LoRA's A stays as it was drawn.",
     mechanism,
     draw_mechanism,
-    in_short,
-    found_in,
-    sizes_of,
+    mechanism_headline,
+    mechanism_found,
+    mechanism_sizes,
     (TEXTS,),
     quick_decides=False,
 )

@@ -1,6 +1,6 @@
 """The printed tables of RoLoRA as data: every value is the string that is printed.
 
-Tables 1 and 6 print the rows of three methods twice; both stand here, since they need not agree.
+Tables 1 and 6 both print the rows of three methods. Both are stored, because they need not agree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ METHODS = ("LoRA", "FFA-LoRA", "RoLoRA")
 
 
 class Score(NamedTuple):
-    """A printed accuracy in per cent and the standard deviation beside it."""
+    """A printed accuracy in per cent, and its printed standard deviation."""
 
     mean: str
     deviation: str
@@ -325,7 +325,7 @@ TABLE_11 = Configuration(100, 1, 30, LayerSet(("W_k", "W_v", "W_q", "W_o"), 24, 
 
 
 def find(rows: Sequence[Row], method: str, clients: int, rank: int = 4) -> Row:
-    """The row of a method in a setting.
+    """Return the row of a method in a setting.
 
     Raises:
         LookupError: there is none.

@@ -1,4 +1,4 @@
-r"""Algorithm 2 of RoLoRA on a regression, followed by the angle between its a and the true $a^*$."""
+r"""Algorithm 2 of RoLoRA on a regression, and the angle between its a and the true $a^*$ at every iteration."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from toymodels.regression import with_fresh_data
 
 
 def rate_of(problem: Problem, step: float) -> float:
-    r"""$\eta$ for which $\eta\|\bar b^*\|^2$ is the given step."""
+    r"""Return $\eta$ for which $\eta\|\bar b^*\|^2$ is the given step."""
     return step / float((problem.facts["mean_B"] ** 2).sum())
 
 
 def angle_of(problem: Problem, state: AB) -> float:
-    r"""$\|(I - a^*a^{*T})a\|$ of a unit a, to the last digits also where it is small (Definition 5.2)."""
+    r"""Return $\|(I - a^*a^{*T})a\|$ of a unit a, accurate to the last digits even if small (Definition 5.2)."""
     a, truth = state.A["W"], problem.facts["truth"]
     return float(torch.linalg.vector_norm(a - truth @ (truth.mT @ a)))
 
@@ -28,7 +28,7 @@ def angle_of(problem: Problem, state: AB) -> float:
 def run_exact(
     problem: Problem, step: float, iterations: int, fresh: np.random.Generator | None = None
 ) -> tuple[np.ndarray, AB]:
-    r"""Angle distances of $a^0$ to $a^T$, shape ``(iterations + 1,)``, and $(a^T, b^{T+1})$.
+    r"""Return the angle distances of $a^0$ to $a^T$, shape ``(iterations + 1,)``, and $(a^T, b^{T+1})$.
 
     Args:
         problem: Regression of rank 1.

@@ -1,7 +1,7 @@
-"""RoLoRA's Tables 1, 2, 6 and 12 as tables: what is printed, what follows from other printed numbers, the difference.
+"""RoLoRA's Tables 1, 2, 6 and 12: printed values, values that follow from other printed numbers, and differences.
 
-No training is needed: averages follow from their rows, the accuracy on MMLU from that of its groups, and a mean of
-three trials from a whole number of right answers.
+This needs no training: averages follow from their rows, the accuracy on MMLU from the accuracies of its groups, and a
+mean of three trials from a whole number of right answers.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 TRIALS = 3
 ROUNDING = 0.0105
-"""Points that rounding explains: a hundredth of the mean of rounded numbers beside a rounded number."""
+"""Points that rounding can explain: a hundredth between the mean of rounded numbers and a rounded number."""
 AVERAGE = "Avg."
 
 
 def mean_of_row(row: Row) -> Fraction:
-    """The average of the accuracies of a row."""
+    """Return the mean accuracy of a row."""
     return sum((Fraction(score.mean) for score in row.scores.values()), Fraction(0)) / len(row.scores)
 
 
 def nearest_count(mean: str, size: int, trials: int = TRIALS) -> Fraction:
-    """The mean, in per cent, of whole numbers of right answers in some trials that is nearest to a printed one.
+    """Return the mean over trials, in per cent, of whole numbers of right answers that is nearest to a printed one.
 
     >>> float(nearest_count("50.0", 2, 1))
     50.0
@@ -52,7 +52,7 @@ def nearest_count(mean: str, size: int, trials: int = TRIALS) -> Fraction:
 
 
 def mmlu(method: str) -> Fraction:
-    """The accuracy on MMLU from those of its groups, by their numbers of questions."""
+    """Return the accuracy on MMLU from its groups, weighted by their numbers of questions."""
     counts = MMLU["anatomy in stem"]
     weighted = (Fraction(TABLE_12[group][method].mean) * counts[group] for group in MMLU_GROUPS)
     return sum(weighted, Fraction(0)) / sum(counts.values())
@@ -81,17 +81,17 @@ def _glue(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
 
 
 def table_1_data(settings: Settings) -> pd.DataFrame:
-    """Every cell of Table 1, the averages beside those of their rows."""
+    """Return every cell of Table 1, with the averages recomputed from their rows."""
     return pd.DataFrame(_glue(TABLE_1))
 
 
 def table_6_data(settings: Settings) -> pd.DataFrame:
-    """Every cell of Table 6, the averages beside those of their rows."""
+    """Return every cell of Table 6, with the averages recomputed from their rows."""
     return pd.DataFrame(_glue(TABLE_6))
 
 
 def table_2_data(settings: Settings) -> pd.DataFrame:
-    """Every cell of Table 2 beside the nearest mean of three trials."""
+    """Return every cell of Table 2 with the nearest mean of three trials."""
     return pd.DataFrame(
         _cell("", row.method, task, *row.scores[task], recomputed=nearest_count(row.scores[task].mean, TESTS[task]))
         for task in COMMONSENSE
@@ -100,7 +100,7 @@ def table_2_data(settings: Settings) -> pd.DataFrame:
 
 
 def table_12_data(settings: Settings) -> pd.DataFrame:
-    """Every cell of Table 12, MMLU beside what its groups give."""
+    """Return every cell of Table 12, with MMLU recomputed from its groups."""
     return pd.DataFrame(
         _cell("", method, metric, *scores[method], recomputed=mmlu(method) if metric == "MMLU" else None)
         for metric, scores in TABLE_12.items()
@@ -109,7 +109,7 @@ def table_12_data(settings: Settings) -> pd.DataFrame:
 
 
 def draw_glue(table: pd.DataFrame) -> Picture:
-    """A row for each method, grouped by setting; the average three times: published, recomputed, difference."""
+    """Draw a row for each method, grouped by setting, with the average as published, recomputed, and difference."""
     names = [name for name in dict.fromkeys(table.column) if name != AVERAGE]
     rows: list[list[Cell]] = []
     for setting, of_setting in table.groupby("setting", sort=False):
@@ -123,7 +123,7 @@ def draw_glue(table: pd.DataFrame) -> Picture:
 
 
 def draw_by_method(table: pd.DataFrame) -> Picture:
-    """A row for each task or metric, three columns for each method: published, recomputed, difference."""
+    """Draw a row for each task or metric, and published, recomputed and difference for each method."""
     rows = []
     for name, mine in table.groupby("column", sort=False):
         by_method = mine.set_index("method")
@@ -148,7 +148,7 @@ def _three(row: Any) -> tuple[Cell, Cell, Cell]:
 
 
 def averages_found(table: pd.DataFrame) -> str:
-    """How many averages do not follow from their rows."""
+    """Return the finding: how many averages do not follow from their rows."""
     means = table[table.column == AVERAGE]
     off = means[means.difference.abs() > ROUNDING]
     low, high = (f"{value:.2f}" for value in (off.difference.abs().min(), off.difference.abs().max()))
@@ -156,21 +156,21 @@ def averages_found(table: pd.DataFrame) -> str:
 
 
 def trials_found(table: pd.DataFrame) -> str:
-    """How far the means are from whole numbers of right answers."""
+    """Return the finding: the distance of the means from whole numbers of right answers."""
     worst = table.difference.abs().max()
     can = "Every accuracy can be" if worst <= ROUNDING else "Not every accuracy can be"
     return f"{can} a mean of three trials on its task's test set: the nearest ones are within {worst:.3f} points."
 
 
 def mmlu_found(table: pd.DataFrame) -> str:
-    """Whether MMLU follows from its groups."""
+    """Return the finding: whether MMLU follows from its groups."""
     worst = table.difference.abs().max()
     says = "follows" if worst <= ROUNDING else "does not follow"
     return f"The accuracy on MMLU {says} from its four groups, weighted by questions, within {worst:.3f} points."
 
 
 def table_1_found(table: pd.DataFrame) -> str:
-    """The averages that do not follow, one by one."""
+    """Return the finding: the averages that do not follow, one by one."""
     means = table[table.column == AVERAGE]
     off = means[means.difference.abs() > ROUNDING]
     told = "; ".join(
@@ -181,7 +181,7 @@ def table_1_found(table: pd.DataFrame) -> str:
 
 
 def table_6_found(table: pd.DataFrame) -> str:
-    """The same, and what differs from Table 1."""
+    """Return the finding: the averages that do not follow, and differences from Table 1."""
     other = [
         f"{row.setting}, {row.method}, {name}: {before.scores[name].deviation} in Table 1, {score.deviation} here"
         for row in TABLE_6
@@ -193,8 +193,8 @@ def table_6_found(table: pd.DataFrame) -> str:
     return f"{table_1_found(table)} Different from Table 1: {'; '.join(other) or 'nothing'}."
 
 
-def sizes_in_words(table: pd.DataFrame) -> str:
-    """Numbers of cells."""
+def table_sizes(table: pd.DataFrame) -> str:
+    """Describe the numbers of cells."""
     return f"{len(table)} printed numbers, {int(table.recomputed.notna().sum())} of them recomputed. No training."
 
 
@@ -207,7 +207,7 @@ TABLE_1_FIGURE = Figure(
     draw_glue,
     averages_found,
     table_1_found,
-    sizes_in_words,
+    table_sizes,
 )
 TABLE_2_FIGURE = Figure(
     "rolora/table-2",
@@ -218,7 +218,7 @@ TABLE_2_FIGURE = Figure(
     draw_by_method,
     trials_found,
     trials_found,
-    sizes_in_words,
+    table_sizes,
 )
 TABLE_6_FIGURE = Figure(
     "rolora/table-6",
@@ -229,7 +229,7 @@ TABLE_6_FIGURE = Figure(
     draw_glue,
     averages_found,
     table_6_found,
-    sizes_in_words,
+    table_sizes,
 )
 TABLE_12_FIGURE = Figure(
     "rolora/table-12",
@@ -240,5 +240,5 @@ TABLE_12_FIGURE = Figure(
     draw_by_method,
     mmlu_found,
     mmlu_found,
-    sizes_in_words,
+    table_sizes,
 )

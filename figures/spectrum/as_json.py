@@ -18,12 +18,12 @@ from rmt.results import plain
 SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Sample sizes to predict at, relative to the measured one."""
 SUBJECT = ("model", "data", "loss", "matrix", "parameters", "batch_norm", "reduction", "count", "law")
-"""Parts of a request that decide what is measured; the others decide how."""
+"""Fields of a request that determine what is measured; the others determine how."""
 PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
 
 
-def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
-    """Everything that was measured, and with what; numbers that are not finite become null."""
+def to_json(measured: MeasuredNetwork) -> dict[str, Any]:
+    """Return all measured values and their settings; numbers that are not finite become null."""
     report, rank = measured.report, measured.report.stable_rank
     measure = report.measure
     fields = {
@@ -79,7 +79,7 @@ def require_same_subject(path: Path, request: SpectrumRequest) -> None:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))["request"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return  # none; whether the file may be replaced is another question
+        return  # not a measurement; another check decides whether the file may be replaced
     asked = plain(request)
     other = [name for name in SUBJECT if isinstance(stored, dict) and stored.get(name) != asked[name]]
     if other:
@@ -138,5 +138,5 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
 
 
 def _rank(rank: StableRankInterval | None) -> dict[str, Any] | None:
-    """Without the cost in gradients, which is that of all parts together."""
+    """Return a stable rank without its cost in gradients, which belongs to all parts together."""
     return None if rank is None else {key: value for key, value in plain(rank).items() if key != "gradients"}

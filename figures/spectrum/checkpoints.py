@@ -1,4 +1,4 @@
-"""A spectrum through training, from files of weights or from the folder of a run to a table and a picture."""
+"""The spectrum during training, from files of weights or a run's folder, as a table and a picture."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from figures.figure import Settings
-from figures.make import rendered
+from figures.make import render
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum.as_json import PACKAGES, plain
 from figures.spectrum.federation import SERVER, TrainedRun, curvatures
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import (
+    expected_pair_products,
+    expected_seconds,
+    explain_memory_errors,
     operators_of,
     settings_of,
-    too_little_memory_told,
-    usual_pair_products,
-    usual_seconds,
 )
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
 from hessian.loss.state_files import load_state, numbered_states
@@ -62,7 +62,7 @@ def measure_checkpoints(
         place one state before; missing at the first.
 
     Raises:
-        CurvatureError: Names, files, a model, a loss or data that do not serve; the message names cause and remedy.
+        CurvatureError: Names, files, model, loss or data are not valid; the message names cause and remedy.
     """
     files = numbered_states(folder)
     states = [lambda model, path=path: load_state(model, path) for path in files.values()]
@@ -86,22 +86,22 @@ def measure_run(
     trust: bool = False,
     expect: Expect | None = None,
 ) -> pd.DataFrame:
-    """Measures the server's model of a run at its start and after every round whose checkpoint is in the folder.
+    """Measure the server's model of a run at its start and after every round with a checkpoint in the folder.
 
     Args:
         request: Matrix, parameters, precision, device and accuracy; network, data and loss are the run's.
         folder: Folder of the run.
-        clients: So many of the first clients stand beside the server, each with the matrix of its own samples.
-        progress: Told what is going on.
+        clients: Number of first clients to measure as well, each with the matrix of its own samples.
+        progress: Called with the current step.
         trust: Whether code that the run names may run.
         expect: Called with the seconds that the work is likely to take, and its name, before the first measurement.
 
     Returns:
-        The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). Overlaps of
-        the server are with the state before, those of a client with the server at the same round.
+        The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). The
+        server's overlaps are with its previous state, a client's with the server at the same round.
 
     Raises:
-        CurvatureError, RunError, FederationError, DataError: A run, data or numbers that do not serve.
+        CurvatureError, RunError, FederationError, DataError: The run, its data or its numbers are not valid.
     """
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()
@@ -133,9 +133,9 @@ def measure_run(
 
 def _expect(expect: Expect | None, request: SpectrumRequest, operator: Curvature, states: int) -> None:
     if expect is not None:
-        products = states * usual_pair_products(request.settings.outliers, operator.P)
+        products = states * expected_pair_products(request.settings.outliers, operator.P)
         what = f"some {products:,} products at {states} states; fewer --outliers or files shorten it"
-        expect(usual_seconds(products, operator), what)
+        expect(expected_seconds(products, operator), what)
 
 
 def _name(client: int) -> str:
@@ -145,10 +145,10 @@ def _name(client: int) -> str:
 def _state(
     request: SpectrumRequest, operator: Curvature, name: str, progress: Progress | None
 ) -> tuple[dict[str, float], StateSpectrum]:
-    """Numbers of a state for the table, and its spectrum."""
+    """Return a state's numbers for the table, and its spectrum."""
     if progress is not None:
         progress(name)
-    with too_little_memory_told():
+    with explain_memory_errors():
         try:
             told = None if progress is None else (lambda text: progress(f"{name}: {text}"))
             now = state_spectrum(operator, settings_of(request, operator), told)
@@ -158,7 +158,7 @@ def _state(
 
 
 def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None) -> Iterator[dict[str, Any]]:
-    """A row for each eigenvalue, with the overlaps of their vectors with those of another state."""
+    """Yield a row for each eigenvalue, with the overlaps of the eigenvectors of two states."""
     shared: Sequence[Interval | None] = (None,) * len(now.pairs) if other is None else overlaps(other, now)
     for place, overlap in enumerate(shared):
         # Not None: a column without any number would have another type.
@@ -172,7 +172,7 @@ def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None)
 
 
 def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Path, out: Path) -> list[Path]:
-    """Writes ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
+    """Write ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
 
     Args:
         table: The measured table.
@@ -194,14 +194,14 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     }
     text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
     contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
-    contents |= rendered(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
+    contents |= render(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
     files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
     write_own(files, out)
     return list(files)
 
 
 def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
-    """A line for each state, or for server and clients at each round."""
+    """Return a line for each state, or for server and clients at each round."""
     of_run = "client" in table
     with_what = "the state before (server), the server (client)" if of_run else "the one before"
     lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with {with_what}"]
@@ -217,7 +217,7 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
 
 
 def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
-    """Three panels over the states: stable rank, largest eigenvalues, overlaps.
+    """Draw three panels over the states: stable rank, largest eigenvalues, overlaps.
 
     For files of weights: the largest eigenvalues, and their vectors' overlaps with the state before. For a run: server
     and clients, the largest eigenvalue of each, and the overlap of its vector.
@@ -266,5 +266,5 @@ def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
 
 
 def _line(label: str) -> str:
-    """Clients are several at a round, and not joined."""
+    """Return the line style; clients are not joined, because a round has several."""
     return "" if label == "clients" else "-"

@@ -1,4 +1,4 @@
-"""Curvature through a federation: the server's model after some rounds, on all samples and on single clients' own."""
+"""Curvature of a federation: the server's model after some rounds, on all samples and on single clients' samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from runs.plan import Parts, Plan, earlier_digest, given_of, parts_of, read_run,
 from runs.settings import RunError
 
 SERVER = -1
-"""Stands for the server among the numbers of clients."""
+"""Number of the server among the numbers of clients."""
 ROWS = 500
 """Samples at a time in a product."""
 
@@ -45,7 +45,7 @@ class TrainedRun:
 
     @staticmethod
     def of(folder: Path, device: str, trust: bool = False) -> TrainedRun:
-        """Makes the network and reads the data of a run.
+        """Build the network and read the data of a run.
 
         Args:
             folder: Folder of the run.
@@ -67,7 +67,7 @@ class TrainedRun:
         return TrainedRun(folder, plan, parts, parts.problem)
 
     def states(self) -> Iterator[tuple[int, Mapping[str, Tensor]]]:
-        """The server's weights at the start and after every round whose checkpoint is in the folder.
+        """Yield the server's weights at the start and after every round with a checkpoint in the folder.
 
         Raises:
             RunError: A checkpoint is not whole.
@@ -83,7 +83,7 @@ class TrainedRun:
 def curvatures(
     problem: NetworkProblem, weights: Mapping[str, Weight], clients: Iterable[int], double: bool = False, **options: Any
 ) -> Iterator[tuple[int, Curvature]]:
-    """The matrix at the server's weights, of the samples of all clients and of single ones' own.
+    """Yield the matrix at the server's weights, for the samples of all clients and of single clients.
 
     Samples are prepared as for tests: neither cropped nor flipped, with batch norm's running statistics. Where every
     batch is normalised by itself, it is here, too.
@@ -111,6 +111,6 @@ def curvatures(
 
 
 def samples_of(problem: NetworkProblem, client: int) -> Tensor:
-    """Which samples are a client's, or all clients'."""
+    """Return the samples of a client, or of all clients."""
     clients = problem.clients
     return (clients.pooled() if client == SERVER else clients[client]).indices

@@ -12,7 +12,7 @@ from hessian.spectrum import SpectrumReport, SpectrumSettings
 
 @dataclass(frozen=True)
 class SpectrumRequest:
-    """Request for a measurement.
+    """A request for a measurement.
 
     Attributes:
         model: ``module:factory`` of the network; of a run's states, the run's folder.
@@ -28,9 +28,9 @@ class SpectrumRequest:
         count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
         law: ``module:function`` from the output to the distribution of the targets, for `fisher`; nothing: the loss's.
         blocks: Depth of the modules whose blocks are measured too; 0: every module with parameters; nothing: none.
-        trial: Multiply one vector or eight at a time, whatever a trial finds to be faster.
-        workers: Number or devices of those who multiply pieces of the data; nothing: this process.
-        ray: Address of the Ray cluster that has them, or `local`; nothing: they are processes of this machine.
+        trial: Time batches of one and of eight vectors, and use the faster.
+        workers: Number or devices of the processes that share the data; None means this process.
+        ray: Address of the Ray cluster that runs them, or `local`; None means processes of this machine.
     """
 
     model: str
@@ -53,7 +53,7 @@ class SpectrumRequest:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredNetwork:
-    """A network's spectrum, and what it is the spectrum of.
+    """The measured spectrum of a network, and what was measured.
 
     Attributes:
         request: Request for the measurement.
@@ -61,7 +61,7 @@ class MeasuredNetwork:
         samples: Number of samples.
         loss: Value of the loss.
         unused: Parameters that the loss does not depend on.
-        cost: Cost of the products, those of the blocks aside.
+        cost: Cost of the products, without the products of the blocks.
         blocks: Stable ranks of the modules' blocks, where they were asked for.
         tied: Other names of parameters that have several, each with the name whose block holds it.
     """

@@ -1,4 +1,4 @@
-"""One measured spectrum, from the names on a command line to its files: JSON, PNG and PDF."""
+"""One measured spectrum, from names on a command line to files: JSON, PNG and PDF."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 from torch import nn
 
 from figures.figure import Settings
-from figures.make import rendered
-from figures.spectrum.as_json import as_json, require_same_subject
+from figures.make import render
+from figures.spectrum.as_json import require_same_subject, to_json
 from figures.spectrum.measured_network import MeasuredNetwork, SpectrumRequest
 from figures.spectrum.measured_spectrum_picture import draw_block_ranks, draw_spectrum_report
 from hessian.block_ranks import block_ranks
@@ -51,16 +51,16 @@ def measure_network(
         expect: Called with the seconds that the work is likely to take, and its name, before it starts.
 
     Raises:
-        CurvatureError: Names, a model, a loss, data or numbers that do not serve; the message names cause and remedy.
+        CurvatureError: Names, model, loss, data or numbers are not valid; the message names cause and remedy.
         FigureError: The device is not on this machine.
     """
     operator = next(operators_of(request, (lambda model: None,), progress))
     settings = settings_of(request, operator)
-    with too_little_memory_told():
+    with explain_memory_errors():
         if expect is not None:
-            products = usual_products(settings, operator.P)
+            products = expected_products(settings, operator.P)
             expect(
-                usual_seconds(products, operator),
+                expected_seconds(products, operator),
                 f"some {products:,} products; fewer --steps, --probes or --outliers shorten it",
             )
         report = measure_spectrum(operator, settings, progress)
@@ -71,22 +71,22 @@ def measure_network(
     )
 
 
-def usual_products(settings: SpectrumSettings, P: int) -> int:
-    """Return about how many products a measurement takes, exact for the quadrature and usual for the rest.
+def expected_products(settings: SpectrumSettings, P: int) -> int:
+    """Return the approximate number of products of a measurement, exact for the quadrature.
 
-    >>> usual_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
+    >>> expected_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
     370
     """
-    return settings.probes * min(settings.steps, P) + usual_pair_products(2 * settings.outliers, P)
+    return settings.probes * min(settings.steps, P) + expected_pair_products(2 * settings.outliers, P)
 
 
-def usual_pair_products(pairs: int, P: int) -> int:
-    """Return about how many products a stable rank and so many eigenpairs usually take."""
+def expected_pair_products(pairs: int, P: int) -> int:
+    """Return the usual number of products for a stable rank and a number of eigenpairs."""
     return min(4 * pairs + 50, 2 * P)
 
 
-def usual_seconds(products: int, operator: Curvature) -> float:
-    """Return about how long products take, from the time of a gradient."""
+def expected_seconds(products: int, operator: Curvature) -> float:
+    """Return the approximate time of some products, from the time of a gradient."""
     return products * GRADIENTS * operator.cost().gradient_seconds
 
 
@@ -95,15 +95,15 @@ def operators_of(
     states: Iterable[Callable[[nn.Module], None]],
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[Curvature]:
-    """The matrix that is asked for, at each of several states of the network, over the same data.
+    """Yield the requested matrix at each of several states of the network, over the same data.
 
     Args:
         request: Names, loss, matrix, device.
         states: Each puts the network in a state, before it is moved to its device and dtype.
-        progress: Told what is going on.
+        progress: Called with the current step.
 
     Raises:
-        CurvatureError: Names, a model, a loss or data that do not serve.
+        CurvatureError: Names, model, loss or data are not valid.
         FigureError: The device is not on this machine.
     """
     say = progress or (lambda text: None)
@@ -155,13 +155,13 @@ def _operator(
 
 
 def settings_of(request: SpectrumRequest, operator: Curvature) -> SpectrumSettings:
-    """As asked for, with as many probes together as serve the operator."""
+    """Return the requested settings, with as many simultaneous probes as suit the operator."""
     return dataclasses.replace(request.settings, chunk=operator.together if operator.keeps_graph else 8)
 
 
 @contextmanager
-def too_little_memory_told() -> Iterator[None]:
-    """Turns an error for want of memory into one line with the remedy.
+def explain_memory_errors() -> Iterator[None]:
+    """Turn an out-of-memory error into one line with the remedy.
 
     Raises:
         CurvatureError: There was one.
@@ -196,20 +196,20 @@ def require_room(request: SpectrumRequest, out: Path, name: str = "spectrum") ->
 
 
 def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
-    """Writes ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, and ``blocks.png`` and ``.pdf``, all or none.
+    """Write ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, and ``blocks.png`` and ``.pdf``, all or none.
 
     Raises:
         OSError: The folder cannot be written to.
     """
     require_writable(out)
-    contents = rendered(lambda: draw_spectrum_report(measured.report), ("png", "pdf"))
-    text = json.dumps(as_json(measured), indent=1, ensure_ascii=False, allow_nan=False)
+    contents = render(lambda: draw_spectrum_report(measured.report), ("png", "pdf"))
+    text = json.dumps(to_json(measured), indent=1, ensure_ascii=False, allow_nan=False)
     contents["json"] = (text + "\n").encode()
     paths = {kind: out / f"spectrum.{kind}" for kind in ("json", "png", "pdf")}
     files = {paths[kind]: content for kind, content in contents.items()}
     if any(block.rank is not None for block in measured.blocks):
         confidence = measured.report.settings.confidence
-        pictures = rendered(lambda: draw_block_ranks(measured.blocks, confidence), ("png", "pdf"))
+        pictures = render(lambda: draw_block_ranks(measured.blocks, confidence), ("png", "pdf"))
         paths |= {f"blocks {kind}": out / f"blocks.{kind}" for kind in pictures}
         files |= {paths[f"blocks {kind}"]: content for kind, content in pictures.items()}
     write_own(files, out)
@@ -217,7 +217,7 @@ def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
 
 
 def summary(measured: MeasuredNetwork) -> str:
-    """A few lines for the terminal."""
+    """Return a few lines for the terminal."""
     report, request = measured.report, measured.request
     rows = {label: text for label, text in report.words().items() if label != "eigenvalues"}
     rows = {label: re.sub("raise (?=products|outliers)", "raise --", text) for label, text in rows.items()}
@@ -244,7 +244,7 @@ def _cost_line(measured: MeasuredNetwork) -> str:
 
 
 def _block_lines(measured: MeasuredNetwork) -> list[str]:
-    """Stable rank by module."""
+    """Return the stable ranks by module."""
     if not measured.blocks:
         return []
     wide = max(len(block.name or "(model)") for block in measured.blocks)

@@ -30,7 +30,7 @@ LAWS: tuple[dict[str, Any], ...] = (
 
 
 def draw_spectrum_report(report: SpectrumReport) -> Picture:
-    """Three panels: the whole spectrum, its bulk, and the bulk's distribution function beside laws."""
+    """Draw three panels: the whole spectrum, its bulk, and the bulk's distribution function with the laws."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 5.6))
@@ -123,7 +123,7 @@ def _short(name: str) -> str:
 
 
 def draw_block_ranks(blocks: tuple[BlockRank, ...], confidence: float) -> Picture:
-    """One line for each block that has a stable rank, from the top in the model's order."""
+    """Draw one line for each block that has a stable rank, from the top in the model's order."""
     from matplotlib.figure import Figure as Picture
 
     shown = [(block, block.rank) for block in blocks if block.rank is not None]

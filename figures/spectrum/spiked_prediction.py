@@ -1,4 +1,4 @@
-"""Predictions of the spiked model for a measured spectrum, for all figures that set one beside the other."""
+"""Predictions of the spiked model for a measured spectrum, shared by the figures that compare the two."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from workloads.image_networks.small import pool
 Array = NDArray[np.float64]
 
 
-def shuffled(
+def shuffle(
     images: ImageSet, side: int, count: int, settings: Settings, purpose: str, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor]:
-    """Pooled images (count, side, side) and their classes (count,), in a random order named by its purpose."""
+    """Return pooled images (count, side, side) and their classes (count,), in a random order named by its purpose."""
     order = torch.from_numpy(settings.rng(purpose, "order").permutation(len(images.labels))[:count])
     y = torch.from_numpy(images.labels.astype(np.int64))[order]
     return pool(images, side, dtype)[order].to(settings.device), y.to(settings.device)
 
 
 def root_mean_square(eigenvalues: Array) -> float:
-    """Square root of the second moment: sigma, for a semicircle."""
+    """Return the square root of the second moment, which is sigma for a semicircle."""
     return float(np.sqrt(np.mean(eigenvalues**2)))
 
 
 def exact_stable_rank(eigenvalues: Array) -> float:
-    """Stable rank of a matrix from all its eigenvalues."""
+    """Return the stable rank of a matrix from all its eigenvalues."""
     return float((eigenvalues**2).sum() / np.abs(eigenvalues).max() ** 2)
 
 
 def with_noise(eigenvalues: Array, sigma: float) -> SpikedModel:
-    """The spiked model with noise of a given size whose outliers are the eigenvalues beyond its edges."""
+    """Return the spiked model with noise of a given size whose outliers are the eigenvalues beyond its edges."""
     outliers = eigenvalues[np.abs(eigenvalues) > 2.0 * sigma]
     return SpikedModel(tuple(spike_of(outliers, sigma)), Semicircle(sigma))
 
 
 def predicted_eigenvalues(model: SpikedModel, R: int) -> Array:
-    """All R eigenvalues that the model predicts, decreasing: its outliers, and quantiles of the bulk for the rest."""
+    """Return all R eigenvalues that the model predicts, decreasing: its outliers, and quantiles of the bulk."""
     outliers = [o.location for o in model.outliers if o.separated]
     count = R - len(outliers)
     bulk = np.asarray(model.noise_law.quantile((np.arange(count) + 0.5) / count))
@@ -50,12 +50,12 @@ def predicted_eigenvalues(model: SpikedModel, R: int) -> Array:
 
 
 def sides(model: SpikedModel) -> tuple[int, int]:
-    """Numbers of positive and of negative spikes."""
+    """Return the numbers of positive and of negative spikes."""
     return sum(spike > 0 for spike in model.spikes), sum(spike < 0 for spike in model.spikes)
 
 
 def noise_size(hessians: list[Tensor]) -> float:
-    r"""Root mean square per row of the deviation of independent Hessians from their mean: $\sigma s$, for a semicircle.
+    r"""Return the RMS deviation per row of independent Hessians from their mean: $\sigma s$ for a semicircle.
 
     Args:
         hessians: Hessians, at least two, of disjoint sets of equally many samples, each ``(P, P)``.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.make import rendered
+from figures.make import render
 from figures.style import BLUE, GREEN, ORANGE, VERMILION, WIDTH, plain_log_ticks
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.report_papers import place
@@ -116,7 +116,7 @@ def write(folder: Path) -> Path:
         OSError: The folder cannot be written to.
     """
     path = folder / "constants.png"
-    path.write_bytes(rendered(lambda: draw(constants()), ("png",))["png"])
+    path.write_bytes(render(lambda: draw(constants()), ("png",))["png"])
     return path
 
 

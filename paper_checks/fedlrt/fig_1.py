@@ -17,7 +17,7 @@ import torch
 
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
-from figures.batched_starts import affine_map, powers
+from figures.batched_starts import affine_map, iterate
 from figures.fedlrt.legendre_readings import minimisers
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
@@ -281,7 +281,7 @@ def heterogeneous_full_rank(seed: int, basis: str, scale: float, rounds: int) ->
     """Return FedLin's distances on the heterogeneous test, round by round."""
     clients = own_targets(seed, basis, "all")
     W_star, _ = minimisers(clients)
-    W = powers(
+    W = iterate(
         *affine_map(FedLin(HETEROGENEOUS), clients),
         normal_start(seed, clients[0].B.shape[-1], scale),
         range(rounds + 1),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from figures.fedlrt.vision import PEAK, contrasts, in_short
+from figures.fedlrt.vision import PEAK, contrasts, vision_headline
 from paper_checks.claim import Claim
 from paper_checks.methods.experiments import Comparisons, experiment
 
@@ -30,8 +30,8 @@ def matches(table: pd.DataFrame) -> str:
         for name, effect in contrasts(table).items()
         if "client" in name and ": " not in name and "against none" not in name
     ]
-    told = "; ".join(f"{name}: {effect.in_words}" for name, effect in pairs)
-    return f"differences of accuracies, without a sign of their own: {told}. {in_short(table).rstrip('.')}"
+    told = "; ".join(f"{name}: {effect.text}" for name, effect in pairs)
+    return f"differences of accuracies, without a sign of their own: {told}. {vision_headline(table).rstrip('.')}"
 
 
 WHY = (

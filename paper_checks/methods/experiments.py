@@ -74,7 +74,7 @@ def judge_runs(
         return Evidence(None, f"at laptop scale ({id}): {runs.figure.found(runs.table)}", reason=reason)
     found = list(comparisons(runs.table))
     counts = Counter(effect.above for _, effect in found)
-    told = "; ".join(f"{stated}: {effect.above}, {effect.in_words}" for stated, effect in found)
+    told = "; ".join(f"{stated}: {effect.above}, {effect.text}" for stated, effect in found)
     scope = (
         f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
         f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided: {told}"

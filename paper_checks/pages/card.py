@@ -1,4 +1,4 @@
-"""Words for a result: the parts that the report and the terminal share, and the card in the terminal."""
+"""The text of a result, shared by the report and the terminal, and the card in the terminal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
 }
 """Words for each kind that passes, and for each that fails."""
 STATED: tuple[Kind, ...] = ("statement", "number")
-"""Kinds that can be true; the counts of what holds are theirs."""
+"""Kinds that can be true; the counts of statements that hold refer to them."""
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
 VERDICT_MEANS: Mapping[Verdict, str] = {
@@ -70,7 +70,7 @@ _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One perturbation of a form: what was changed, and what the check made of it."""
+    """One perturbation of a form: what was changed, and how the check judged it."""
 
     changed: str
     evidence: Evidence
@@ -83,22 +83,22 @@ class Mutant:
     @property
     def outcome(self) -> str:
         """Its prediction and the obtained value, in one line."""
-        predicts = f"{shortened(self.evidence.printed, 70)}; " if self.evidence.printed else ""
-        return f"{predicts}obtained {shortened(obtained_beside(self.evidence), 120)}"
+        predicts = f"{shorten(self.evidence.printed, 70)}; " if self.evidence.printed else ""
+        return f"{predicts}obtained {shorten(obtained_beside(self.evidence), 120)}"
 
 
 @dataclass(frozen=True)
 class JudgedForm:
-    """One form of a statement beside its evidence.
+    """One form of a statement with its evidence.
 
     Attributes:
-        name: which form, in plain words.
-        says: what it states; empty for the printed form, which the claim states.
-        why: of a reading, what in the paper suggests it.
-        evidence: what it came to.
-        mutants: its perturbations, where they were judged.
-        compared: of a correction, what it asks for beside the printed form.
-        stored: its witness on file, and what the replay came to.
+        name: name of the form, in plain words.
+        says: its statement; empty for the printed form, which the claim states.
+        why: for a reading, the passage of the paper that suggests it.
+        evidence: the evidence about it.
+        mutants: its perturbations, if they were judged.
+        compared: for a correction, its requirement compared with the printed form.
+        stored: its stored witness, and the outcome of the replay.
     """
 
     name: str
@@ -116,12 +116,12 @@ class JudgedForm:
 
     @property
     def slack(self) -> float | None:
-        """Least quotient of what the form allows over what was found; None where it is violated or means nothing."""
+        """Smallest ratio of the stated bound to the observed value; None if it is violated or has no meaning."""
         return self.evidence.slack if self.evidence.ok else None
 
 
 def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
-    """The forms of a claim that were judged: as printed in each reading, corrected, weakened."""
+    """Return the forms of a claim that were judged: as printed in each reading, corrected, weakened."""
     judged, claim = result.judged, result.claim
     if judged is None:
         return ()
@@ -150,7 +150,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
 
 
 def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
-    """Names and statements of the corrected and the weakened form, where they bear on the verdict."""
+    """Return names and statements of the corrected and the weakened form, if they affect the verdict."""
     if result.judged is not None:
         forms_told = ((form, f" ({_READ[form.evidence.ok]})") for form in judged_forms(result) if form.says)
         return tuple((f.name + found * f.name.startswith("reading: "), f.says) for f, found in forms_told)
@@ -161,12 +161,12 @@ def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
 
 
 def columns(forms: Sequence[JudgedForm]) -> tuple[bool, bool]:
-    """Whether any form has a printed value or a prediction, and whether any has a slack."""
+    """Return whether any form has a printed value or a prediction, and whether any has a slack."""
     return any(form.evidence.printed for form in forms), any(form.slack is not None for form in forms)
 
 
 def constants_text(constants: Mapping[str, Any]) -> str:
-    """Constants of a form as ``name = value``.
+    """Return the constants of a form as ``name = value``.
 
     >>> constants_text({"K": 0.9, "laws": ("a", "b")})
     'K = 0.9, laws = (a, b)'
@@ -181,7 +181,7 @@ def _plain(value: object) -> str:
 
 
 def headline(result: Result) -> str:
-    """The verdict as a sentence about the statement, not about its authors."""
+    """Return the verdict as a sentence about the statement, not about its authors."""
     verdict = result.decision.verdict
     passes, fails = FOUND[result.claim.kind]
     if verdict == "holds":
@@ -192,12 +192,12 @@ def headline(result: Result) -> str:
     if verdict == "refuted":
         return fails + ("; the weaker statement below passes the same check." if other_forms(result) else ".")
     if verdict == "depends on the reading":
-        return f"{sentence_case(readings_told(result))}."
+        return f"{sentence_case(describe_readings(result))}."
     return "Not checkable here."
 
 
-def readings_told(result: Result) -> str:
-    """Which readings hold and which do not, in one sentence; of a stored result, that some do."""
+def describe_readings(result: Result) -> str:
+    """Return in one sentence which readings hold and which do not; for a stored result, that some do."""
     if result.judged is None:
         return "holds in some readings, does not in others"
     readings = result.judged.readings(result.claim)
@@ -208,49 +208,49 @@ def readings_told(result: Result) -> str:
     return ", ".join(f"{words} {names}" for words, names in parts.items() if names)
 
 
-def hypotheses_told(result: Result) -> list[str]:
-    """Each hypothesis that was dropped, and what came of it."""
+def describe_hypotheses(result: Result) -> list[str]:
+    """Describe each hypothesis that was dropped, and the result without it."""
     told = {True: "needed: a case without it violates the statement", None: "not known to be needed: no case was found"}
     return [f"{one.name}: {told.get(needed) or f'not needed: {one.superfluous}'}" for one, needed in result.hypotheses]
 
 
-def in_short(result: Result) -> str:
-    """The finding in one line; formulas stand between dollar signs."""
+def summary_line(result: Result) -> str:
+    """Return the finding in one line, with formulas between dollar signs."""
     claim, decision, evidence = result.claim, result.decision, result.evidence
     if decision.verdict == "corrected" and claim.correction is not None:
         return f"Correction: {first_sentence(claim.correction.says)}"
     if decision.verdict == "not checkable here" or evidence is None:
         return sentence_case(decision.reason)
     if decision.verdict == "depends on the reading":
-        return sentence_case(readings_told(result))
+        return sentence_case(describe_readings(result))
     if decision.verdict == "refuted":
-        return shortened(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
-    return shortened(f"Scope: {evidence.scope}", 160)
+        return shorten(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
+    return shorten(f"Scope: {evidence.scope}", 160)
 
 
-def recorded(result: Result) -> str:
-    """Verdict and grade on record."""
+def describe_record(result: Result) -> str:
+    """Return verdict and grade on record."""
     return result.claim.expect + (f" ({result.expected_grade})" if result.expected_grade else "")
 
 
 def mark(result: Result) -> str:
-    """Why a result is not as recorded; empty if it is."""
+    """Return why a result differs from the record; empty if it does not."""
     if result.as_expected:
         return ""
-    return "the check has a defect" if result.decision.defect else f"on record: {recorded(result)}"
+    return "the check has a defect" if result.decision.defect else f"on record: {describe_record(result)}"
 
 
 def command(run: Run, result: Result) -> str:
-    """The command that checks one claim as this run did."""
+    """Return the command that checks one claim as this run did."""
     budget = "" if run.budget == "quick" else f" --budget {run.budget}"
     return f"rankproof check {result.claim.id}{budget}" + (f" --seed {run.seed}" if run.seed else "")
 
 
 def tally(run: Run) -> str:
-    """Return counts by verdict that add up to all claims, and whether all are on record."""
+    """Return counts by verdict that add up to all claims, and whether all agree with the record."""
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
-    told = counted_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
+    told = count_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
     claims = f"{number} claim{'' if number == 1 else 's'}{told}"
     if run.level > SUITE_LEVEL:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
@@ -259,10 +259,10 @@ def tally(run: Run) -> str:
     return f"{claims}; {off if different else 'every verdict as recorded'}{stray}"
 
 
-def counted(verdicts: Iterable[Verdict]) -> str:
-    """Return the numbers of verdicts, as a sentence has them.
+def count_verdicts(verdicts: Iterable[Verdict]) -> str:
+    """Return the numbers of verdicts as part of a sentence.
 
-    >>> counted(["holds", "refuted", "holds", "depends on the reading"])
+    >>> count_verdicts(["holds", "refuted", "holds", "depends on the reading"])
     '2 hold, 1 depends on the reading, 1 is refuted'
     """
     counts = Counter(verdicts)
@@ -270,7 +270,7 @@ def counted(verdicts: Iterable[Verdict]) -> str:
 
 
 def verb(verdict: Verdict, number: int) -> str:
-    """Return a verdict as what a number of statements do or are.
+    """Return a verdict as a predicate for a number of statements.
 
     >>> verb("holds", 2), verb("corrected", 1)
     ('hold', 'is corrected')
@@ -278,23 +278,27 @@ def verb(verdict: Verdict, number: int) -> str:
     return _VERBS[verdict][number != 1]
 
 
-def counted_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
-    """Return the numbers of verdicts, those of statements and numbers apart from the others where there are both.
+def count_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
+    """Return the numbers of verdicts; if there are other kinds, statements and numbers are counted separately.
 
-    >>> counted_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
+    >>> count_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
     ': 2 statements and numbers (1 holds, 1 is refuted) + 1 setting (1 holds)'
     """
     parts = [[(kind, verdict) for kind, verdict in found if (kind in STATED) == stated] for stated in (True, False)]
-    told = [(kinds_told([kind for kind, _ in part]), counted(verdict for _, verdict in part)) for part in parts if part]
+    told = [
+        (describe_kinds([kind for kind, _ in part]), count_verdicts(verdict for _, verdict in part))
+        for part in parts
+        if part
+    ]
     if len(told) > 1:
         return ": " + " + ".join(f"{kinds} ({counts})" for kinds, counts in told)
     return f": {told[0][1]}" if told else ""
 
 
-def kinds_told(kinds: Sequence[Kind]) -> str:
-    """Return how many things of which kinds there are; several that can be true are statements and numbers.
+def describe_kinds(kinds: Sequence[Kind]) -> str:
+    """Return the number of entries of each kind; statements and numbers, which can be true, count as one kind.
 
-    >>> kinds_told(["number", "statement", "number"]), kinds_told(["setting"])
+    >>> describe_kinds(["number", "statement", "number"]), describe_kinds(["setting"])
     ('3 statements and numbers', '1 setting')
     """
     stated = len(kinds) > 1 and all(kind in STATED for kind in kinds)
@@ -305,7 +309,7 @@ def kinds_told(kinds: Sequence[Kind]) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Text up to the first full stop (before a blank) that stands outside of a formula and ends no abbreviation.
+    """Return the text up to the first full stop outside formulas and abbreviations that a blank follows.
 
     >>> first_sentence("Holds by eq. (5) for $x > 0. 5$ only. More.")
     'Holds by eq. (5) for $x > 0. 5$ only.'
@@ -319,18 +323,18 @@ def first_sentence(text: str) -> str:
     return text
 
 
-def shortened(text: str, most: int) -> str:
-    """Text cut at a blank to a number of characters, with an ellipsis."""
+def shorten(text: str, most: int) -> str:
+    """Cut a text at a blank to a number of characters, with an ellipsis."""
     return textwrap.shorten(text, most, placeholder=" …")
 
 
 def sentence_case(text: str) -> str:
-    """Text with a capital first letter."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def card_text(result: Result, encoding: str = "utf-8") -> str:
-    """The card of one claim for a terminal of an encoding: plain text of at most 100 columns."""
+    """Return the card of one claim for a terminal of some encoding: plain text of at most 100 columns."""
     claim, decision = result.claim, result.decision
     grade = f" ({decision.grade})" if decision.grade else ""
     lines = [claim.id, "=" * len(claim.id), *_entry("where", plain_text(claim.where, encoding))]
@@ -353,7 +357,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
     known = "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
     lines += _entry("best known", plain_text(known, encoding))
-    for number, hypothesis in enumerate(hypotheses_told(result)):
+    for number, hypothesis in enumerate(describe_hypotheses(result)):
         lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
     for file, answer, names in result.files_told_once():
         place = result.replay_place(file)
@@ -368,7 +372,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
 
 
 def measured_lines(when: datetime, id: str) -> list[str]:
-    """Return the lines of a card that say from when its results are, and how they are measured again."""
+    """Return the lines of a card with the date of its results, and the command that measures them again."""
     again = f"by this code and these packages; `rankproof show --again {id}` measures it again"
     return _entry("measured", f"{when:%Y-%m-%d at %H:%M} UTC {again}")
 
@@ -389,7 +393,7 @@ def _form_lines(form: JudgedForm, scope: str, encoding: str) -> Iterator[str]:
 
 
 def cases_text(evidence: Evidence) -> str:
-    """Number of cases, share near equality, and level spent."""
+    """Describe the number of cases, the fraction near equality, and the level spent."""
     parts = [f"{evidence.cases} case{'' if evidence.cases == 1 else 's'}"]
     if evidence.tight is not None:
         parts.append(f"{evidence.tight:.1%} of them within one per cent of equality")
@@ -399,7 +403,7 @@ def cases_text(evidence: Evidence) -> str:
 
 
 def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
-    """Scopes with their cases, and the names of the forms judged on each."""
+    """Return scopes with their cases, and the names of the forms judged on each."""
     found: dict[str, list[str]] = {}
     for form in forms:
         found.setdefault(f"{form.evidence.scope} ({cases_text(form.evidence)})", []).append(form.name)
@@ -407,19 +411,19 @@ def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
 
 
 def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place: str | None = None) -> list[str]:
-    """Return a witness in full, or what a certificate proves, and what its replay came to, with its file and line."""
+    """Return a witness in full, or what a certificate proves, and the outcome of its replay, with file and line."""
     lines: list[str] = []
     given = set(answer.given) | set(answer.proves)
     for name, value in file.values.items():
         if name not in given:
-            told = f"{name} = {shortened(_stored_value(value), 400)}"
-            lines += _entry(file.kind if not lines else "", told + _in_words(name, answer, "  "))
+            told = f"{name} = {shorten(_stored_value(value), 400)}"
+            lines += _entry(file.kind if not lines else "", told + _describe_unit(name, answer, "  "))
     for number, (name, text) in enumerate(answer.given.items()):
         lines += _entry("" if number else "set-up", f"{name} = {text}")
     for number, (told, met) in enumerate(answer.assumes):
         lines += _entry("" if number else "assumed", told if met else f"NOT MET: {told}")
     proves = ", ".join(
-        f"{name} = {_stored_value(value)}{_in_words(name, answer)}" for name, value in answer.proves.items()
+        f"{name} = {_stored_value(value)}{_describe_unit(name, answer)}" for name, value in answer.proves.items()
     )
     lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
@@ -427,8 +431,8 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     return lines + _entry("replay at", place or "")
 
 
-def _in_words(name: str, answer: Replayed, space: str = " ") -> str:
-    """Return what a value or a constant is, in brackets; empty where its name says it."""
+def _describe_unit(name: str, answer: Replayed, space: str = " ") -> str:
+    """Return the meaning of a value or a constant in brackets; empty if its name is enough."""
     return f"{space}({answer.words[name]})" if name in answer.words else ""
 
 
@@ -439,7 +443,7 @@ def unnamed_told(result: Result, answer: Replayed) -> str:
 
 
 def _stored_value(value: object) -> str:
-    """A stored value: fractions and decimals in strings as they stand, without quotes."""
+    """Return a stored value as text: fractions and decimals as written, without quotes."""
     if isinstance(value, list):
         return f"[{', '.join(map(_stored_value, value))}]"
     if isinstance(value, dict):
@@ -448,13 +452,13 @@ def _stored_value(value: object) -> str:
 
 
 def _entry(label: str, text: str) -> list[str]:
-    """A label and its wrapped text; nothing for an empty text."""
+    """Return a label and its wrapped text; empty for an empty text."""
     head = f"{label:{_LABEL}}" if len(label) < _LABEL else f"{label}  "
     return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL) if text else []
 
 
 def summary_table(run: Run) -> str:
-    """Id, verdict, grade and seconds of every claim, a mark where the record says otherwise, and a line of counts."""
+    """Return id, verdict, grade and seconds of every claim, a mark if the record differs, and a line of counts."""
     rows = [("claim", "verdict", "grade", "seconds", "")]
     for result in run.results:
         decision = result.decision

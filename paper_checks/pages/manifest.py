@@ -1,4 +1,4 @@
-"""Manifest of a run: settings, code, versions, machine kind; enough to make it again."""
+"""The manifest of a run: settings, code, versions and kind of machine, enough to repeat it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
 
 
 def run_manifest(run: Run) -> dict[str, Any]:
-    """Settings and environment of a run; times stand in ``started`` and ``wall_seconds`` only."""
+    """Return settings and environment of a run; times are only in ``started`` and ``wall_seconds``."""
     commit, dirty = _commit()
     own = {
         paper.name: sources_digest([paper.folder.name], paper.folder.parent)
@@ -54,7 +54,7 @@ def run_manifest(run: Run) -> dict[str, Any]:
 
 
 def _commit() -> tuple[str | None, bool | None]:
-    """Commit of the checkout the code runs from, and whether it has changes; None outside a checkout."""
+    """Return the commit of the checkout of the running code, and whether it has changes; None outside a checkout."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None, None

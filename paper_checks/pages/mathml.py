@@ -1,4 +1,4 @@
-"""Text with LaTeX between dollar signs as HTML with MathML, which browsers show without a script."""
+"""Conversion of text with LaTeX between dollar signs to HTML with MathML, which browsers show without a script."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ _TALL = frozenset(("mfrac", "munder", "munderover", "mtable"))
 _SCRIPTS = frozenset(("msub", "msup", "msubsup"))
 _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
-_UNBROKEN = 12  # a formula of so few signs stays on one line
+_UNBROKEN = 12  # a formula with at most this many signs stays on one line
 _LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
 _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
 class MathError(ValueError):
-    """LaTeX that has no safe and complete MathML."""
+    """An error for LaTeX without safe and complete MathML."""
 
 
 def to_mathml(latex: str, display: bool = False) -> list[Markup]:
-    r"""MathML of one formula: one ``<math>``, or several, between which a line may break.
+    r"""Return the MathML of one formula: one ``<math>``, or several with possible line breaks between them.
 
     Args:
         latex: the formula without dollar signs.
@@ -100,16 +100,16 @@ def to_mathml(latex: str, display: bool = False) -> list[Markup]:
     root = tree(latex, display)
     for element in list(root.iter()):
         if element.tag not in _CHILDREN:
-            element[:] = _grown(list(element))
+            element[:] = _stretch_brackets(list(element))
     for element in root.iter():
         _space(list(element))
     body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
     leaves = sum(len(element) == 0 for element in root.iter())
-    return [_serialised(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
+    return [_serialise(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
 
 
 def tree(latex: str, display: bool = False) -> Element:
-    """The same as a tree of elements, none of them foreign or incomplete.
+    """Return the MathML of a formula as a tree of elements, all of them known and complete.
 
     Raises:
         MathError: as above.
@@ -124,10 +124,10 @@ def tree(latex: str, display: bool = False) -> Element:
 
 
 def rich(text: str, display: bool = False) -> Markup:
-    """Escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX, in ``<code>``.
+    """Return escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX in ``<code>``.
 
     Args:
-        text: formulas stand between dollar signs; an odd number of them is taken as plain text.
+        text: text with formulas between dollar signs; with an odd number of dollar signs it is plain text.
         display: with fractions and sums in full size.
 
     >>> print(rich("a < b"))
@@ -147,12 +147,12 @@ def rich(text: str, display: bool = False) -> Markup:
 
 
 def formulas(text: str) -> list[str]:
-    """The LaTeX between dollar signs."""
+    """Return the LaTeX between dollar signs."""
     return _DOLLAR.split(text)[1::2]
 
 
 def formulas_and_words(text: str) -> list[tuple[bool, str]]:
-    """Parts of a text in order, each with whether it is a formula; an odd number of dollar signs makes it all words."""
+    """Return the parts of a text in order, each with whether it is a formula; all is text if one dollar is unpaired."""
     parts = _DOLLAR.split(text)
     if len(parts) % 2 == 0:
         return [(False, text)]
@@ -164,7 +164,7 @@ def _plain(text: str) -> str:
 
 
 def _formula(latex: str, display: bool, lead: str, trail: str) -> Markup:
-    """A formula with what stands close to it, which stays on its line."""
+    """Return a formula with the adjacent text that stays on its line."""
     try:
         parts = to_mathml(latex, display)
     except MathError:
@@ -178,7 +178,7 @@ def _formula(latex: str, display: bool, lead: str, trail: str) -> Markup:
 
 
 def _clean(element: Element, latex: str) -> None:
-    """Undoes the converter's character references and refuses whatever is not plain, complete MathML.
+    """Undo the converter's character references, and refuse anything that is not plain, complete MathML.
 
     Raises:
         MathError: a foreign element or attribute, a missing argument, or a command that came through unconverted.
@@ -199,8 +199,8 @@ def _clean(element: Element, latex: str) -> None:
         raise MathError(f"{latex!r} has an unknown command {element.text}")
 
 
-def _grown(row: list[Element]) -> list[Element]:
-    """A row in which brackets are as high as what they enclose, where that holds a fraction, a sum or a matrix."""
+def _stretch_brackets(row: list[Element]) -> list[Element]:
+    """Return a row with brackets as high as their content, if it has a fraction, a sum or a matrix."""
     done: list[Element] = []
     opened: list[int] = []
     for element in row:
@@ -223,13 +223,13 @@ def _grown(row: list[Element]) -> list[Element]:
 
 
 def _bracket(element: Element) -> str:
-    """The sign of an operator, or of one that bears an index or an exponent; empty for anything else."""
+    """Return the sign of an operator, or of an operator with an index or an exponent; empty for anything else."""
     base = element[0] if element.tag in _SCRIPTS else element
     return base.text or "" if base.tag == "mo" else ""
 
 
 def _space(row: list[Element]) -> None:
-    """Spaces signs as TeX does: none around bars, dots and slashes; a sign after nothing or a relation is unary."""
+    """Space signs as TeX does: none around bars, dots and slashes; a sign after nothing or a relation is unary."""
     before = ""
     for element in row:
         sign = element.text or "" if element.tag == "mo" else "operand"
@@ -242,7 +242,7 @@ def _space(row: list[Element]) -> None:
 
 
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
-    """Cuts a row, outside of brackets, before each relation, after each comma and after a fraction in a product."""
+    """Split a row, outside brackets, before each relation, after each comma and after a fraction in a product."""
     part: list[Element] = []
     depth = 0
     for element in elements:
@@ -262,7 +262,7 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
         yield part
 
 
-def _serialised(elements: list[Element], display: bool) -> Markup:
+def _serialise(elements: list[Element], display: bool) -> Markup:
     root = Element("math", {"displaystyle": "true"} if display else {})
     root.extend(elements)
     return Markup(ElementTree.tostring(root, encoding="unicode", short_empty_elements=False))

@@ -1,7 +1,7 @@
-"""Text with LaTeX between dollar signs as plain text for a terminal, in Unicode or in ASCII.
+"""Conversion of text with LaTeX between dollar signs to plain text for a terminal, in Unicode or in ASCII.
 
-Formulas go through the same converter as in the report, so that what groups is the same: a fraction, a root or an
-index of more than one sign stands in brackets unless Unicode has signs for it.
+Formulas go through the same converter as in the report, so that they group in the same way: a fraction, a root or an
+index of more than one sign is in brackets unless Unicode has signs for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UP = dict(
         strict=True,
     )
 )
-"""Without T, which would be read as a transposition."""
+"""Letters without T, which would be read as a transposition."""
 _DOWN = dict(zip("0123456789+−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SHARES = {("1", "2"): "½", ("1", "3"): "⅓", ("2", "3"): "⅔", ("1", "4"): "¼", ("3", "4"): "¾", ("1", "8"): "⅛"}
 _ASCII = {
@@ -102,7 +102,7 @@ _GREEK = "GREEK SMALL LETTER ", "GREEK CAPITAL LETTER "
 
 
 def plain_text(text: str, encoding: str = "utf-8") -> str:
-    r"""Text with its formulas for a terminal of an encoding; one that cannot be converted stays LaTeX.
+    r"""Return text with its formulas for a terminal of some encoding; a formula that cannot be converted stays LaTeX.
 
     >>> plain_text(r"If $x \le \frac12$: $\|W_r^{t+1}\|^2 \le \frac{a + b}{2c}$.")
     'If x ≤ ½: ‖Wᵣᵗ⁺¹‖² ≤ (a + b)/(2c).'
@@ -118,7 +118,7 @@ def plain_text(text: str, encoding: str = "utf-8") -> str:
 
 
 def as_ascii(text: str) -> str:
-    """Text in ASCII: signs by what they stand for, Greek letters by their names, other letters without accents."""
+    """Return text in ASCII: symbols by their meaning, Greek letters by their names, other letters without accents."""
     found = []
     for sign in text:
         if sign.isascii():
@@ -136,7 +136,7 @@ def as_ascii(text: str) -> str:
 
 @cache
 def _takes(encoding: str) -> bool:
-    """Whether an encoding has the signs of mathematics."""
+    """Return whether an encoding has the signs of mathematics."""
     try:
         "λ‖∇≤ᵗ₊½̃√".encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -152,7 +152,7 @@ def _formula(latex: str, rich: bool) -> str:
 
 
 def _row(elements: Sequence[Element], rich: bool) -> str:
-    """A row of elements, spaced as a reader expects it."""
+    """Return a row of elements with the usual spacing."""
     elements = [part for one in elements for part in (list(one) if one.tag in ("mrow", "mstyle", "math") else [one])]
     if any(one.tag in ("mrow", "mstyle") for one in elements):
         return _row(elements, rich)
@@ -187,7 +187,7 @@ def _row(elements: Sequence[Element], rich: bool) -> str:
 
 
 def _beside(before: str, after: Element | None) -> bool:
-    """Whether a fraction stands in a product, where it needs brackets."""
+    """Return whether a fraction is a factor in a product, where it needs brackets."""
     free = not before or before in _RELATIONS or before in _BINARY or before in _OPENING or before == ","
     sign = (after.text or "") if after is not None and after.tag == "mo" else ""
     ends = after is None or (bool(sign) and (sign in _RELATIONS | _BINARY | _CLOSING or sign in ",.;"))
@@ -195,7 +195,7 @@ def _beside(before: str, after: Element | None) -> bool:
 
 
 def _runs_together(done: str, shown: str, element: Element, rich: bool) -> bool:
-    """Whether two parts need a blank between them: after a name of letters, and around indices without signs."""
+    """Return whether two parts need a blank between them: after a name of letters, and around indices without signs."""
     last, first = done[-1], shown[:1]
     if last.isspace() or not first or first.isspace() or last in "([{⌊⌈⟨|‖" or first in ")]}⌋⌉⟩,.;:!'":
         return False
@@ -208,7 +208,7 @@ def _runs_together(done: str, shown: str, element: Element, rich: bool) -> bool:
 
 _LETTERS = re.compile("[A-Za-z]*$")
 _INDEXED = re.compile(r"_\w\u0303?\u0302?\u0304?$|_\w\w+$")
-"""An index without signs of its own, which a letter beside it would join."""
+"""An index without Unicode signs, which would merge with an adjacent letter."""
 _ONE_INDEX = re.compile(r"(\w|[a-z]{3,})[_^][\w*]+")
 _CALL = re.compile(r"[^\W\d][^\s()/+−-]*\([^()\s]*\)")
 """A function of one argument; a sum in brackets may as well be a factor."""
@@ -217,7 +217,7 @@ _NAMES = frozenset(("log", "exp", "sin", "cos", "tan", "min", "max", "sup", "inf
 
 
 def _shown(element: Element, rich: bool, beside: bool) -> str:
-    """One element."""
+    """Return one element as text."""
     text, parts = element.text or "", list(element)
     tag = element.tag
     if tag in ("mi", "mn", "mo", "mtext"):
@@ -260,7 +260,7 @@ def _fraction(parts: Sequence[Element], rich: bool, beside: bool) -> str:
 
 
 def _grouped(shown: str, product: bool = False, always: bool = False) -> str:
-    """In brackets, unless it is one factor (or, if allowed, a product)."""
+    """Return an expression in brackets, unless it is one factor (or, if allowed, a product)."""
     plain = shown.strip()
     if plain.startswith("(") and plain.endswith(")") and _closes_at(plain) == len(plain) - 1:
         return plain

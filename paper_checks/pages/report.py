@@ -1,4 +1,4 @@
-"""The report: one HTML file that shows every verdict with its evidence; complete without its script, and offline."""
+"""The report: one HTML file with every verdict and its evidence; it works offline and without its script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paper_checks.pages import card, report_cards, status_graph, status_map
 from paper_checks.pages.card import VERDICT_MEANS
 from paper_checks.pages.mathml import rich
 from paper_checks.pages.report_links import claims_of, figure_groups, figures_of, headings, pointers
-from paper_checks.pages.report_papers import FIRST, home, papers_told
+from paper_checks.pages.report_papers import FIRST, home, paper_sections
 from paper_checks.replay import replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.result import Result, Run
@@ -49,7 +49,7 @@ IMPORTANCE_MEANS: Mapping[Importance, str] = {
 
 
 def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], out: Path) -> Path:
-    """Writes ``index.html`` and a map of each paper into a folder, whole or not at all, and returns the page's path.
+    """Write ``index.html`` and a map of each paper into a folder, all or none, and return the page's path.
 
     Args:
         run: results of the claims.
@@ -61,7 +61,7 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
         OSError: the folder cannot be made or written.
     """
     page = render(run, figures, manifest)
-    maps = status_map.files({told.name: (told.called, told.columns) for told in papers_told(run, {})}, out)
+    maps = status_map.files({told.name: (told.called, told.columns) for told in paper_sections(run, {})}, out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "index.html"
     write_own({path: page.encode(), **maps}, out)
@@ -69,7 +69,7 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
 
 
 def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any]) -> str:
-    """The page as text."""
+    """Return the page as text."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -97,18 +97,17 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         run=run,
         card=card,
         certainty=report_cards.certainty,
-        found_in_words=report_cards.found_in_words,
-        forms_told=report_cards.forms_told,
-        unnamed_told=card.unnamed_told,
-        figure_told=report_cards.figure_told,
-        caption_told=report_cards.caption_told,
+        describe_finding=report_cards.describe_finding,
+        describe_forms=report_cards.describe_forms,
+        split_finding=report_cards.split_finding,
+        split_caption=report_cards.split_caption,
         fails=report_cards.fails,
-        constants_in_words=report_cards.constants_in_words,
+        describe_constants=report_cards.describe_constants,
         results=by_id,
         figures=figures,
         manifest=manifest,
         rows=manifest_rows(run, manifest),
-        papers=papers_told(run, notes),
+        papers=paper_sections(run, notes),
         first=FIRST,
         figure_groups=figure_groups(figures, run.papers),
         pointers=pointers,
@@ -143,19 +142,19 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
 
 
 def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
-    """Numbers of statements and numbers by verdict, over all papers."""
+    """Count statements and numbers by verdict, over all papers."""
     counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
     return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
 
 
 def repository() -> str:
-    """Address of the repository as the installed package names it; empty if it names none."""
+    """Return the repository's address from the installed package; empty if it has none."""
     addresses = (entry.partition(", ")[2] for entry in metadata("rankproof").get_all("Project-URL", []))
     return next((address for address in addresses if address.startswith("https://")), "")
 
 
 def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
-    """The arguments of the proofs on file, by claim and kind."""
+    """Return the arguments of the stored proofs, by claim and kind."""
     proved = [result.claim for result in run.results for file in result.stored if file.kind == "certificate"]
     found: dict[tuple[str, str], Argument] = {}
     wanted = {(claim.id, "certificate") for claim in proved}
@@ -166,7 +165,7 @@ def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
 
 
 def exceptions_first(results: Sequence[Result]) -> list[Result]:
-    """Results that are not as recorded, then refuted, corrected and so on; in each verdict results before details."""
+    """Sort results: differences from the record first, then refuted, corrected and so on, results before details."""
 
     def place_of(result: Result) -> tuple[bool, int, int]:
         verdict, importance = result.decision.verdict, result.claim.importance
@@ -176,13 +175,13 @@ def exceptions_first(results: Sequence[Result]) -> list[Result]:
 
 
 def by_verdict(results: Sequence[Result]) -> list[tuple[tuple[bool, Verdict], list[Result]]]:
-    """Results that follow each other with one verdict, as recorded or not."""
+    """Return groups of consecutive results with one verdict, as recorded or not."""
     found = groupby(results, key=lambda result: (result.as_expected, result.decision.verdict))
     return [(key, list(some)) for key, some in found]
 
 
 def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Rows of a witness: name, what to show, and the whole value where it is too long to show."""
+    """Return the rows of a witness: name, shown value, and the whole value if it is too long to show."""
     rows = []
     for name, value in values.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -195,18 +194,18 @@ def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def head_and_rest(text: str, most: int = 220) -> tuple[str, list[str]]:
-    """A long list ``a; b; c`` as its first entry and the others, to be folded; a short text as itself."""
+    """Split a long list ``a; b; c`` into its first entry and the others, to be folded; a short text stays whole."""
     head, *rest = report_cards.entries(text)
     return (head, rest) if len(text) > most and rest else (text, [])
 
 
 def kind(verdict: Verdict) -> str:
-    """First word of a verdict, by which it is coloured."""
+    """Return the first word of a verdict, which determines its colour."""
     return verdict.split()[0]
 
 
 def number(value: float) -> str:
-    """Six digits, no more."""
+    """Return a number with at most six digits."""
     return f"{value:.6g}"
 
 
@@ -228,22 +227,22 @@ _LABELS = {
 
 
 def manifest_rows(run: Run, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Labels and values in words; a mapping in the manifest becomes one row for each of its entries."""
+    """Return labels and values as text; a mapping in the manifest becomes one row for each of its entries."""
     rows = []
     for key, value in manifest.items():
         label = _LABELS.get(key, card.sentence_case(key.replace("_", " ")))
         if isinstance(value, Mapping):
-            rows += [(f"{label}: {name}", _in_words(entry)) for name, entry in value.items()]
+            rows += [(f"{label}: {name}", _describe_versions(entry)) for name, entry in value.items()]
         elif key == "level_spent":
             rows.append((label, f"{run.level:.2g}, summed over all claims; bound {SUITE_LEVEL:g}"))
         elif key == "wall_seconds":
             rows.append((label, f"{value:.1f} s"))
         elif value != []:  # an empty list says nothing
-            rows.append((label, _in_words(value)))
+            rows.append((label, _describe_versions(value)))
     return rows
 
 
-def _in_words(value: object) -> str:
+def _describe_versions(value: object) -> str:
     if value is None:
         return "unknown"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Words on the report's cards and figures: what was found, how sure it is, and what names of constants stand for."""
+"""Text on the report's cards and figures: the finding, its certainty, and the meaning of constants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BY_PROOF = "proof, step by step"
 
 
 def certainty(result: Result) -> list[tuple[str, str]]:
-    """Assertions of a verdict, form by form, and how sure each is; nothing where nothing was judged."""
+    """Return the assertions of a verdict, form by form, with their certainty; empty if nothing was judged."""
     return list(_certainty(result)) if result.judged is not None and result.decision.grade else []
 
 
@@ -38,25 +38,25 @@ def _certainty(result: Result) -> Iterator[tuple[str, str]]:
             witness = answers.get(("witness", one.key))
             yield f"It fails {name}", _FAILS[witness is not None and witness.exact]
         elif one.evidence.ok:
-            yield f"It holds {name}", _holding(one.evidence, proved=("certificate", one.key) in answers)
+            yield f"It holds {name}", _describe_holding(one.evidence, proved=("certificate", one.key) in answers)
     if judged.correction is not None:
         proved = not judged.printed.ok and ("certificate", "") in answers
-        yield "The corrected statement holds", _holding(judged.correction, proved=proved)
+        yield "The corrected statement holds", _describe_holding(judged.correction, proved=proved)
 
 
-def _holding(evidence: Evidence, *, proved: bool) -> str:
+def _describe_holding(evidence: Evidence, *, proved: bool) -> str:
     if proved:
         return BY_PROOF
     return f"{_HOLDS[evidence.grade]}{f' ({evidence.shown})' if evidence.shown else ''}"
 
 
 def fails(result: Result) -> bool:
-    """Whether it is a result, not a step or a detail, that holds in no reading of the print."""
+    """Return whether a result (not a step or a detail) holds in no reading of the printed statement."""
     return result.claim.importance == "result" and result.decision.verdict in NOT_AS_PRINTED
 
 
-def found_in_words(result: Result) -> str:
-    """The verdict as a sentence; of readings how many hold, for their names say nothing before they are read."""
+def describe_finding(result: Result) -> str:
+    """Return the verdict as a sentence; for readings, how many hold, since their names come later."""
     if result.decision.verdict != "depends on the reading" or result.judged is None:
         return card.headline(result)
     outcomes = [one.evidence.ok for one in result.judged.readings(result.claim)]
@@ -66,8 +66,8 @@ def found_in_words(result: Result) -> str:
     return f"{card.sentence_case(', '.join(told))}; they are below."
 
 
-def forms_told(result: Result) -> list[tuple[str, str]]:
-    """Forms beside the printed one, each with a heading; a reading says first whether the statement holds in it."""
+def describe_forms(result: Result) -> list[tuple[str, str]]:
+    """Return the forms other than the printed one, each with a heading; a reading begins with its verdict."""
     if result.judged is None or result.decision.verdict != "depends on the reading":
         return [(card.sentence_case(name), says) for name, says in card.other_forms(result)]
     readings = [
@@ -78,10 +78,10 @@ def forms_told(result: Result) -> list[tuple[str, str]]:
     return readings + [(card.sentence_case(form.name), form.says) for form in forms]
 
 
-def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
-    """The finding of a figure, a list ``a; b; c``: its beginning up to a number of characters, and the rest.
+def split_finding(text: str, most: int = 420) -> tuple[str, list[str]]:
+    """Split the finding of a figure, a list ``a; b; c``, after at most a number of characters.
 
-    >>> figure_told("one; two; three", 10)
+    >>> split_finding("one; two; three", 10)
     ('one; two', ['three'])
     """
     parts = entries(text)
@@ -91,10 +91,10 @@ def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
     return "; ".join(parts[:shown]), parts[shown:]
 
 
-def caption_told(text: str, most: int = 420) -> tuple[str, str]:
-    """A caption: its first sentences up to a number of characters, at least one, and the rest.
+def split_caption(text: str, most: int = 420) -> tuple[str, str]:
+    """Split a caption into its first sentences, at least one and up to a number of characters, and the rest.
 
-    >>> caption_told("Loss by round, cf. $L. M$. Bands: all seeds. Five seeds.", 45)
+    >>> split_caption("Loss by round, cf. $L. M$. Bands: all seeds. Five seeds.", 45)
     ('Loss by round, cf. $L. M$. Bands: all seeds.', 'Five seeds.')
     """
     ends = [found.start() + 1 for found in _SENTENCE.finditer(text) if text.count("$", 0, found.start()) % 2 == 0]
@@ -105,7 +105,7 @@ def caption_told(text: str, most: int = 420) -> tuple[str, str]:
 
 
 def entries(text: str) -> list[str]:
-    """The entries of a list ``a; b; c``; a semicolon in brackets or in a formula parts nothing.
+    """Return the entries of a list ``a; b; c``; semicolons in brackets and formulas do not separate.
 
     >>> entries("one (2; 3); $[4; 5)$; six")
     ['one (2; 3)', '$[4; 5)$', 'six']
@@ -120,15 +120,15 @@ def entries(text: str) -> list[str]:
 
 
 def _open(text: str) -> int:
-    """Brackets that are open at the end of a text, formulas left out."""
+    """Count the brackets that are open at the end of a text, except those in formulas."""
     outside = "".join(text.split("$")[::2])
     return sum(outside.count(one) for one in "([") - sum(outside.count(one) for one in ")]")
 
 
-def constants_in_words(claim: Claim) -> dict[str, str]:
-    """Constants of a check, and what they stand for, by the ``Args`` of its docstring; empty where it tells none.
+def describe_constants(claim: Claim) -> dict[str, str]:
+    """Return the meaning of a check's constants from the ``Args`` of its docstring; empty if it has none.
 
-    The first argument is the measurement, which is no constant.
+    The first argument is the measurement, which is not a constant.
     """
     section = re.search(r"\nArgs:\n(.*?)(?:\n\S|\Z)", inspect.getdoc(claim.judge) or "", re.DOTALL)
     if section is None:

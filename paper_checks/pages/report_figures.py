@@ -1,4 +1,4 @@
-"""The figures of the report, made by several processes, in the order they are shown."""
+"""The figures of the report, made by several processes, and returned in the order in which they are shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from figures.figure import SCALES, Figure, Settings
 from figures.ledger import select
-from figures.make import Made, make
+from figures.make import DrawnFigure, make
 from figures.stored_numbers import stored_numbers
 from paper_checks.engine.processes import mapped
 from runs.settings import RunError
@@ -23,7 +23,7 @@ NOT_COMPLETE = "its runs are not complete"
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure or table of a paper as the report shows it.
+    """A figure or a table of a paper in the report.
 
     Attributes:
         id: its id, such as ``fedlrt/fig-4``.
@@ -55,12 +55,12 @@ class ReportFigure:
 
     @classmethod
     def missing(cls, id: str, title: str, caption: str, reason: str, command: str = "") -> ReportFigure:
-        """A figure that could not be drawn, with the reason, and the command that makes what it lacks."""
+        """Return a figure that could not be drawn, with the reason, and the command that makes what is missing."""
         return cls(id, title, caption, command=command, reason=reason)
 
     @classmethod
-    def of(cls, made: Made) -> ReportFigure:
-        """A figure that was made, with the picture and the manifest that ``make`` wrote."""
+    def of(cls, made: DrawnFigure) -> ReportFigure:
+        """Return a figure that was made, with the picture and the manifest that ``make`` wrote."""
         manifest = made.manifest
         return cls(
             made.figure.id,
@@ -77,7 +77,7 @@ class ReportFigure:
 
     @property
     def address(self) -> str:
-        """The picture as a data address: an image can neither run scripts nor load anything."""
+        """The picture as a data address: an image can neither run scripts nor load other files."""
         kind, content = ("svg+xml", self.svg.encode()) if self.svg else ("png", self.png)
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}" if content else ""
 
@@ -92,24 +92,24 @@ def report_figures(
     jobs: int = 1,
     progress: Callable[[str], None] = lambda id: None,
 ) -> list[ReportFigure]:
-    """Makes figures; one whose data or model are missing says so in its place.
+    """Make figures; a figure whose data or model are missing is replaced by a message.
 
     Args:
-        figures: what to draw, in the order of the answer.
-        settings: scale, seed, device, where the data are.
+        figures: the figures, in the order of the result.
+        settings: scale, seed, device, and location of the data.
         out: folder to write to.
-        stored: at the scale of the numbers that are stored with the project, unless they are to be computed anew; an
-            experiment without them is left out at scale quick, which decides nothing about it.
+        stored: draw at the scale of the stored numbers, unless they are to be computed again; an experiment without
+            stored numbers is left out at scale quick, which is not evidence about it.
         recompute: use neither cached nor stored numbers.
         jobs: processes; pictures and numbers do not depend on it.
-        progress: called with the id of each figure as it is there.
+        progress: called with the id of each figure when it is ready.
 
     Raises:
         FigureError: the device is not on this machine, or stored numbers are damaged.
         OSError: the folder cannot be written to.
         ProcessError: a worker was killed.
     """
-    one = _One(replace(settings, progress=None, told=None), out, stored and not recompute, recompute)
+    one = _One(replace(settings, progress=None, notify=None), out, stored and not recompute, recompute)
     found = []
     with closing(mapped(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
         for figure in answers:
@@ -129,7 +129,7 @@ class _One:
 
     def __call__(self, id: str) -> ReportFigure:
         [figure] = select([id])
-        settings = replace(self.settings, told=lambda text: print(f"{id}: {text}", file=sys.stderr))
+        settings = replace(self.settings, notify=lambda text: print(f"{id}: {text}", file=sys.stderr))
         scales = (replace(settings, scale=scale) for scale in reversed(SCALES[1:]))
         stored = next((one for one in scales if self.stored and stored_numbers(figure, one) is not None), None)
         if stored is not None:

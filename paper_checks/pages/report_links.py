@@ -1,4 +1,4 @@
-"""Links of the report: names of claims, figures by their papers, and the claims that are seen in each figure."""
+"""Links of the report: names of claims, figures by paper, and the claims visible in each figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OTHER_FIGURES = "Random matrices, spectra and training"
 
 
 def figure_groups(figures: Sequence[ReportFigure], papers: Sequence[Paper]) -> list[tuple[str, list[ReportFigure]]]:
-    """Figures of each paper under the name of its method, in the order of the papers, then all others."""
+    """Return the figures of each paper under its method's name, in the order of the papers, then all others."""
     called = {paper.name: paper.called or paper.name for paper in papers}
     groups: dict[str, list[ReportFigure]] = {name: [] for name in (*called.values(), OTHER_FIGURES)}
     for figure in figures:
@@ -29,7 +29,7 @@ def figure_groups(figures: Sequence[ReportFigure], papers: Sequence[Paper]) -> l
 def figures_of(
     results: Iterable[Result], figures: Sequence[ReportFigure], papers: Sequence[Paper]
 ) -> dict[str, list[ReportFigure]]:
-    """Figures of the report in which a claim is seen: those that it names, and one of its paper with its label."""
+    """Return the figures in which each claim is visible: those that it names, and its paper's figure with its label."""
     known = {figure.id: figure for figure in figures}
     found: dict[str, list[ReportFigure]] = {}
     for result in results:
@@ -40,7 +40,7 @@ def figures_of(
 
 
 def claims_of(seen: Mapping[str, Sequence[ReportFigure]]) -> dict[str, list[str]]:
-    """Claims that are seen in each figure, by the figures of each claim."""
+    """Return the claims that are visible in each figure, from the figures of each claim."""
     found: dict[str, list[str]] = {}
     for id, figures in seen.items():
         for figure in figures:
@@ -49,9 +49,9 @@ def claims_of(seen: Mapping[str, Sequence[ReportFigure]]) -> dict[str, list[str]
 
 
 def pointers(ids: Sequence[str], results: Mapping[str, Result]) -> list[tuple[str, str]]:
-    """Claims with what they are called in their paper.
+    """Return claims with their names in the paper.
 
-    Where that is a section, or the same for several, their labels tell them apart.
+    If that is a section, or several claims share it, their labels distinguish them.
     """
     names = {id: place(results[id].claim.where)[0] for id in ids}
     often = Counter(names.values())
@@ -62,10 +62,10 @@ def pointers(ids: Sequence[str], results: Mapping[str, Result]) -> list[tuple[st
 
 
 def headings(results: Sequence[Result]) -> dict[str, tuple[str, str]]:
-    """Headings of cards, and where the claim stands if that says more.
+    """Return the headings of cards, and the claim's location if that says more.
 
-    A section alone says little: there the whole place is the heading. The label tells apart claims of a paper that are
-    called the same.
+    A section by itself says little, so its full location is the heading. Labels distinguish claims of a paper with the
+    same name.
     """
     told = {result.claim.id: tuple(_heading(result.claim.where)) for result in results}
     often = Counter((result.claim.paper, told[result.claim.id][0]) for result in results)

@@ -1,4 +1,4 @@
-"""Papers as the report shows them: what matters most, a map of every statement, and what rests on what."""
+"""Papers in the report: the most important findings, a map of every statement, and the graph of dependencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paper_checks.result import Result, Run
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
 _PLACES = re.compile(r"Section|Appendi|Algorithm|Table|Figure|Earlier versions|v\d ")
 FIRST = 5
-"""Findings of a paper that stand on the first screen; the others are folded."""
+"""Number of a paper's findings on the first screen; the others are folded."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Theme:
 
     @property
     def column(self) -> Column:
-        """Its place on the map."""
+        """Its column on the map."""
         return Column(self.title, tuple(Cell.of(result.claim, result.decision.verdict) for result in self.results))
 
     @property
     def short(self) -> str:
-        """Its subject, in a few words.
+        """Its subject in a few words.
 
         >>> Theme("", "Section 3.2 and Appendix G: runs of it (Theorem 4), and more", ()).short
         'runs of it'
@@ -55,14 +55,16 @@ class Theme:
 
     @property
     def tally(self) -> str:
-        """How many results, and how many do not hold as printed."""
-        off = card.counted(result.decision.verdict for result in self.results if result.decision.verdict != "holds")
+        """Number of results, and of results that do not hold as printed."""
+        off = card.count_verdicts(
+            result.decision.verdict for result in self.results if result.decision.verdict != "holds"
+        )
         return f"{len(self.results)}{': ' if off else ''}{off}"
 
 
 @dataclass(frozen=True)
-class PaperTold:
-    """A paper with its results.
+class PaperSection:
+    """A paper with its results, as a section of the report.
 
     Attributes:
         name: Short name, by which its statements are filtered.
@@ -88,7 +90,7 @@ class PaperTold:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Its map."""
+        """Columns of its map."""
         return tuple(theme.column for theme in self.themes)
 
     @property
@@ -104,12 +106,12 @@ class PaperTold:
 
     @property
     def kinds(self) -> str:
-        """Number of its statements and numbers, in words."""
-        return card.kinds_told([one.claim.kind for one in self.results if one.claim.kind in card.STATED])
+        """Number of its statements and numbers as text."""
+        return card.describe_kinds([one.claim.kind for one in self.results if one.claim.kind in card.STATED])
 
     @property
     def failing(self) -> tuple[int, int, int]:
-        """How many of the statements and numbers are results, do not hold as printed, and depend on the reading."""
+        """Numbers of results among statements and numbers: all, failing as printed, and depending on the reading."""
         found = [one for one in self.results if one.claim.kind in card.STATED and one.claim.importance == "result"]
         verdicts = [one.decision.verdict for one in found]
         off = sum(verdict in NOT_AS_PRINTED for verdict in verdicts)
@@ -117,14 +119,14 @@ class PaperTold:
 
     @property
     def others(self) -> str:
-        """Verdicts of the kinds that are neither, in words; empty where there are none."""
+        """Verdicts of the other kinds as text; empty if there are none."""
         found = [one for one in self.results if one.claim.kind not in card.STATED]
-        kinds = card.kinds_told([one.claim.kind for one in found])
-        return f"{kinds}: {card.counted(one.decision.verdict for one in found)}" if found else ""
+        kinds = card.describe_kinds([one.claim.kind for one in found])
+        return f"{kinds}: {card.count_verdicts(one.decision.verdict for one in found)}" if found else ""
 
 
-def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
-    """Results paper by paper and theme by theme.
+def paper_sections(run: Run, notes: Mapping[str, str]) -> list[PaperSection]:
+    """Return the results paper by paper and theme by theme.
 
     Args:
         run: The run: its results in the order of the papers, and the papers.
@@ -137,17 +139,17 @@ def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
         called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
         main, link = (paper.main, paper.link) if paper else ("", "")
         themes = tuple(_themes(found, paper, name))
-        told.append(PaperTold(name, called, title, main, cited, link, themes, headlines, _graph(found, notes)))
+        told.append(PaperSection(name, called, title, main, cited, link, themes, headlines, _graph(found, notes)))
     return told
 
 
 def home(claim: Claim, papers: Sequence[Paper]) -> Paper | None:
-    """Which of some papers holds a claim in its folder; None if none does."""
+    """Return the paper whose folder holds a claim; None if none does."""
     return next((paper for paper in papers if claim.module.startswith(f"{paper.package}.")), None)
 
 
 def place(where: str) -> tuple[str, str]:
-    """A statement's name in its paper, and the whole of where it stands if that says more.
+    """Return a statement's name in its paper, and its full location if that says more.
 
     >>> place("Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)")
     ('Theorem 4', 'Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)')
@@ -160,7 +162,7 @@ def place(where: str) -> tuple[str, str]:
 
 
 def is_numbered(name: str) -> bool:
-    """Whether a name is that of a numbered statement, table, figure and the like.
+    """Return whether a name belongs to a numbered statement, table, figure or the like.
 
     >>> is_numbered("Theorem 4"), is_numbered("Section 5.1")
     (True, False)
@@ -169,7 +171,7 @@ def is_numbered(name: str) -> bool:
 
 
 def _few_words(text: str) -> str:
-    """Text up to the first mark or bracket, unless that comes too early to say anything."""
+    """Return the text up to the first punctuation mark or bracket, unless that is too short to be informative."""
     mark = re.search(r"[,:(]", text[8:])
     return text[: 8 + mark.start()].strip() if mark else text
 
@@ -187,15 +189,15 @@ def _themes(results: Sequence[Result], paper: Paper | None, name: str) -> Iterat
 
 
 def _headlines(paper: Paper, known: set[str]) -> Iterator[Headline]:
-    """The first finding of each of its pages, then the second of each, and so on."""
+    """Yield the first finding of each of its pages, then the second of each, and so on."""
     for row in zip_longest(*(page.headlines for page in paper.pages)):
         yield from (one for one in row if one is not None and known.issuperset(one.claims))
 
 
 def _graph(results: Sequence[Result], notes: Mapping[str, str]) -> tuple[Markup, ...]:
-    """Graphs of what a paper's results rest on among each other, directly or through steps."""
+    """Return graphs of the dependencies among a paper's results, directly or through steps."""
     by_id = {result.claim.id: result for result in results}
     kept = [id for id, result in by_id.items() if result.claim.importance == "result"]
-    uses = status_graph.condensed(status_graph.uses_within(results), kept)
+    uses = status_graph.condense(status_graph.uses_within(results), kept)
     together, _ = status_graph.components(uses)
     return tuple(status_graph.draw(group, by_id, notes, lambda id: f"#{id}", uses) for group in together)

@@ -1,7 +1,7 @@
-"""The status graph: which claim rests on which, with the verdict of each, as inline SVG.
+"""The graph of dependencies between claims, with the verdict of each, as inline SVG.
 
-Claims stand in columns by the longest path down to what rests on nothing, so that every arrow points right, from a
-claim to what it rests on. Long edges pass between the boxes through invisible waypoints.
+A claim's column is the length of its longest path to an independent claim, so that every arrow points right, from a
+claim to one that it depends on. Long edges pass between the boxes through invisible waypoints.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIGNS: Mapping[Verdict, str] = {
     "not checkable here": "?",
     "holds": "✓",
 }
-"""A sign beside each verdict, so that none is told by colour alone."""
+"""A sign for each verdict, so that verdicts do not differ by colour only."""
 
 _CHARACTER, _LEAST_WIDTH, _HEIGHT, _NOTED_HEIGHT = 7.6, 150.0, 46.0, 62.0
 _GAP, _WAYPOINT, _BETWEEN, _EDGE = 14.0, 8.0, 44.0, 4.0
@@ -32,14 +32,14 @@ Uses = Mapping[str, Sequence[str]]
 
 
 def uses_within(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
-    """The claims that each claim of a run rests on, as far as the run contains them."""
+    """Return the claims that each claim of a run depends on, as far as the run contains them."""
     claims = [result.claim for result in results]
     known = {claim.id for claim in claims}
     return {claim.id: tuple(used for used in claim.uses if used in known) for claim in claims}
 
 
 def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
-    """The claims that rest directly on each claim."""
+    """Return the claims that depend directly on each claim."""
     found: dict[str, list[str]] = {id: [] for id in uses}
     for id, below in uses.items():
         for used in below:
@@ -47,8 +47,8 @@ def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
     return {id: tuple(above) for id, above in found.items()}
 
 
-def condensed(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The claims that each of some rests on among them, directly or through claims that are left out."""
+def condense(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the dependencies among some claims, directly or through claims that are left out."""
     found = {}
     for id in kept:
         reached: dict[str, None] = {}
@@ -66,7 +66,7 @@ def condensed(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 
 def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
-    """For each claim the corrected and refuted claims that it rests on, directly or through others, in run order."""
+    """Return for each claim the corrected and refuted claims that it depends on, directly or not, in run order."""
     uses = uses_within(results)
     order = [r.claim.id for r in results if r.decision.verdict in FAILING]
     found = {}
@@ -83,7 +83,7 @@ def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
 
 
 def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
-    """The claims below one that do not hold as printed: label and sign, or how many of each; empty if all hold.
+    """Describe the claims below one that do not hold as printed: label and sign, or counts; empty if all hold.
 
     >>> derived_state(["demo/eq-1"], {"demo/eq-1": "corrected"})
     'below it: eq-1 ≈'
@@ -99,7 +99,7 @@ def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
 
 @dataclass
 class _Box:
-    """A claim, or a waypoint of a long edge (without id), on its place."""
+    """A claim, or a waypoint of a long edge (without id), with its position."""
 
     layer: int
     height: float
@@ -110,7 +110,7 @@ class _Box:
 
 
 def components(uses: Uses) -> tuple[list[list[str]], list[str]]:
-    """Claims that hang together, largest number first, and claims that neither rest on another nor carry one."""
+    """Return the connected groups of claims, largest first, and the isolated claims."""
     beside = {id: {*uses[id], *above} for id, above in used_by(uses).items()}
     seen: set[str] = set()
     groups: list[list[str]] = []
@@ -130,7 +130,7 @@ def components(uses: Uses) -> tuple[list[list[str]], list[str]]:
 
 
 def _layers(group: Sequence[str], uses: Uses) -> dict[str, int]:
-    """Longest path from each claim down to one that rests on nothing; a use that closes a circle is passed over."""
+    """Return the longest path from each claim down to an independent one; an edge that closes a cycle is ignored."""
     layer: dict[str, int] = {}
     walking: set[str] = set()
 
@@ -147,7 +147,7 @@ def _layers(group: Sequence[str], uses: Uses) -> dict[str, int]:
 
 
 def _columns(group: Sequence[str], uses: Uses, noted: Iterable[str]) -> list[list[_Box]]:
-    """Boxes and waypoints, column by column from the claims on top to the foundations."""
+    """Return boxes and waypoints, column by column from the claims on top to the foundations."""
     layer, tall = _layers(group, uses), set(noted)
     box = {id: _Box(layer[id], _NOTED_HEIGHT if id in tall else _HEIGHT, id) for id in group}
     columns: dict[int, list[_Box]] = defaultdict(list)
@@ -173,13 +173,13 @@ def _join(upper: _Box, lower: _Box) -> None:
 
 
 def _place(columns: Sequence[list[_Box]]) -> None:
-    """Orders every column by the mean place of its neighbours, then moves boxes as near to them as their sizes let."""
+    """Order every column by the mean position of its neighbours, then move boxes as close to them as sizes allow."""
     for column in columns:
         _stack(column)
     for sweep in range(_SWEEPS):
         there = sweep % 2 == 0
         for column in columns if there else reversed(columns):
-            column.sort(key=lambda box: _wanted(box, box.above if there else box.below))
+            column.sort(key=lambda box: _wanted_position(box, box.above if there else box.below))
             _stack(column)
     for sweep in range(_SWEEPS):
         for column in columns if sweep % 2 else reversed(columns):
@@ -190,7 +190,7 @@ def _place(columns: Sequence[list[_Box]]) -> None:
             box.y += _EDGE - top
 
 
-def _wanted(box: _Box, neighbours: Sequence[_Box]) -> float:
+def _wanted_position(box: _Box, neighbours: Sequence[_Box]) -> float:
     return sum(other.y for other in neighbours) / len(neighbours) if neighbours else box.y
 
 
@@ -202,14 +202,14 @@ def _stack(column: Sequence[_Box]) -> None:
 
 
 def _settle(column: Sequence[_Box]) -> None:
-    """Least squares to the wanted places under the least distances: pooling of adjacent violators."""
+    """Minimise squared distances to the wanted positions with minimum spacing, by pooling adjacent violators."""
     offsets, below = [], 0.0
     for previous, box in zip([None, *column], column, strict=False):
         below += (previous.height + box.height) / 2 + _GAP if previous else 0.0
         offsets.append(below)
     pools: list[list[float]] = []  # [mean, size]
     for box, offset in zip(column, offsets, strict=True):
-        pools.append([_wanted(box, box.above + box.below) - offset, 1.0])
+        pools.append([_wanted_position(box, box.above + box.below) - offset, 1.0])
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
             mean, size = pools.pop()
             pools[-1] = [(pools[-1][0] * pools[-1][1] + mean * size) / (pools[-1][1] + size), pools[-1][1] + size]
@@ -225,7 +225,7 @@ def draw(
     href: Callable[[str], str],
     uses: Uses | None = None,
 ) -> Markup:
-    """One connected part of the graph as SVG.
+    """Return one connected component of the graph as SVG.
 
     Args:
         group: ids of its claims.
@@ -249,7 +249,7 @@ def draw(
     left = {box.layer: _EDGE + i * (width + _BETWEEN) for i, column in enumerate(columns) for box in column[:1]}
     edges = [_edge(box, left, width) for column in columns for box in column if box.id]
     boxes = [
-        _drawn(box, left[box.layer], width, results[box.id], labels[box.id], notes.get(box.id, ""), href(box.id))
+        _draw_box(box, left[box.layer], width, results[box.id], labels[box.id], notes.get(box.id, ""), href(box.id))
         for column in columns
         for box in column
         if box.id
@@ -263,7 +263,7 @@ def draw(
 
 
 def _edge(box: _Box, left: Mapping[int, float], width: float) -> Markup:
-    """The edges that leave a claim, through their waypoints, each with its arrow head."""
+    """Return the edges that leave a claim, through their waypoints, each with its arrowhead."""
     drawn = []
     for step in box.below:
         x, y = left[box.layer] + width, box.y
@@ -286,7 +286,7 @@ def _edge(box: _Box, left: Mapping[int, float], width: float) -> Markup:
     return Markup("").join(drawn)
 
 
-def _drawn(box: _Box, x: float, width: float, result: Result, label: str, note: str, href: str) -> Markup:
+def _draw_box(box: _Box, x: float, width: float, result: Result, label: str, note: str, href: str) -> Markup:
     top, verdict = box.y - box.height / 2, result.decision.verdict
     title = f"{result.claim.id}: {verdict}" + (f", {note}" if note else "")
     line = Markup('<text class="note" x="{:.1f}" y="{:.1f}">{}</text>').format(x + 11, top + 52, note) if note else ""

@@ -1,6 +1,6 @@
 """Maps of papers: a column for each section, a cell for each statement, as files and for the report.
 
-``python -m paper_checks.pages.status_map docs/figures`` draws those of the verdicts on record.
+``python -m paper_checks.pages.status_map docs/figures`` draws the maps of the verdicts on record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from markupsafe import escape
 
 from paper_checks.claim import NOT_AS_PRINTED, VERDICTS, Claim, Importance, Verdict
-from paper_checks.pages.card import counted
+from paper_checks.pages.card import count_verdicts
 from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.status_graph import SIGNS
 from paper_checks.paper import Paper
@@ -46,12 +46,12 @@ class Cell:
 
     @classmethod
     def of(cls, claim: Claim, verdict: Verdict) -> Cell:
-        """The cell of a claim that came to a verdict."""
+        """Return the cell of a claim with a verdict."""
         return cls(claim.id, claim.where, verdict, claim.importance)
 
     @property
     def words(self) -> str:
-        """Its text for those who do not see it."""
+        """Its text for screen readers."""
         return f"{plain_text(self.where)}: {self.verdict}"
 
     @property
@@ -74,7 +74,7 @@ class Column:
 
 
 def of_ledger(paper: Paper) -> tuple[Column, ...]:
-    """Columns of a paper with the verdicts on record; nothing is run."""
+    """Return the columns of a paper with the verdicts on record; no check is run."""
     sections = (paper.told(theme) for theme in paper.themes)
     return tuple(
         Column(title.rstrip("."), tuple(Cell.of(claim, claim.expect) for claim in claims)) for title, claims in sections
@@ -82,7 +82,7 @@ def of_ledger(paper: Paper) -> tuple[Column, ...]:
 
 
 def draw(name: str, columns: Sequence[Column]) -> str:
-    """A map as an SVG text that stands alone.
+    """Return a map as self-contained SVG text.
 
     Args:
         name: Name of the paper.
@@ -90,7 +90,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
     """
     cells = [cell for column in columns for cell in column.cells]
     counts = Counter(cell.verdict for cell in cells)
-    told = counted(cell.verdict for cell in cells)
+    told = count_verdicts(cell.verdict for cell in cells)
     body: list[str] = []
     x, top, tallest = 0.0, 34.0, 0
     for number, column in enumerate(columns, 1):
@@ -175,14 +175,14 @@ def _kind(verdict: Verdict) -> str:
 
 @cache
 def _colours() -> dict[str, str]:
-    """Colours of the report on white, by their names in its style sheet."""
+    """Return the report's colours on white, by their names in its style sheet."""
     sheet = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     light = sheet[: sheet.index("@media")]
     return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]+)", light))
 
 
 def files(maps: Mapping[str, tuple[str, Sequence[Column]]], folder: Path) -> dict[Path, bytes]:
-    """Maps as the content of SVG files in a folder.
+    """Return maps as the contents of SVG files in a folder.
 
     Args:
         maps: Maps by the short name of the paper: its name as people know it, columns.
@@ -192,7 +192,7 @@ def files(maps: Mapping[str, tuple[str, Sequence[Column]]], folder: Path) -> dic
 
 
 def main(words: Sequence[str]) -> int:
-    """Draws the maps of all papers on record into the folder that is named."""
+    """Draw the maps of all papers on record into the given folder."""
     from paper_checks.ledger import PAPERS
 
     folder = Path(words[0] if words else "docs/figures")

@@ -1,1 +1,1 @@
-"""Replays as text: their places, scripts and arguments."""
+"""Replays as text: their locations, scripts and arguments."""

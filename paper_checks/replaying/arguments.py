@@ -1,4 +1,4 @@
-"""A proof as mathematics: the argument in the words of its docstring, with the setting and the lemmas it rests on.
+"""The mathematics of a proof: the argument from its docstring, with its setting and the lemmas that it uses.
 
 A proof's docstring is the argument. The docstring of its module has the setting and notation, or names the module that
 has them (``Setting: `shared.limits`.``), and each function that it calls has a docstring for its own part. They are
@@ -26,13 +26,13 @@ _SETTING = re.compile(r"Setting: (`[\w.]+`(?:, `[\w.]+`)*)\.")
 
 @dataclass(frozen=True)
 class Argument:
-    """A proof in words and formulas; each text is a list of paragraphs, formulas stand between dollar signs.
+    """A proof in words and formulas; each text is a list of paragraphs with formulas between dollar signs.
 
     Attributes:
         proof: the argument.
         setting: what the proofs of one module share: setting, notation, and often the main steps; empty if nothing.
         lemmas: names and texts of what it rests on.
-        source: the module it stands in, as a path from the root of the repository.
+        source: its module, as a path from the root of the repository.
     """
 
     proof: tuple[str, ...]
@@ -42,7 +42,7 @@ class Argument:
 
 
 def argument_of(replay: Replay) -> Argument:
-    """The argument of a proof."""
+    """Return the argument of a proof."""
     module = importlib.import_module(replay.evaluate.__module__)
     package = module.__name__.rpartition(".")[0]
     setting, named = _setting(_paragraphs(module.__doc__ or ""))
@@ -66,26 +66,26 @@ def argument_of(replay: Replay) -> Argument:
 
 
 def _setting(paragraphs: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paragraphs of a module's docstring, and apart from them the modules that they name for the setting."""
+    """Return the paragraphs of a module's docstring, and separately the modules that they name for the setting."""
     named = [found[1] for text in paragraphs if (found := _SETTING.fullmatch(text))]
     own = tuple(text for text in paragraphs if not _SETTING.fullmatch(text))
     return own, tuple(name.strip("`") for names in named for name in names.split(", "))
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:
-    """Paragraphs of a docstring on one line each, without its sections on arguments."""
+    """Return the paragraphs of a docstring, one line each, without the sections on arguments."""
     kept = _SECTION.sub("", inspect.cleandoc(text))
     return tuple(" ".join(part.split()) for part in kept.split("\n\n") if part.strip())
 
 
 def _lemma(part: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the mathematics of a function's docstring: one with formulas, or in words of several paragraphs."""
+    """Return the mathematics of a function's docstring if it has formulas, or several paragraphs of words."""
     text = _paragraphs(inspect.getdoc(part) or "")
     return text if len(text) > 1 or any("$" in paragraph for paragraph in text) else ()
 
 
 def _rests_on(function: Callable[..., Any], package: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Functions and proofs of a package that a body refers to, itself or through others, with names for people."""
+    """Yield the functions and proofs of a package that a body refers to, directly or not, with readable names."""
     seen, waiting = [function], [function]
     while waiting:
         own = waiting.pop(0)
@@ -101,7 +101,7 @@ def _rests_on(function: Callable[..., Any], package: str) -> Iterator[tuple[str,
 
 
 def _globals_of(code: CodeType) -> Iterator[str]:
-    """Names of globals that a body reads, in its own order; those within its comprehensions and lambdas last."""
+    """Yield the globals that a body reads, in order; those within comprehensions and lambdas last."""
     yield from (str(one.argval) for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL")
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

@@ -1,4 +1,4 @@
-"""The source of a replay and of what it calls, cut out of their modules for a script that stands alone."""
+"""The source of a replay and of what it calls, extracted from their modules for a self-contained script."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _SHORT = (
 
 
 class ScriptError(ValueError):
-    """The parts of a replay cannot stand in one script."""
+    """An error for a replay whose parts do not fit into one script."""
 
 
 def defining_module(module: ModuleType, name: str) -> ModuleType | None:
-    """The module of the toolkit that defines a function of this name, or the replay's package; None if neither."""
+    """Return the module of the toolkit, or of the replay's package, that defines a function; None if neither does."""
     found = vars(module).get(name)
     home = getattr(found, "__module__", "")
     return sys.modules[home] if inspect.isfunction(found) and _is_own(home, module) and home not in _ENGINE else None
 
 
 def _is_own(name: str, module: ModuleType) -> bool:
-    """Whether a module is of the toolkit, or of the package that a module belongs to."""
+    """Return whether a module belongs to the toolkit, or to the package of another module."""
     return name.split(".")[0] in (_OWN, module.__name__.split(".")[0])
 
 
 class Parts:
-    """Definitions that a function needs, each after what it needs itself."""
+    """The definitions that a function needs, each after its own dependencies."""
 
     def __init__(self) -> None:
         self.imports: set[str] = set()
@@ -51,14 +51,14 @@ class Parts:
         self.home: dict[str, str] = {}
 
     def collect(self, module: ModuleType, name: str) -> None:
-        """Adds a name of a module, unless it is there."""
+        """Add a name of a module, unless it is present."""
         if name in self.home and self.home[name] == module.__name__:
             return
         found = vars(module).get(name)
         if inspect.ismodule(found) and _is_own(found.__name__, module):
             raise ScriptError(f"{module.__name__} imports the module {name}; import its functions by their names")
         source = source_of(module)
-        tree = parsed(source)
+        tree = parse(source)
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node, name, module)
@@ -90,7 +90,7 @@ class Parts:
 
 
 def source_of(module: ModuleType) -> str:
-    """The source of a module, with stored values read in the plainest way."""
+    """Return the source of a module, with stored values read in the simplest way."""
     source = inspect.getsource(module)
     for reader, plain in _SHORT:
         source = re.sub(reader, plain, source)
@@ -98,8 +98,8 @@ def source_of(module: ModuleType) -> str:
 
 
 @cache
-def parsed(source: str) -> ast.Module:
-    """Its tree, made once."""
+def parse(source: str) -> ast.Module:
+    """Return the syntax tree of a source; it is cached."""
     return ast.parse(source)
 
 
@@ -114,7 +114,7 @@ def _defined(node: ast.stmt) -> set[str]:
 
 
 def needed_names(tree: ast.Module, node: ast.stmt) -> Iterator[str]:
-    """Names of the module that a definition uses outside of its annotations."""
+    """Yield the names of the module that a definition uses outside its annotations."""
     known: set[str] = set()
     for other in tree.body:
         known |= _defined(other)
@@ -127,7 +127,7 @@ def needed_names(tree: ast.Module, node: ast.stmt) -> Iterator[str]:
 
 
 def _read_from_module(node: ast.stmt) -> set[str]:
-    """Return the names that a statement reads from its module, without its own variables of the same names."""
+    """Return the names that a statement reads from its module, except its own variables of the same names."""
     waiting, found = ([compile(ast.Module([node], []), "<part>", "exec", annotations.compiler_flag)], set[str]())
     while waiting:
         code = waiting.pop()
@@ -151,13 +151,13 @@ def _used(node: ast.AST) -> Iterator[str]:
 
 
 def _declares(node: ast.FunctionDef) -> bool:
-    """Whether a function is declared as a replay, which a script leaves out."""
+    """Return whether a function is declared as a replay, which a script leaves out."""
     names = [decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
     return any(isinstance(name, ast.Name) and name.id in ("replay", "proof") for name in names)
 
 
 def definition_text(node: ast.stmt, source: str) -> str:
-    """The lines of a definition, comments included, without the declaration as a replay and without docstrings."""
+    """Return the lines of a definition with its comments, without the replay's decorator and without docstrings."""
     lines = source.splitlines()
     first = node.lineno - 1
     dropped: set[int] = set()
@@ -169,11 +169,11 @@ def definition_text(node: ast.stmt, source: str) -> str:
                 dropped |= set(range(part.body[0].lineno - 1, part.body[0].end_lineno or 0))
     kept = [line for number, line in enumerate(lines[first : node.end_lineno], first) if number not in dropped]
     kept = [line for line in kept if line.strip()]
-    return "\n".join(packed(kept))
+    return "\n".join(pack(kept))
 
 
-def packed(lines: Sequence[str]) -> list[str]:
-    """Code with several elements of a list or a call on a line, of which the formatter puts each on one of its own."""
+def pack(lines: Sequence[str]) -> list[str]:
+    """Return code with several elements of a list or call per line, where the formatter puts one on each."""
     found: list[str] = []
     for line in lines:
         inner = line.lstrip()

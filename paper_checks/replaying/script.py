@@ -1,8 +1,8 @@
-"""The replay of a witness as a script that stands alone: the stored values, the hypotheses and the two sides.
+"""The replay of a witness as a self-contained script: the stored values, the hypotheses and the two sides.
 
-Nothing is written twice: the lines are those of the replay, cut out of its modules. What a replay calls comes with it;
-its own lines stand at the top level, each hypothesis as an assertion. A script runs with the standard library alone,
-or says in its first line what it needs besides.
+The lines are extracted from the replay's modules, so nothing is written twice. Functions that a replay calls are
+included. The replay's own lines are at the top level, with each hypothesis as an assertion. A script needs only the
+standard library, or names its other requirements in its first line.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from paper_checks.replaying.replay_source import (
     defining_module,
     definition_text,
     needed_names,
-    packed,
-    parsed,
+    pack,
+    parse,
     source_of,
 )
 
@@ -42,7 +42,7 @@ _DEFINITIONS = {
 
 
 def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str:
-    """A script that evaluates stored values as the replay does.
+    """Return a script that evaluates stored values as the replay does.
 
     Args:
         replay: of a witness.
@@ -69,7 +69,7 @@ def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str
 
 
 def _as_literal(values: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
-    """The stored values, as many on a line as there is room for, and what they are as a comment."""
+    """Return the stored values, as many per line as fit, with their meanings as comments."""
     lines = ["values = {"]
     for name, value in values.items():
         item = f"{name!r}: {value!r}, "
@@ -90,7 +90,7 @@ def _as_literal(values: Mapping[str, Any], words: Mapping[str, str]) -> list[str
 
 
 def _used_only(text: str) -> str:
-    """A script without the methods that nothing in it calls, and the texts that stand in its comments."""
+    """Return a script without uncalled methods and without the texts that are in its comments."""
     while True:
         lines = text.splitlines()
         tree = ast.parse(text)
@@ -124,7 +124,7 @@ class _Body:
     def __init__(self, parts: Parts, module: ModuleType, name: str) -> None:
         self.lines: list[str] = []
         source = source_of(module)
-        tree = parsed(source)
+        tree = parse(source)
         (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
         *before, last = [node for node in function.body if not ast.unparse(node).startswith(("'", '"'))]
         assert isinstance(last, ast.Return)
@@ -148,8 +148,8 @@ class _Body:
     def _delegate(
         self, parts: Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt], call: ast.Call
     ) -> None:
-        """A replay that hands on to another function: that one, with its further arguments set before."""
-        tree, name = parsed(source_of(module)), ast.unparse(call.func)
+        """Add a replay that calls another function: that function, after the assignment of its further arguments."""
+        tree, name = parse(source_of(module)), ast.unparse(call.func)
         home = defining_module(module, name)
         if before or home is None or call.keywords:
             parts.collect(module, function.name)
@@ -159,24 +159,24 @@ class _Body:
             if other != name:
                 parts.collect(module, other)
         (target,) = (
-            node for node in parsed(source_of(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
+            node for node in parse(source_of(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
         )
         names = [argument.arg for argument in target.args.args]
         set_before = [f"{argument} = {ast.unparse(value)}" for argument, value in zip(names, call.args, strict=True)]
         self.lines = [*set_before[1:], *_Body(parts, home, name).lines]
 
     def _add(self, node: ast.stmt, source: str) -> None:
-        """A statement as it stands; of hypotheses, one assertion each."""
-        stated = None if self.inner else _stated(node)
+        """Add a statement as written; for hypotheses, one assertion each."""
+        stated = None if self.inner else _stated_elements(node)
         if stated is None:
             own, short = textwrap.dedent(definition_text(node, source)), ast.unparse(node)
             compact = "\n" not in short and len(short) <= WIDTH and "#" not in own
-            self.lines += [short] if compact else packed(own.splitlines())
+            self.lines += [short] if compact else pack(own.splitlines())
         else:
             self.lines += _assertions(stated)
 
     def _compare(self, call: ast.Call, module: ModuleType) -> None:
-        """The hypotheses that are left, both sides, and what they come to."""
+        """Add the remaining hypotheses, both sides, and their comparison."""
         more = {keyword.arg: keyword.value for keyword in call.keywords}
         if "assumes" in more:
             self.lines += _assertions(_elements(more["assumes"]))
@@ -201,7 +201,7 @@ _VIOLATION = """def Violation(left, right, error=0, reads="", strict=False, assu
 
 
 def _comment(reads: ast.expr, module: ModuleType) -> list[str]:
-    """How to read the two sides: as a comment, or printed where numbers of the run stand in it."""
+    """Return how to read the two sides, as a comment, or as a print if it contains numbers of the run."""
     try:
         told = eval(compile(ast.Expression(reads), "reads", "eval"), dict(vars(module)))
     except NameError:
@@ -210,7 +210,7 @@ def _comment(reads: ast.expr, module: ModuleType) -> list[str]:
 
 
 def _elements(value: ast.expr) -> list[ast.expr]:
-    """Single hypotheses, and whatever else holds some."""
+    """Return the single hypotheses, and other expressions that hold some."""
     if isinstance(value, ast.Tuple | ast.List):
         return list(value.elts)
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "assuming":
@@ -218,8 +218,8 @@ def _elements(value: ast.expr) -> list[ast.expr]:
     return [ast.Starred(value)]
 
 
-def _stated(node: ast.stmt) -> list[ast.expr] | None:
-    """The hypotheses that a statement states; None if it does something else."""
+def _stated_elements(node: ast.stmt) -> list[ast.expr] | None:
+    """Return the hypotheses that a statement states; None if it does something else."""
     if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "assumes":
         return _elements(node.value)
     if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == "assumes":
@@ -231,7 +231,7 @@ def _stated(node: ast.stmt) -> list[ast.expr] | None:
 
 
 def _assertions(elements: Sequence[ast.expr]) -> Iterator[str]:
-    """One line for each hypothesis, or for both ends of a range; what makes some elsewhere is called."""
+    """Yield one line for each hypothesis, or for both ends of a range; a function that makes some is called."""
     waiting: _Stated | None = None
     for element in elements:
         one = _Stated.of(element)
@@ -252,7 +252,7 @@ def _assertions(elements: Sequence[ast.expr]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Stated:
-    """A hypothesis as the source states it."""
+    """A hypothesis as written in the source."""
 
     name: str
     value: str
@@ -267,12 +267,12 @@ class _Stated:
         return cls(name, value, ast.literal_eval(relation), bound)
 
     def starts(self, other: _Stated) -> bool:
-        """Whether the two are the lower and the upper end of one range."""
+        """Return whether the two are the lower and the upper end of one range."""
         same = (self.name, self.value) == (other.name, other.value)
         return same and self.relation in (">", ">=") and other.relation in ("<", "<=")
 
     def assertion(self, end: _Stated | None = None) -> str:
-        """As a line, with the name where it says more than the value."""
+        """Return the assertion, with the name if it says more than the value."""
         told = "" if self.name == repr(self.value) else f", {self.name}"
         if end is not None:
             low = self.relation.replace(">", "<")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from figures.experiments.effects import paired
+from figures.experiments.effects import paired_effect
 from figures.experiments.experiment import RUN, finals
 from figures.rolora.fig2 import LEARNING, ends_of_ffa, statements
-from figures.rolora.language import in_words, leads, robustness
+from figures.rolora.language import describe_setting, leads, robustness
 from paper_checks.methods.experiments import Comparisons, experiment
 
 
@@ -64,7 +64,7 @@ def faster(table: pd.DataFrame) -> Comparisons:
     means = runs[runs["round"] > 0].groupby(["method", "seed"], sort=False).value.mean()
     by_method = {name: means[name].to_dict() for name in ("RoLoRA", "LoRA", "FFA-LoRA")}
     ours, stated = by_method.pop("RoLoRA"), "in the mean over the rounds, that is faster"
-    return [(f"RoLoRA is above {other} {stated}", paired(ours, theirs)) for other, theirs in by_method.items()]
+    return [(f"RoLoRA is above {other} {stated}", paired_effect(ours, theirs)) for other, theirs in by_method.items()]
 
 
 FIG_3 = experiment(
@@ -110,7 +110,7 @@ WHY_5 = WHY.replace(
 def ahead(table: pd.DataFrame) -> Comparisons:
     """RoLoRA above LoRA and above FFA-LoRA, setting by setting."""
     return [
-        (f"RoLoRA is above {other}, {in_words(keys)}", effect)
+        (f"RoLoRA is above {other}, {describe_setting(keys)}", effect)
         for keys, other, effect in leads(table)
         if other in ("LoRA", "FFA-LoRA")
     ]

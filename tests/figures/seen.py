@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from figures.style import STYLE
 
 MARGIN = 0.04
-"""Inches around a legend's letters, in which nothing stands."""
+"""Inches around a legend's letters, that stay empty."""
 
 
 @dataclass(frozen=True)

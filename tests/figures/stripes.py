@@ -1,4 +1,4 @@
-"""A tiny invented image set, under a name of its own."""
+"""A tiny invented image set, under its own name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whatever stands where a figure's numbers are kept: the right table, or one line; never another table in silence."""
+"""Any content of a figure's cache gives the right table or a one-line error, never silently another table."""
 
 import json
 import tempfile
@@ -54,7 +54,7 @@ def altered(draw, content):
 @pytest.fixture
 def whole(tmp_path, monkeypatch):
     """A figure and what is kept of it, of the same bytes in every run."""
-    monkeypatch.setattr(making, "rendered", lambda draw: {"png": b"", "pdf": b"", "svg": b""})
+    monkeypatch.setattr(making, "render", lambda draw: {"png": b"", "pdf": b"", "svg": b""})
     monkeypatch.setattr(making, "numbers_digest", lambda data: "of these sources")
     monkeypatch.setattr(making.time, "perf_counter", lambda: 0.0)
     monkeypatch.setattr(making, "machine", lambda: dict.fromkeys(storing.MACHINE, "invented"))

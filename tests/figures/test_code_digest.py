@@ -1,4 +1,4 @@
-"""Digest of the definitions that a function rests on."""
+"""Digests of the definitions that a function depends on."""
 
 import importlib
 import sys

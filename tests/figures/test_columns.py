@@ -60,7 +60,7 @@ def test_costs_of_a_table_are_those_of_its_rank(monkeypatch):
         asked.append((method, r))
         return {"communication": 100.0 + r, "client compute": 200.0 + r, "client memory": 300.0 + r, "trips": 5}
 
-    monkeypatch.setattr(fedlrt_fig3, "counted", counted)
+    monkeypatch.setattr(fedlrt_fig3, "count_costs", counted)
     table = fedlrt_fig3.fig3(fedlrt_fig3.Fig3Sizes(16, (2, 5)), Settings())
     low = ("FeDLRT", "FeDLRT, simplified", "FeDLRT, full")
     assert asked == [("FedAvg", 2), ("FedLin", 2), *((method, r) for method in low for r in (2, 5))]
@@ -337,7 +337,7 @@ def test_every_column_of_the_angles(monkeypatch):
         return np.array([rolora_angle.START * ratio**t for t in range(iterations + 1)]), None
 
     monkeypatch.setattr(rolora_angle, "run_exact", run)
-    monkeypatch.setattr(rolora_angle, "_expected", lambda *_: [])
+    monkeypatch.setattr(rolora_angle, "_expected_curves", lambda *_: [])
     monkeypatch.setattr(rolora_angle, "_ratios", lambda *_: [])
     monkeypatch.setitem(rolora_angle.ANGLE_SIZES, "quick", rolora_angle.AngleSizes((3,), (2.0,), 3, 4, (0.25,)))
     table = rolora_angle.angle_data(Settings())

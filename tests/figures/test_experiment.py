@@ -1,4 +1,4 @@
-"""Experiments as data: lines, the choice of learning rates, the table, and what it says of a comparison."""
+"""Experiments as data: lines, the choice of learning rates, the table, and its findings on comparisons."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from figures.experiments import experiment as running
-from figures.experiments.effects import POWER, Effect, by_seed, mean_and_half_width, paired, smallest_detectable
-from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, results
-from figures.experiments.tables import Contrast, Value, counted
+from figures.experiments.effects import POWER, Effect, by_seed, mean_and_half_width, paired_effect, smallest_detectable
+from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, run_design
+from figures.experiments.tables import Contrast, Value, count_effects
 from figures.figure import FigureError, Settings
 
 METRICS = ("accuracy", "validation_accuracy")
@@ -33,7 +33,7 @@ LINES = tuple(
 def test_every_line_is_run_with_the_same_seeds(tmp_path):
     design = Design(tuple(replace(line, tuned=True) for line in LINES), 3, 2, (0.1,))
     assert design.runs == 8
-    table = results(design, Settings(seed=1, runs=tmp_path))
+    table = run_design(design, Settings(seed=1, runs=tmp_path))
     assert key_columns(table) == ["method", "clients"]
     assert set(table.stage) == {RUN}
     assert set(table.seed) == {100, 101}
@@ -41,11 +41,11 @@ def test_every_line_is_run_with_the_same_seeds(tmp_path):
     for _, run in table.groupby(["method", "clients", "seed"]):
         assert run["round"].tolist() == [0, 1, 2, 3]
         assert run.bytes.is_monotonic_increasing
-    assert table.equals(results(design, Settings(seed=1, runs=tmp_path)))
+    assert table.equals(run_design(design, Settings(seed=1, runs=tmp_path)))
 
 
 def test_final_values_are_means_of_the_last_evaluations(tmp_path):
-    table = results(Design(LINES, 3, 2, (0.1,)), Settings(runs=tmp_path))
+    table = run_design(Design(LINES, 3, 2, (0.1,)), Settings(runs=tmp_path))
     ends = finals(table, 2)
     assert len(ends) == 8
     one = table[(table.method == "FedLin") & (table.clients == 3) & (table.seed == 1)]
@@ -87,7 +87,7 @@ def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
     monkeypatch.setattr(running, "carry_out", outcomes_by(accuracy))
     lines = tuple(replace(line, metric="accuracy") for line in LINES)
     design = Design(lines, 5, 2, (0.03, 0.1, 0.3, 3.0), 2)
-    table = results(design, Settings())
+    table = run_design(design, Settings())
     choice, runs = table[table.stage == CHOICE], table[table.stage == RUN]
     assert set(choice.seed) == {99}
     assert set(choice.clients) == {2}
@@ -97,23 +97,25 @@ def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
 
 
 def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
-    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
-    table = results(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 2, (0.1,)), Settings())
+    monkeypatch.setattr(running, "carried_out", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
+    table = run_design(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 2, (0.1,)), Settings())
     ends = finals(table)
     assert ends.groupby("method").failed.sum().to_dict() == {"FedAvg": 0, "FedLin": 4}
     assert ends[ends.failed == 1].value.isna().all()
     assert set(table.bytes[table.failed == 0]) == {1 + 2}  # down and up
     assert set(table["round"]) == {5}
-    effect = paired(by_seed(ends, method="FedAvg", clients=2), by_seed(ends, method="FedLin", clients=2))
+    effect = paired_effect(by_seed(ends, method="FedAvg", clients=2), by_seed(ends, method="FedLin", clients=2))
     assert (effect.pairs, effect.failed, effect.above) == (0, 2, "undecided")
-    assert effect.in_words == "no seed without a failed run"
+    assert effect.text == "no seed without a failed run"
     with pytest.raises(FigureError, match="no seed in common"):
-        paired({0: 0.5}, {1: 0.5})
+        paired_effect({0: 0.5}, {1: 0.5})
 
 
 def test_final_values_keep_the_order_of_the_experiment_where_a_line_fails(monkeypatch):
-    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: None if "FedAvg" in trial.label else 0.5))
-    ends = finals(results(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 1, (0.1,)), Settings()))
+    monkeypatch.setattr(running, "carried_out", outcomes_by(lambda trial: None if "FedAvg" in trial.label else 0.5))
+    ends = finals(
+        run_design(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 1, (0.1,)), Settings())
+    )
     assert list(zip(ends.method, ends.clients, strict=True)) == [tuple(line.keys.values()) for line in LINES]
 
 
@@ -134,7 +136,7 @@ def test_designs_that_cannot_be():
 
 def test_an_effect_is_the_paired_t_interval():
     ours, theirs = {0: 0.81, 1: 0.84, 2: 0.79, 7: 0.5}, {2: 0.77, 1: 0.8, 0: 0.8, 9: 0.1}
-    effect = paired(ours, theirs)
+    effect = paired_effect(ours, theirs)
     interval = ttest_1samp([0.01, 0.04, 0.02], 0).confidence_interval(0.95)
     assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
     assert (effect.pairs, effect.failed, effect.above) == (3, 0, "undecided")
@@ -148,7 +150,10 @@ def test_two_seeds_have_a_smallest_detectable_difference():
 @pytest.mark.parametrize(("shift", "finding"), [(0.05, "supports"), (-0.05, "contradicts"), (0.0, "undecided")])
 def test_what_an_effect_says(shift, finding):
     noise = {0: 0.004, 1: -0.003, 2: -0.001}
-    assert paired({seed: shift + value for seed, value in noise.items()}, dict.fromkeys(noise, 0.0)).above == finding
+    assert (
+        paired_effect({seed: shift + value for seed, value in noise.items()}, dict.fromkeys(noise, 0.0)).above
+        == finding
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,11 +204,12 @@ def test_a_difference_is_what_was_obtained_minus_what_is_printed(value, differen
 def test_settings_are_counted_on_either_side():
     effects = [Effect(5, mean, 0.015, 0.02) for mean in (0.02, 0.01, -0.01, 0.005, -0.03, -0.02, 0.03)]
     assert (
-        counted("A", "B", effects) == "A is above B in 2 of 7 settings, below in 2, 3 undecided (-3.0 to +3.0 points)"
+        count_effects("A", "B", effects)
+        == "A is above B in 2 of 7 settings, below in 2, 3 undecided (-3.0 to +3.0 points)"
     )
-    assert counted("A", "B", effects[:1]) == "A is above B in 1 of 1 setting (+2.0 points)"
+    assert count_effects("A", "B", effects[:1]) == "A is above B in 1 of 1 setting (+2.0 points)"
     nothing = Effect(0, float("nan"), float("inf"), float("inf"), 5)
-    assert counted("A", "B", [nothing]) == "A is above B in 0 of 1 setting, 1 undecided (runs failed)"
+    assert count_effects("A", "B", [nothing]) == "A is above B in 0 of 1 setting, 1 undecided (runs failed)"
 
 
 @pytest.mark.parametrize("values", [(0.2, 0.5, 0.3), (0.4, 0.1), (0.2, 0.5, 0.9, 0.1, 0.3)])
@@ -233,9 +239,9 @@ def test_final_numbers_are_those_of_the_last_evaluation():
 
 
 def test_one_seed_and_failed_runs_decide_nothing_by_themselves():
-    one = paired({0: 0.9}, {0: 0.1})
-    assert (one.above, one.in_words) == ("undecided", "+80.0 points, one seed")
-    some = paired({0: 0.9, 1: float("nan"), 2: 0.8}, {0: 0.1, 1: 0.2, 2: 0.1})
+    one = paired_effect({0: 0.9}, {0: 0.1})
+    assert (one.above, one.text) == ("undecided", "+80.0 points, one seed")
+    some = paired_effect({0: 0.9, 1: float("nan"), 2: 0.8}, {0: 0.1, 1: 0.2, 2: 0.1})
     assert (some.pairs, some.failed) == (2, 1)
     assert mean_and_half_width({0: 0.5, 1: float("nan")})[0] == 0.5
     assert np.isnan(mean_and_half_width({0: float("nan")})[0])
@@ -250,4 +256,4 @@ def test_the_smallest_detectable_difference_is_found_as_often_as_said():
 
 
 def test_an_effect_in_words():
-    assert Effect(5, -0.02, 0.01, 0.015).in_words == "-2.0 [-3.0, -1.0] points, smallest detectable 1.5"
+    assert Effect(5, -0.02, 0.01, 0.015).text == "-2.0 [-3.0, -1.0] points, smallest detectable 1.5"

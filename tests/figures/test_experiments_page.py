@@ -1,4 +1,4 @@
-"""The page on the experiments counts right, and names what there is."""
+"""The page on experiments has the right counts, and names existing figures."""
 
 import re
 from pathlib import Path

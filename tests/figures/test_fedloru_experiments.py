@@ -1,4 +1,4 @@
-"""FedLoRU's experiments: the designs as printed, the same samples for all, and what tables and figures say of runs."""
+"""FedLoRU's experiments: the designs as printed, the same samples for all, and what tables and figures state."""
 
 import copy
 from collections import Counter
@@ -171,7 +171,7 @@ def test_tables_say_what_the_runs_say(of, lead, says):
     text = tables.found_in(of)(table)
     assert f": {says}" in text
     assert tables.STATED[of] in text
-    picture = tables.drawn(of)(table)
+    picture = tables.drawing(of)(table)
     written = {text.get_text() for axes in picture.axes for text in axes.texts}
     assert {cell for value in tables.values(table, of) for cell in value.cells} <= written | {""}
 
@@ -196,7 +196,9 @@ def test_restarts_are_compared_with_no_accumulation_and_with_one_another():
     assert says["A kept", "minus FedLoRA"] == pytest.approx(0.1)
     assert says["both kept", "minus A anew"] == pytest.approx(0.0, abs=1e-12)
     assert len(says) == 9
-    assert tables.in_short(table, "restarts").startswith("A form that accumulates is above FedLoRA in 1 of 5 forms")
+    assert tables.lead_headline(table, "restarts").startswith(
+        "A form that accumulates is above FedLoRA in 1 of 5 forms"
+    )
 
 
 def test_a_line_that_fails_is_said_to_and_decides_nothing():
@@ -206,8 +208,8 @@ def test_a_line_that_fails_is_said_to_and_decides_nothing():
     (found,) = tables.contrasts(table, "7", [("FedLoRU", "FedHM")])[:1]
     assert (found.effect.above, found.effect.failed) == ("undecided", 5)
     assert "no seed without a failed run" in tables.found_in("7")(table)
-    assert "FedLoRU is above FedHM in 0 of 2 settings, 2 undecided (runs failed)" in tables.in_short(table, "7")
-    texts = {text.get_text() for axes in tables.drawn("7")(table).axes for text in axes.texts}
+    assert "FedLoRU is above FedHM in 0 of 2 settings, 2 undecided (runs failed)" in tables.lead_headline(table, "7")
+    texts = {text.get_text() for axes in tables.drawing("7")(table).axes for text in axes.texts}
     assert "- (5 failed)" in texts
 
 
@@ -219,11 +221,11 @@ def test_published_values_stand_beside_their_lines():
     assert one["Fashion-MNIST, NonIID, K = 20", "FedLoRU medium"] == 80.02
     assert one["Fashion-MNIST, IID, K = 100", "FedAvg"] == 90.19
     assert Counter(value is None for value in one.values()) == {False: 30}
-    alone, differences = tables.printed_alone(invented("4", lambda *_: 0.5), "4")
+    alone, differences = tables.printed_only(invented("4", lambda *_: 0.5), "4")
     assert [value.published for value in alone] == [88.09, 84.81, 88.68, 84.36, 49.84, 51.16, 50.52, 50.89]
     assert {value.cells[1] for value in alone} == {"-"}
     assert [contrast.published for contrast in differences] == pytest.approx([-3.28, -4.32, 1.32, 0.37])
-    assert tables.printed_alone(table, "7") == ([], [])
+    assert tables.printed_only(table, "7") == ([], [])
     six = [
         contrast.published for contrast in tables.contrasts(invented("6", lambda *_: 0.5), "6", [("FedLoRU", "FedAvg")])
     ]
@@ -289,7 +291,7 @@ def test_alignment_is_compared_at_the_start_and_after_the_twentieth_round():
     table = pd.DataFrame(rows)
     said = {(of.start, effect.above): effect.mean for _, _, of, effect in aligned.differences(table)}
     assert said == {(1, "contradicts"): pytest.approx(-0.1), (21, "supports"): pytest.approx(0.05)}
-    assert "below in rounds 1 to 5 (-0.100), above in rounds 21 to 40 (+0.050)" in aligned.in_short(table)
+    assert "below in rounds 1 to 5 (-0.100), above in rounds 21 to 40 (+0.050)" in aligned.alignment_headline(table)
     assert [len(axes.get_lines()) for axes in aligned.draw_alignment(table).axes] == [3, 3]
 
 
@@ -319,17 +321,17 @@ def ranks(client, server, largest=2.0):
 
 def test_a_client_is_above_its_server_where_the_intervals_say_so():
     for client, server, above, below in ((4.0, 2.0, 8, 0), (2.0, 4.0, 0, 8), (2.1, 2.0, 0, 0)):
-        found = trained.compared(ranks(client, server))
+        found = trained.compare_with_server(ranks(client, server))
         assert (found.above.sum(), found.below.sum()) == (above, below)
     assert (
         "before training in 2 of 2 (intervals apart: 0 above, 0 below), later with FedAvg in 2 of 2 (inter"
-        in trained.in_short(ranks(2.1, 2.0))
+        in trained.ranks_headline(ranks(2.1, 2.0))
     )
 
 
 def test_the_model_adds_noise_without_a_direction():
     """F^2 = 16 of the client against 8: noise of 8/100 for a direction raises 2 to 2.04."""
-    found = trained.compared(ranks(4.0, 2.0)).iloc[0]
+    found = trained.compare_with_server(ranks(4.0, 2.0)).iloc[0]
     assert found.predicted == pytest.approx(16.0 / 2.04**2)
     assert found.larger == 1.0
     assert "largest eigenvalue 1.50 times the server's" in trained.ranks_found(ranks(4.0, 2.0, largest=3.0))
@@ -343,7 +345,7 @@ def test_trained_ranks_are_those_of_the_hessians_at_the_runs_weights(tmp_path):
     line = design.lines[0]
     *_, (number, problem, weights) = trained.states(line, 0.1, 0, sizes, settings)
     assert number == 2
-    for row in trained.measured(problem, weights, 0, number, sizes, settings):
+    for row in trained.measure_ranks(problem, weights, 0, number, sizes, settings):
         module = copy.deepcopy(problem.clients.network.testing.module)
         module.load_state_dict(dict(weights), strict=False)
         samples = problem.clients[row["client"]].indices if row["client"] >= 0 else torch.arange(row["samples"])
@@ -394,8 +396,10 @@ def test_the_cost_is_told_before_a_run_at_the_paper_s_scale(monkeypatch, capsys,
         raise KeyboardInterrupt
 
     monkeypatch.setattr("figures.experiments.cost.cost_of_line", lambda *_: Cost(1e15, 1e6))
-    monkeypatch.setattr(tables, "results", stop)
-    monkeypatch.setattr("figures.make._data_set", lambda name, settings: {"name": name, "title": name, "md5": {}})
+    monkeypatch.setattr(tables, "run_design", stop)
+    monkeypatch.setattr(
+        "figures.make._verified_data_set", lambda name, settings: {"name": name, "title": name, "md5": {}}
+    )
     assert rankproof.main(["figure", "fedloru/tab-7", "--scale", "paper", "--out", str(tmp_path)]) != 0
     told = capsys.readouterr().err
     assert "64 runs of up to 400 rounds: 6.4e+16 floating-point operations, about 2 GPU hours" in told

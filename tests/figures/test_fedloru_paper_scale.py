@@ -1,4 +1,4 @@
-"""FedAvg and FedLoRU at the paper's scale: what is run, and what is said of it."""
+"""FedAvg and FedLoRU at the paper's scale: its runs, and the statements about them."""
 
 import pandas as pd
 import pytest
@@ -41,7 +41,7 @@ def test_methods_are_compared_after_as_many_rounds_and_as_many_bytes():
         "After 22 rounds FedAvg has 76.0 %, FedLoRU 54.0 %; with the bytes of FedLoRU, FedAvg makes 9 rounds and has "
         "37.0 %"
     )
-    assert scale.in_short(table) == words
+    assert scale.paper_scale_headline(table) == words
     assert words in PAPER_SCALE.found(table)
     assert PAPER_SCALE.sizes(table) == "22 rounds, 100 clients, seed 0, learning rate 0.1."
 

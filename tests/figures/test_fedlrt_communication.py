@@ -1,4 +1,4 @@
-"""Communication of FeDLRT, by counting: it equals the ledger of a run, and the stated savings ask for these ranks."""
+"""FeDLRT's communication counts equal the ledger of a run, and the stated savings require these ranks."""
 
 from dataclasses import replace
 from math import prod
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from figures.fedlrt import vision as vision
-from figures.fedlrt.communication import COMMUNICATION, NETWORKS, largest_rank, sent, sides
+from figures.fedlrt.communication import COMMUNICATION, NETWORKS, elements_sent, largest_rank, sides
 from figures.fedlrt.vision_runs import VARIANTS, VISION
 from figures.figure import Settings
 from workloads.data.datasets import find
@@ -28,7 +28,7 @@ def test_the_ledger_of_a_run_has_what_is_counted(tmp_path, monkeypatch):
     saved = vision.savings(vision.vision_data("fig-8", Settings(data_root=ROOT, runs=tmp_path)))
     for row, trips in (("without correction", 2), ("full correction", 4), ("simplified correction", 4)):
         layers = sides(quick)
-        low = sum(sent(m, n, 3, row) for m, n in layers)
+        low = sum(elements_sent(m, n, 3, row) for m, n in layers)
         expected = 1 - low / (trips * sum(m * n for m, n in layers))
         assert saved[saved.method == row].of_layers.tolist() == pytest.approx([expected] * 2)
 
@@ -39,7 +39,7 @@ def test_the_stated_savings_ask_for_these_ranks(table):
     for share, rank in ((0.96, 81), (0.97, 61)):
         layers = sides(VISION["fig-6"]["paper"])
         full = 4 * sum(m * n for m, n in layers)
-        low = [sum(sent(m, n, r, "simplified correction") for m, n in layers) for r in (rank, rank + 1)]
+        low = [sum(elements_sent(m, n, r, "simplified correction") for m, n in layers) for r in (rank, rank + 1)]
         assert low[0] <= (1 - share) * full < low[1]
         assert largest_rank(table, "fig-6", "simplified correction", share) == rank
 
@@ -57,7 +57,7 @@ FACTORISED = {
     "fig-8": [(512, 512)] * 36,
 }
 SQUARES = {"without correction": (5, 2), "full correction": (13, 4), "simplified correction": (7, 4)}
-"""Matrices r x r of a round, and how often a full matrix travels in one of the counterpart."""
+"""Number of r x r matrices sent per round, and of full matrices sent per round of the counterpart."""
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -15,7 +15,7 @@ from algorithms.fedlrt import CORRECTIONS, FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from figures.batched_starts import affine_map, powers, recorded, run_fedlrt
+from figures.batched_starts import affine_map, iterate, recorded_rounds, run_fedlrt
 from figures.fedlrt import fig1 as fedlrt_fig1
 from figures.fedlrt import fig3 as fedlrt_fig3
 from figures.fedlrt import fig4 as fedlrt_fig4
@@ -86,7 +86,7 @@ def test_starts_that_are_followed_enough_end():
 @pytest.mark.parametrize("algorithm", [FedAvg(LOCAL), FedLin(LOCAL)])
 def test_full_rank_rounds_are_powers_of_a_map(algorithm):
     clients, starts = problem()
-    found = powers(*affine_map(algorithm, clients), starts, [0, 1, 2, 5, 12])
+    found = iterate(*affine_map(algorithm, clients), starts, [0, 1, 2, 5, 12])
     for number in range(3):
         path = alone(clients, number, algorithm, starts[number], 12)
         expected = torch.stack([path[count] for count in (0, 1, 2, 5, 12)])
@@ -94,7 +94,7 @@ def test_full_rank_rounds_are_powers_of_a_map(algorithm):
 
 
 def test_recorded_rounds():
-    found = recorded(1000, dense=4)
+    found = recorded_rounds(1000, dense=4)
     assert found[:8] == [0, 1, 2, 3, 4, 6, 8, 12]
     assert found[-1] == 1000
     assert found == sorted(set(found))
@@ -137,7 +137,7 @@ def test_minimisers_have_no_mean_gradient():
 @pytest.mark.parametrize("method", fedlrt_fig3.PRINTED)
 def test_counts_of_a_round_by_hand(method):
     n, r = 12, 3
-    counts = fedlrt_fig3.counted(method, n, r, np.random.default_rng(0))
+    counts = fedlrt_fig3.count_costs(method, n, r, np.random.default_rng(0))
     numbers = {
         "FedAvg": 2 * n**2,
         "FedLin": 4 * n**2,

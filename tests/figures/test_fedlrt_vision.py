@@ -1,4 +1,4 @@
-"""FeDLRT's Figures 5 to 8: settings of Table 2, shared batches, and what the saved communication is a share of."""
+"""FeDLRT's Figures 5 to 8: settings of Table 2, shared batches, and the reference of the saved communication."""
 
 from dataclasses import replace
 from math import prod
@@ -11,7 +11,7 @@ from seen import bars, curve, drawn, level, same, styled, texts, within
 from figures.experiments.cost import cost_of_line
 from figures.experiments.experiment import RUN, Line
 from figures.fedlrt import vision as vision
-from figures.fedlrt.vision_runs import BUDGET, VARIANTS, VISION, called
+from figures.fedlrt.vision_runs import BUDGET, VARIANTS, VISION, method_name
 from figures.figure import Settings
 from workloads.data.datasets import find
 
@@ -122,7 +122,7 @@ def test_the_stated_differences_are_paired_over_seeds():
     assert found["full correction against none, 32 clients"] == pytest.approx(0.15)
     assert found["FeDLRT without correction: 1 client against 32"] == pytest.approx(0.2)
     assert found["FeDLRT with full correction against FedLin, 1 client"] == pytest.approx(-0.01)
-    assert "accuracy is 0.0 to 2.0 points below its counterpart's" in vision.in_short(written())
+    assert "accuracy is 0.0 to 2.0 points below its counterpart's" in vision.vision_headline(written())
     assert "7 with 32 clients (240/C, rounded down with 32, so that" in vision.vision_sizes("fig-5", written())
 
 
@@ -162,8 +162,8 @@ def test_more_communication_than_of_all_weights_is_not_called_saved(first, secon
     table = written()
     table.loc[table.method.isin(VARIANTS), "bytes"] = first
     table.loc[table.method.isin(VARIANTS) & (table.clients == 32), "bytes"] = second
-    assert told in vision.in_short(table)
-    assert ("more" in vision.in_short(table)) is (second == 4400)
+    assert told in vision.vision_headline(table)
+    assert ("more" in vision.vision_headline(table)) is (second == 4400)
 
 
 def test_four_clients_are_compared_with_fewer_and_more_where_all_take_as_many_steps():
@@ -217,7 +217,7 @@ def test_the_picture_shows_means_and_intervals():
             marks += [curve(name, of.index, of["mean"]), bars(name, of.index, of["mean"] - size, of["mean"] + size)]
         same(drawn(right), marks)
         last = row == "full correction"
-        assert texts(left) == (f"FeDLRT {called(row)}", "clients C" * last, f"saved against {other} (%)")
+        assert texts(left) == (f"FeDLRT {method_name(row)}", "clients C" * last, f"saved against {other} (%)")
         assert texts(right) == ("", "clients C" * last, "test accuracy (%)")
         assert left.get_ylim()[1] == 100
         assert within(right)

@@ -1,4 +1,4 @@
-"""One sentence with numbers stands over every picture and inside it."""
+"""Every picture has one sentence with numbers as its headline, inside the picture."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from matplotlib import rc_context
 
 from figures.ledger import all_figures
-from figures.make import table_of
+from figures.make import read_table
 from figures.style import STYLE
 
 STORED = Path(__file__).parents[2] / "docs" / "figures"
@@ -16,7 +16,7 @@ FIGURES = [figure for figure in all_figures() if (STORED / f"{figure.slug}.csv")
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_headline_tells_a_number_and_lies_inside(figure):
-    table = table_of((STORED / f"{figure.slug}.csv").read_text())
+    table = read_table((STORED / f"{figure.slug}.csv").read_text())
     with rc_context(STYLE):
         picture = figure.picture(table)
         picture.draw_without_rendering()
@@ -55,7 +55,7 @@ TOLD = {  # what the finding does not tell in numbers
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_its_numbers_are_those_of_the_finding(figure):
-    table = table_of((STORED / f"{figure.slug}.csv").read_text())
+    table = read_table((STORED / f"{figure.slug}.csv").read_text())
     known = [value for value, _ in numbers(figure.found(table) + figure.sizes(table) + figure.title)]
     known += TOLD.get(figure.id, ())
     for value, digit in numbers(figure.headline(table)):

@@ -1,4 +1,4 @@
-"""Covariance predictions on a tiny invented image set, under a name of its own."""
+"""Covariance predictions on a tiny invented image set, under its own name."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ from figures.hessian.covariance import (
     COVARIANCE,
     NETWORKS,
     CovarianceSizes,
-    Found,
+    Measurement,
     Stage,
     covariance_found,
     covariance_sizes,
     covariance_table,
     errors,
-    measured,
-    stages,
+    measure,
+    train_stages,
 )
 from figures.hessian.covariance_picture import draw_covariance_figure
 
@@ -32,8 +32,8 @@ def table():
 
 
 def test_subsets_of_all_samples_are_the_matrix():
-    stage = next(stages(stripes(), SIZES, Settings()))
-    whole = measured(stage, 24, np.arange(24))
+    stage = next(train_stages(stripes(), SIZES, Settings()))
+    whole = measure(stage, 24, np.arange(24))
     assert whole.eigenvalues == pytest.approx(stage.eigenvalues[:5])
     assert whole.overlaps == pytest.approx(np.ones(5))
     assert whole.stable_rank == pytest.approx((stage.eigenvalues**2).sum() / stage.eigenvalues[0] ** 2)
@@ -149,15 +149,15 @@ def test_clients_of_a_pair_have_no_sample_in_common(monkeypatch):
         asked.append(set(subset.tolist()))
         angle = 0.3 * len(asked)
         vector = torch.tensor([np.cos(angle), np.sin(angle)])
-        return Found(np.ones(1), np.ones(1), 1.0, 1.0, vector)
+        return Measurement(np.ones(1), np.ones(1), 1.0, 1.0, vector)
 
-    monkeypatch.setattr(hessian_covariance, "measured", measured)
-    found, between = hessian_covariance.clients(a_stage([1.0]), 4, 5, np.random.default_rng(0))
+    monkeypatch.setattr(hessian_covariance, "measure", measured)
+    found, between = hessian_covariance.measure_clients(a_stage([1.0]), 4, 5, np.random.default_rng(0))
     assert len(found) == 5
     assert [len(subset) for subset in asked] == [4] * 6
     assert all(not one & other for one, other in zip(asked[::2], asked[1::2], strict=True))
     assert between == pytest.approx([np.cos(0.3) ** 2] * 3)
-    found, between = hessian_covariance.clients(a_stage([1.0]), 5, 3, np.random.default_rng(0))
+    found, between = hessian_covariance.measure_clients(a_stage([1.0]), 5, 3, np.random.default_rng(0))
     assert len(found) == 3
     assert np.isnan(between).all()  # nine samples are not enough for two clients of five
 
@@ -166,7 +166,7 @@ def test_the_spiked_model_knows_the_scatter_alone():
     """Noise of square 0.64 / 4 moves an eigenvalue theta to theta + 0.16 / theta."""
     eigenvalues, square = np.array([5.0, 3.0, 2.0, 1.5, 1.25, 1e-15]), 0.64 / 6
     stage = a_stage(eigenvalues, P=6)
-    found = hessian_covariance.wigner(stage, 0.64)
+    found = hessian_covariance.wigner_prediction(stage, 0.64)
     kept = eigenvalues[:5]
     assert found.eigenvalues == pytest.approx(kept + square / kept)
     assert found.overlaps == pytest.approx(1 - square / kept**2)
@@ -176,7 +176,7 @@ def test_the_spiked_model_knows_the_scatter_alone():
 
 
 def test_what_is_told_of_all_samples(table):
-    stage = next(stages(stripes(), SIZES, Settings()))
+    stage = next(train_stages(stripes(), SIZES, Settings()))
     table = table[(table.network == stage.network) & (table.epochs == stage.epochs)]
     values = stage.eigenvalues
     square = (values**2).sum()

@@ -1,4 +1,4 @@
-"""Predicted and measured spectra on a tiny invented image set, under a name of its own."""
+"""Predicted and measured spectra on a tiny invented image set, under its own name."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The Hessian figure on a tiny invented image set, under a name of its own."""
+"""The Hessian figure on a tiny invented image set, under its own name."""
 
 import numpy as np
 import pytest

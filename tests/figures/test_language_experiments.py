@@ -1,4 +1,4 @@
-"""Experiments on language models: their runs, equal uplinks, and what is said of invented results."""
+"""Experiments on language models: their runs, equal uplinks, and the statements about invented results."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,17 @@ from figures.language.designs import (
     uplinks_lines,
 )
 from figures.language.sizes import trained
-from figures.rolora.language import CLIENTS_FIGURE, FIG_3, FIG_4, FIG_5, falls, in_short, leads, robustness, settings_of
+from figures.rolora.language import (
+    CLIENTS_FIGURE,
+    FIG_3,
+    FIG_4,
+    FIG_5,
+    falls,
+    language_headline,
+    leads,
+    robustness,
+    settings_of,
+)
 from figures.rolora.printed import TABLE_8
 
 FIGURES = {CLIENTS_FIGURE: clients_lines, FIG_3: clients_lines, FIG_4: budgets_lines, FIG_5: uplinks_lines}
@@ -126,7 +136,7 @@ def test_what_is_found_is_what_was_invented(figure):
     methods = set(table.method)
     assert {other for _, other, _ in leads(table)} == methods - {"RoLoRA"}
     assert "RoLoRA is above LoRA in" in figure.found(table)
-    assert "undecided" not in in_short(table)
+    assert "undecided" not in language_headline(table)
     worse = invented(FIGURES[figure](sizes), sizes, {**LEVEL, "RoLoRA": 0.6})
     assert all(effect.above == "contradicts" for _, _, effect in leads(worse))
     assert "all training sentences, 512 test sentences, at most 64 tokens" in figure.sizes(table)
@@ -177,8 +187,8 @@ def test_both_losses_are_those_of_the_same_runs(monkeypatch):
         asked.extend((line.keys, line.metric, line.trial(design.rounds, (0,)).plan(0)) for line in design.lines)
         return pd.DataFrame({"stage": [RUN]})
 
-    monkeypatch.setattr(fig4, "results", noted)
-    monkeypatch.setattr(fig4, "announced", lambda *_: None)
+    monkeypatch.setattr(fig4, "run_design", noted)
+    monkeypatch.setattr(fig4, "announce_cost", lambda *_: None)
     assert len(fig4.fig4_data(Settings("quick"))) == 2
     told = [(keys["method"], keys["answers"], metric) for keys, metric, _ in asked]
     assert told == [
@@ -215,8 +225,8 @@ def test_the_lower_loss_is_the_better_one(loss, above):
     assert fig4.gain(table).above == above
     assert fig4.gain(table, "training").mean == pytest.approx(0.501)
     assert fig4.fig4_found(table).endswith(f"{above}.")
-    assert "FedLoRA 2.511 (perplexity 12.32)" in fig4.in_short(table)
-    assert "on training answers +0.501 +- 0.002" in fig4.in_short(table)
+    assert "FedLoRA 2.511 (perplexity 12.32)" in fig4.fig4_headline(table)
+    assert "on training answers +0.501 +- 0.002" in fig4.fig4_headline(table)
     assert "smollm2 on instructions" in fig4.fig4_sizes(table)
     for axes, end in zip(fig4.draw_fig4(table).axes, (loss, 2.25), strict=True):
         assert [line.get_label() for line in axes.lines] == ["FedLoRA", "FedLoRU"]
@@ -241,5 +251,5 @@ def test_a_run_that_failed_is_said():
             for method in fig4.METHODS
         ]
     )
-    assert "FedLoRU failed" in fig4.in_short(table)
+    assert "FedLoRU failed" in fig4.fig4_headline(table)
     fig4.draw_fig4(table)

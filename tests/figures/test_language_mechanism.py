@@ -1,4 +1,4 @@
-"""Errors of averaging factors apart, angles, and stable ranks of layers, on tiny models against dense formulas."""
+"""Errors of averaging factors separately, angles, and stable ranks of layers, on tiny models against dense formulas."""
 
 from dataclasses import replace
 from math import sqrt
@@ -20,8 +20,8 @@ from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from figures.aggregation_error import (
-    Averaged,
-    KeepingUploads,
+    AveragedExchange,
+    ExchangeRecorder,
     aggregation_error,
     angle_between,
     errors_of_few,
@@ -47,16 +47,16 @@ def tiny(method, clients=3):
     parts = np.arange(12).reshape(clients, -1)[:, : 12 // clients]
     problem = language_problem(bert(), texts(), list(parts), texts(4, seed=1), layers=LAYERS)
     algorithm = KINDS[method](local, Adapter(2, layers=LAYERS, a_at="inputs"))
-    return Parts(algorithm, problem, KeepingUploads())
+    return Parts(algorithm, problem, ExchangeRecorder())
 
 
 def federated(method, count=3):
-    """Each trip, the server's factors after it, and the product before it."""
+    """Each exchange, the server's factors after it, and the product before it."""
     parts, before, found = tiny(method), None, []
     for step in rounds(parts.algorithm, parts.problem, rounds=count, executor=parts.executor):
         state = step.state.algorithm.factors
-        for trip in parts.executor.trips():
-            found.append((trip, trip.averaged or state, before))
+        for exchange in parts.executor.exchanges():
+            found.append((exchange, exchange.averaged or state, before))
             before = product_of(found[-1][1])
         if found:  # what is measured last is what the algorithm goes on with
             for name, product in product_of(state).items():
@@ -70,10 +70,10 @@ def norm(tree):
 
 
 def test_loras_error_is_the_mean_product_of_deviations():
-    for number, (trip, server, before) in enumerate(federated("LoRA")):
-        found = aggregation_error(trip, server, before)
-        deviations = [AB(pair.A - server.A, pair.B - server.B) for pair in trip.pairs]
-        parts = [product_of(pair) * share for share, pair in zip(trip.shares, deviations, strict=True)]
+    for number, (exchange, server, before) in enumerate(federated("LoRA")):
+        found = aggregation_error(exchange, server, before)
+        deviations = [AB(pair.A - server.A, pair.B - server.B) for pair in exchange.pairs]
+        parts = [product_of(pair) * share for share, pair in zip(exchange.shares, deviations, strict=True)]
         whole = parts[0] + parts[1] + parts[2]
         assert found.error == pytest.approx(norm(whole), rel=1e-3)
         assert found.least <= found.error
@@ -85,30 +85,30 @@ def test_loras_error_is_the_mean_product_of_deviations():
 def test_one_factor_at_a_time_is_exact(method):
     trips = federated(method)
     assert len(trips) == 3 * (2 if method == "RoLoRA" else 1)
-    for trip, server, before in trips:
-        found = aggregation_error(trip, server, before)
+    for exchange, server, before in trips:
+        found = aggregation_error(exchange, server, before)
         assert found.error <= mechanism.ROUNDING * found.norm
         assert found.angle < 1e-3  # the mean's rows are A's
 
 
 def test_a_common_factor_that_is_another_is_an_error():
-    trip, server, before = federated("FFA-LoRA")[-1]
-    other = replace(trip, common={"A": trip.common["A"] * 1.1})
-    assert aggregation_error(other, server, before).error > 1e-2 * aggregation_error(trip, server, before).norm
+    exchange, server, before = federated("FFA-LoRA")[-1]
+    other = replace(exchange, common={"A": exchange.common["A"] * 1.1})
+    assert aggregation_error(other, server, before).error > 1e-2 * aggregation_error(exchange, server, before).norm
 
 
 def test_flexloras_error_is_the_least():
-    for trip, server, before in federated("FlexLoRA"):
-        found = aggregation_error(trip, server, before)
+    for exchange, server, before in federated("FlexLoRA"):
+        found = aggregation_error(exchange, server, before)
         assert found.error == pytest.approx(found.least, rel=1e-3, abs=1e-5 * found.norm)
-    assert trip.pairs is None
-    assert trip.averaged is None
+    assert exchange.pairs is None
+    assert exchange.averaged is None
 
 
 def test_uploads_that_are_no_factors_are_refused():
-    trip = Averaged("train_all", (1.0,), (Tree(W=torch.ones(2, 2)),), Tree(W=torch.ones(2, 2)), {})
+    exchange = AveragedExchange("train_all", (1.0,), (Tree(W=torch.ones(2, 2)),), Tree(W=torch.ones(2, 2)), {})
     with pytest.raises(FederationError, match="train_all sends a Tree"):
-        _ = trip.products
+        _ = exchange.products
 
 
 def test_angles():
@@ -134,16 +134,16 @@ def invented(clients, systematic, seed=0):
         pairs.append(AB(Tree(W=torch.from_numpy(A + 1.0)), Tree(W=torch.from_numpy(B - 1.0))))
     shares = (1.0 / clients,) * clients
     mean = AB(*(Tree(W=sum(pair[place]["W"] for pair in pairs) / clients) for place in (0, 1)))
-    return Averaged("train_factors", shares, tuple(pairs), mean, {})
+    return AveragedExchange("train_factors", shares, tuple(pairs), mean, {})
 
 
 @pytest.mark.parametrize("systematic", [False, True])
 def test_errors_of_few_grow_or_fall_as_the_theory_says(systematic):
     trips = [invented(50, systematic, seed) for seed in range(8)]
     rows = []
-    for seed, trip in enumerate(trips):
-        error = aggregation_error(trip, trip.averaged, Tree(W=torch.zeros(20, 20, dtype=torch.float64))).error
-        few = errors_of_few(trip, 3, 200, np.random.default_rng(seed))
+    for seed, exchange in enumerate(trips):
+        error = aggregation_error(exchange, exchange.averaged, Tree(W=torch.zeros(20, 20, dtype=torch.float64))).error
+        few = errors_of_few(exchange, 3, 200, np.random.default_rng(seed))
         rows.append(
             {
                 "split": "IID",
@@ -164,9 +164,9 @@ def test_errors_of_few_grow_or_fall_as_the_theory_says(systematic):
 
 
 def test_errors_of_all_are_the_error():
-    trip = invented(5, False)
-    found = aggregation_error(trip, trip.averaged, Tree(W=torch.zeros(20, 20, dtype=torch.float64)))
-    assert errors_of_few(trip, 5, 2, np.random.default_rng(0)) == pytest.approx(found.error)
+    exchange = invented(5, False)
+    found = aggregation_error(exchange, exchange.averaged, Tree(W=torch.zeros(20, 20, dtype=torch.float64)))
+    assert errors_of_few(exchange, 5, 2, np.random.default_rng(0)) == pytest.approx(found.error)
 
 
 def test_the_reference_is_gradient_descent_in_the_layers_alone():
@@ -184,18 +184,18 @@ def test_the_mechanism_in_words_and_drawn():
         parts = tiny(method)
         best, share = mechanism.best_subspace(mechanism.full_update(parts, 2, 0), 2)
         count = 1 if method == "RoLoRA" else 2
-        for number, row in enumerate(mechanism.followed(parts, count, 0, best, 2, Settings()), 1):
+        for number, row in enumerate(mechanism.follow(parts, count, 0, best, 2, Settings()), 1):
             rows.append(
                 {"split": "IID", "clients": 4, "seed": 0, "method": method, "round": number, **row, "full_share": share}
             )
     table = pd.DataFrame(rows)
     assert (table.groupby("method").size() == 2).all()
     assert table.few_error.notna().sum() == 2  # LoRA's rounds alone
-    assert "FFA-LoRA and RoLoRA: none but rounding" in mechanism.in_short(table)
-    assert "theory: " in mechanism.found_in(table)
-    assert "rank 4" in mechanism.sizes_of(table)
+    assert "FFA-LoRA and RoLoRA: none but rounding" in mechanism.mechanism_headline(table)
+    assert "theory: " in mechanism.mechanism_found(table)
+    assert "rank 4" in mechanism.mechanism_sizes(table)
     worse = table.assign(error=table.error.where(table.method != "RoLoRA", table.norm / 2))
-    assert "RoLoRA: up to 0.5" in mechanism.in_short(worse)
+    assert "RoLoRA: up to 0.5" in mechanism.mechanism_headline(worse)
     assert len(mechanism.draw_mechanism(table).axes) == 3
 
 
@@ -299,15 +299,15 @@ def layers_table(client=(3.0, 2.8, 3.2), server=(2.0, 1.9, 2.1)):
 
 def test_ranks_of_layers_in_words_and_drawn():
     table = layers_table()
-    assert "MiniLM after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
-    assert "SmolLM2 pretrained, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
-    low = ranks.in_short(layers_table(client=(1.0, 0.9, 1.1)))
+    assert "MiniLM after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.ranks_headline(table)
+    assert "SmolLM2 pretrained, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.ranks_headline(table)
+    low = ranks.ranks_headline(layers_table(client=(1.0, 0.9, 1.1)))
     assert "MiniLM pretrained with a new head, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
-    assert "above in 1 of 2" in ranks.found_in(table)
-    assert "4 samples of the server" in ranks.sizes_of(table)
-    other = ranks.in_short(table.replace({"model": {"minilm": "FacebookAI/roberta-large"}}))
+    assert "above in 1 of 2" in ranks.ranks_found(table)
+    assert "4 samples of the server" in ranks.ranks_sizes(table)
+    other = ranks.ranks_headline(table.replace({"model": {"minilm": "FacebookAI/roberta-large"}}))
     assert "FacebookAI/roberta-large after training, 2 samples: 1 of 2" in other
-    assert "SmolLM2 on instructions" in ranks.sizes_of(table)
+    assert "SmolLM2 on instructions" in ranks.ranks_sizes(table)
     assert [axes.get_title().partition("\n")[2] for axes in ranks.draw_language_ranks(table).axes] == [
         "accuracy 0.50",
         "accuracy 0.50",
@@ -328,7 +328,7 @@ def by_shares(*shares):
         )
 
     pairs = tuple(pair() for _ in shares)
-    return Averaged("train_factors", shares, pairs, mean_of(shares, pairs), {}), pair()
+    return AveragedExchange("train_factors", shares, pairs, mean_of(shares, pairs), {}), pair()
 
 
 def mean_of(shares, pairs):
@@ -338,13 +338,13 @@ def mean_of(shares, pairs):
 
 
 def test_every_number_of_an_error_by_dense_matrices():
-    trip, server = by_shares(0.5, 0.3, 0.2)
+    exchange, server = by_shares(0.5, 0.3, 0.2)
     before = Tree(a=torch.ones(5, 4, dtype=torch.float64), b=-2 * torch.ones(3, 6, dtype=torch.float64))
-    found = aggregation_error(trip, server, before)
+    found = aggregation_error(exchange, server, before)
     norm = change = error = least = apart = 0.0
     for name in "ab":
-        products = [(pair[0][name] @ pair[1][name]).numpy() for pair in trip.sent]
-        mean = sum(share * product for share, product in zip(trip.shares, products, strict=True))
+        products = [(pair[0][name] @ pair[1][name]).numpy() for pair in exchange.sent]
+        mean = sum(share * product for share, product in zip(exchange.shares, products, strict=True))
         A, B = (server[place][name].numpy() for place in (0, 1))
         left, sigma, _ = np.linalg.svd(mean)
         norm, change = norm + (mean**2).sum(), change + ((mean - before[name].numpy()) ** 2).sum()
@@ -355,12 +355,12 @@ def test_every_number_of_an_error_by_dense_matrices():
 
 
 def test_few_clients_keep_their_shares():
-    trip, _ = by_shares(0.7, 0.2, 0.1)
-    whole = aggregation_error(trip, trip.averaged, trip.products[0]).error
-    assert errors_of_few(trip, 3, 2, np.random.default_rng(0)) == pytest.approx(whole)
-    assert errors_of_few(trip, 1, 3, np.random.default_rng(0)) == pytest.approx(0.0, abs=1e-12)
-    pair = replace(trip, shares=(0.7 / 0.9, 0.2 / 0.9), sent=trip.sent[:2])
+    exchange, _ = by_shares(0.7, 0.2, 0.1)
+    whole = aggregation_error(exchange, exchange.averaged, exchange.products[0]).error
+    assert errors_of_few(exchange, 3, 2, np.random.default_rng(0)) == pytest.approx(whole)
+    assert errors_of_few(exchange, 1, 3, np.random.default_rng(0)) == pytest.approx(0.0, abs=1e-12)
+    pair = replace(exchange, shares=(0.7 / 0.9, 0.2 / 0.9), sent=exchange.sent[:2])
     averaged = mean_of(pair.shares, pair.sent)
-    first = replace(trip, shares=(0.7, 0.2), sent=trip.sent[:2])
-    expected = aggregation_error(pair, averaged, trip.products[0]).error
+    first = replace(exchange, shares=(0.7, 0.2), sent=exchange.sent[:2])
+    expected = aggregation_error(pair, averaged, exchange.products[0]).error
     assert errors_of_few(first, 2, 2, np.random.default_rng(0)) == pytest.approx(expected)

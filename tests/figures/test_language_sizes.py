@@ -1,4 +1,4 @@
-"""Sizes of language experiments: counted as the algorithms count what they send, and as the claims have them."""
+"""Sizes of language experiments: equal to the algorithms' counts of what they send, and to the claims."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,7 @@ from figures.curves.learning_curves import (
     LEVEL,
     MARGIN,
     curves_data,
-    found_in_short,
+    learning_headline,
     lower_bound,
     margins,
 )
@@ -29,10 +29,10 @@ from figures.curves.learning_curves_runs import (
     constant_answers,
     curves_choice,
     options_of,
-    tuned,
+    tune,
 )
 from figures.figure import Settings
-from figures.make import table_of
+from figures.make import read_table
 from figures.stored_numbers import FOLDER, stored_numbers
 from runs.catalogue import ALGORITHMS
 from workloads.data.datasets import REGISTRY, find
@@ -49,7 +49,7 @@ LIVE_MARGIN = 0.1
 def stored():
     entry = stored_numbers(LEARNING_CURVES, Settings("laptop"))
     assert entry is not None
-    return table_of(entry["csv"])
+    return read_table(entry["csv"])
 
 
 def test_every_algorithm_that_trains_networks_is_there():
@@ -132,14 +132,14 @@ def test_the_rate_with_the_best_mean_is_chosen_and_a_failure_counts_as_nothing(m
     monkeypatch.setattr(behind, "outcomes_of", outcomes_by(accuracy))
     sizes = replace(LAPTOP, methods=("FedAvg", "FedLin"))
     cases = [Case("mnist", split, of) for split, of in sizes.splits.items()]
-    rows, rates = tuned(Settings("laptop"), sizes, cases)
+    rows, rates = tune(Settings("laptop"), sizes, cases)
     assert rates == {"FedAvg": 0.3, "FedLin": 3.0}
     assert len(rows) == 2 * 2 * 4
     assert {row["stage"] for row in rows} == {"choice"}
 
 
 def test_one_rate_needs_no_choice():
-    assert tuned(Settings(), TINY, []) == ([], dict.fromkeys(TINY.methods, 0.3))
+    assert tune(Settings(), TINY, []) == ([], dict.fromkeys(TINY.methods, 0.3))
 
 
 def test_options():
@@ -194,11 +194,11 @@ def test_the_picture_has_a_panel_for_each_algorithm(stored):
 
 
 def test_the_title_says_so_where_a_run_does_not_learn(stored):
-    assert found_in_short(stored).startswith("Every algorithm learns MNIST and Fashion-MNIST")
+    assert learning_headline(stored).startswith("Every algorithm learns MNIST and Fashion-MNIST")
     bad = stored.copy()
     run = (bad.method == "FedAvg") & (bad.data == "mnist") & (bad.seed == 0) & (bad["round"] == LAPTOP.rounds)
     bad.loc[run, "accuracy"] = 0.3
-    assert found_in_short(bad).startswith(f"2 of {4 * len(METHODS) * LAPTOP.seeds} runs end less than 20 points")
+    assert learning_headline(bad).startswith(f"2 of {4 * len(METHODS) * LAPTOP.seeds} runs end less than 20 points")
 
 
 def test_the_command_draws_the_stored_numbers(capsys, tmp_path):
@@ -218,6 +218,6 @@ def test_a_margin_is_from_the_best_constant_answer_to_the_lower_bound():
     bounds = [beta.ppf(0.01, right, 100 - right + 1) for right in (81, 40)]
     assert found.bound.tolist() == pytest.approx(bounds)
     assert found.margin.tolist() == pytest.approx([bound - 0.1 for bound in bounds])
-    assert found_in_short(table) == ("1 of 2 runs end less than 20 points above the best constant answer.")
+    assert learning_headline(table) == ("1 of 2 runs end less than 20 points above the best constant answer.")
     enough = table.assign(constant=bounds[1] - MARGIN - 1e-12)
-    assert found_in_short(enough).endswith("MNIST: each run ends at least 20 points above the best constant answer.")
+    assert learning_headline(enough).endswith("MNIST: each run ends at least 20 points above the best constant answer.")

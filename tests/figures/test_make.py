@@ -175,7 +175,7 @@ def test_two_figures_of_one_id_are_an_error(monkeypatch):
     from figures.fedloru import toy as fedloru_toy
 
     monkeypatch.setattr(fedloru_toy, "AGAIN", replace(fedloru_toy.FEDLORU_TOY, title="Another"), raising=False)
-    with pytest.raises(FigureError, match=r"two figures are called 'fedloru/toy', one of them in figures\.fedloru_toy"):
+    with pytest.raises(FigureError, match=r"are called .fedloru/toy., one of them in figures\.fedloru\.toy"):
         all_figures()
 
 

@@ -1,4 +1,4 @@
-"""The picture of a measured spectrum and what is printed of it, against the report that they are of."""
+"""The picture of a measured spectrum and its printed summary, against the report."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ import tiny_networks  # noqa: F401 - named as a module's factory below
 from scipy.stats import norm
 from seen import drawn, key, styled, texts
 
-from figures.spectrum.as_json import as_json
+from figures.spectrum.as_json import to_json
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import measure_network, summary
 from figures.spectrum.measured_spectrum_picture import LAWS, draw_spectrum_report
@@ -112,7 +112,7 @@ def test_what_did_not_converge_is_said(measured):
         text = summary(dataclasses.replace(measured, report=report))
         (line,) = [line for line in text.splitlines() if line.startswith("residuals")]
         assert line.endswith("; not converged: raise --products") is not converged
-        assert as_json(dataclasses.replace(measured, report=report))["eigenvalues_converged"] is converged
+        assert to_json(dataclasses.replace(measured, report=report))["eigenvalues_converged"] is converged
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def test_the_kind_of_probes_is_said(measured, probes, signs, words):
     rank = dataclasses.replace(measured.report.stable_rank, probes=probes, signs=signs, statistical_width=0.02)
     other = dataclasses.replace(measured, report=dataclasses.replace(measured.report, stable_rank=rank))
     assert words in summary(other)
-    assert as_json(other)["stable_rank"]["signs"] is signs
+    assert to_json(other)["stable_rank"]["signs"] is signs
 
 
 def test_a_spectrum_without_a_fit_has_its_reason(measured):
-    assert "reason_for_none" not in as_json(measured)["fit"]
+    assert "reason_for_none" not in to_json(measured)["fit"]
     report = dataclasses.replace(measured.report, fit=None, no_fit="there is no noise")
     without = dataclasses.replace(measured, report=report)
-    assert as_json(without)["fit"] == {"reason_for_none": "there is no noise"}
+    assert to_json(without)["fit"] == {"reason_for_none": "there is no noise"}
     assert "spiked model   not fitted: there is no noise" in summary(without)
     axes = styled(draw_spectrum_report, report).axes
     assert texts(axes[2])[0] == "(c) share of the bulk below"

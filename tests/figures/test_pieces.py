@@ -1,4 +1,4 @@
-"""Long work that is cut off goes on where it stood, to the same table."""
+"""Interrupted long work resumes where it stopped, and gives the same table."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The animated spike is where the theory and the draws put it."""
+"""The animated spike is at the position of the theory and the draws."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from figures.figure import Settings
-from figures.rmt.crossing import STILL, R, animated, crossing, noise_histogram, write
+from figures.rmt.crossing import STILL, R, animate, crossing, noise_histogram, write
 from rmt import SpikedModel, draw_banded
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -26,7 +26,7 @@ def table(steps):
 
 @pytest.fixture(scope="module")
 def drawn(steps):
-    return animated(steps, *noise_histogram(Settings()))
+    return animate(steps, *noise_histogram(Settings()))
 
 
 def test_all_eigenvalues_are_of_one_noise_matrix(table):

@@ -1,4 +1,4 @@
-"""RoLoRA's tables as tables: every printed number stands there, and what is recomputed agrees with the claims on it."""
+"""RoLoRA's tables as tables: they contain every printed number, and recomputed values agree with the claims."""
 
 import re
 

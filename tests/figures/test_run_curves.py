@@ -1,4 +1,4 @@
-"""`rankproof runs plot`: its numbers against those of the runs, and the picture against its numbers."""
+"""`rankproof runs plot`: its numbers against the runs, and the picture against its numbers."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.image import imread
 
-from figures.make import rendered
+from figures.make import render
 from figures.run_curves import LABEL, curves, draw_curves, write_curves
 from figures.style import STYLE
 from rankproof import main
@@ -81,7 +81,7 @@ def test_the_picture_draws_the_csv(runs, tmp_path):
         part = table[table.runs == "fedavg"]
         for x, least, most in zip(part[column] / scale, part.least, part.most, strict=True):
             assert {(round(x, 9), least), (round(x, 9), most)} <= corners
-    drawn = rendered(lambda: draw_curves(table, "loss"), ("png",))["png"]
+    drawn = render(lambda: draw_curves(table, "loss"), ("png",))["png"]
     assert drawn == paths[0].read_bytes()
     assert imread(io.BytesIO(drawn)).std() > 0.05
     assert paths[1].read_bytes().startswith(b"%PDF")

@@ -1,4 +1,4 @@
-"""Numbers stored with the project are drawn as they are; runs behind figures are kept, resumed, or made anew."""
+"""Numbers stored with the project are drawn as they are; runs behind figures are kept, resumed, or repeated."""
 
 import json
 import shutil
@@ -205,5 +205,5 @@ def test_numbers_that_are_computed_again_are_announced_by_the_time_they_took(pla
     manifest = place / f"{FIGURE.slug}.manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"seconds_for_the_numbers": seconds}))
     said = []
-    make(FIGURE, Settings(scale=scale, told=said.append), tmp_path, recompute=True)
+    make(FIGURE, Settings(scale=scale, notify=said.append), tmp_path, recompute=True)
     assert [line for line in said if line.startswith("about")] == lines

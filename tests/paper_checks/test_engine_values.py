@@ -26,7 +26,7 @@ from paper_checks.methods.probability import Law, judge_probability
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
 from paper_checks.methods.units import judge_units
-from paper_checks.pages.card import first_sentence, sentence_case, shortened, stored_lines
+from paper_checks.pages.card import first_sentence, sentence_case, shorten, stored_lines
 from paper_checks.replay import Replayed, Stored
 
 
@@ -345,7 +345,7 @@ def test_values_that_a_replay_reads_are_those_worth_storing():
 
 
 def test_words_of_a_card():
-    assert shortened("one two three", 9) == "one two …"
+    assert shorten("one two three", 9) == "one two …"
     assert sentence_case("one two") == "One two"
     assert sentence_case("") == ""
     assert first_sentence("One. Two.") == "One."

@@ -7,7 +7,7 @@ import pytest
 import sympy
 import torch
 
-from figures.fedlrt.fig3 import counted
+from figures.fedlrt.fig3 import count_costs
 from paper_checks.fedlrt.fig_3 import equal_cost_rank, fig_3
 from paper_checks.fedlrt.measurements.counting import (
     FACTORISATIONS,
@@ -30,7 +30,7 @@ from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, claim_order_of_magnitude
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_travels_is_what_the_figure_counts(method: str) -> None:
-    other = counted(method, 12, 3, np.random.default_rng(0))
+    other = count_costs(method, 12, 3, np.random.default_rng(0))
     one = count_round(method, Sizes(12, 3))
     assert one.costs["communication"] == other["communication"] == sum(one.messages.values())
     assert len(one.trips) == other["trips"]

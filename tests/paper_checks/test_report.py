@@ -18,10 +18,18 @@ from paper_checks.engine.sensitivity import NoticedChange
 from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.pages import card
-from paper_checks.pages.card import WIDTH, JudgedForm, card_text, first_sentence, in_short, judged_forms, summary_table
+from paper_checks.pages.card import (
+    WIDTH,
+    JudgedForm,
+    card_text,
+    first_sentence,
+    judged_forms,
+    summary_line,
+    summary_table,
+)
 from paper_checks.pages.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.pages.report import GRADE_MEANS, VERDICT_MEANS, exceptions_first, render, write_report
-from paper_checks.pages.report_cards import constants_in_words
+from paper_checks.pages.report_cards import describe_constants
 from paper_checks.pages.report_figures import ReportFigure
 from paper_checks.pages.status_graph import components, derived_state, draw, rests_on
 from paper_checks.replay import Replayed, Stored
@@ -440,8 +448,8 @@ def test_a_stored_result_that_depends_on_the_reading_says_so(results):
 
 
 def test_in_short_takes_the_first_sentence_of_a_correction(results):
-    assert in_short(results[1]) == "Correction: It holds for $K = 1$."
-    assert in_short(results[3]) == "Printed: x <= 0.5; obtained: x = 1"
+    assert summary_line(results[1]) == "Correction: It holds for $K = 1$."
+    assert summary_line(results[3]) == "Printed: x <= 0.5; obtained: x = 1"
     assert first_sentence("At $a. b$ it is. Not.") == "At $a. b$ it is."
 
 
@@ -468,7 +476,7 @@ def test_constants_are_told_in_the_words_of_their_check():
         return PASSES
 
     words = {"K": "the largest step, in units of the printed one", "sharp": "whether the exact limit is taken"}
-    assert constants_in_words(eq_2) == words
+    assert describe_constants(eq_2) == words
 
 
 def test_results_that_rest_on_each_other_are_written(results, tmp_path):

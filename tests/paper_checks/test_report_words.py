@@ -10,12 +10,12 @@ from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading
 from paper_checks.engine.judging import Judged, JudgedReading
 from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS
-from paper_checks.pages.card import Mutant, cases_text, hypotheses_told
+from paper_checks.pages.card import Mutant, cases_text, describe_hypotheses
 from paper_checks.pages.report import head_and_rest, totals, values_table
-from paper_checks.pages.report_cards import certainty, fails, figure_told, forms_told, found_in_words
+from paper_checks.pages.report_cards import certainty, describe_finding, describe_forms, fails, split_finding
 from paper_checks.pages.report_links import OTHER_FIGURES, claims_of, figure_groups, figures_of, headings, pointers
-from paper_checks.pages.report_papers import PaperTold, Theme
-from paper_checks.pages.status_graph import condensed
+from paper_checks.pages.report_papers import PaperSection, Theme
+from paper_checks.pages.status_graph import condense
 from paper_checks.replay import Replayed
 
 
@@ -84,8 +84,8 @@ def test_a_reading_says_whether_it_holds_before_what_it_is():
     one = at("a", "eq. 1", readings=(LITERAL, other))
     judged = Judged(FAILS, others=(JudgedReading(other, False, PASSES),))
     one = replace(one, judged=judged, decision=Decision("depends on the reading", "search", ""))
-    assert forms_told(one) == [("Does not hold, read as “literal”", ""), ("Holds, read as “per round”", "$x$")]
-    assert found_in_words(one) == "Holds in 1 of 2 readings of the print, does not hold in 1; they are below."
+    assert describe_forms(one) == [("Does not hold, read as “literal”", ""), ("Holds, read as “per round”", "$x$")]
+    assert describe_finding(one) == "Holds in 1 of 2 readings of the print, does not hold in 1; they are below."
     text = page_of([one])
     assert "Does not hold, read as “literal”, as it stands above." in text
 
@@ -99,7 +99,7 @@ def test_a_reading_says_whether_it_holds_before_what_it_is():
     ],
 )
 def test_long_findings_of_figures_are_folded_between_formulas(text, told):
-    assert figure_told(text) == told
+    assert split_finding(text) == told
 
 
 def test_a_figure_that_lacks_its_runs_takes_one_line_with_the_command():
@@ -153,7 +153,7 @@ def test_each_dropped_hypothesis_is_told():
     dropped = (Dropped("a"), Dropped("b"), Dropped("c"), Dropped("d", superfluous="$x^2 \\ge 0$"))
     one = at("a", "eq. 1", hypotheses=dropped)
     one = replace(one, judged=replace(one.judged, dropped=(False, None, True, True)))
-    assert hypotheses_told(one) == [
+    assert describe_hypotheses(one) == [
         "a: needed: a case without it violates the statement",
         "b: not known to be needed: no case was found",
         "c: not known to be needed: no case was found",
@@ -191,7 +191,7 @@ def test_readings_are_counted_by_their_outcomes():
     )
     one = replace(one, judged=judged, decision=Decision("depends on the reading", "search"))
     told = "Holds in 3 of 6 readings of the print, does not hold in 2, undecided in 1; they are below."
-    assert found_in_words(one) == told
+    assert describe_finding(one) == told
 
 
 def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
@@ -206,7 +206,7 @@ def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
     ]
     depends = replace(at("h", "eq. 1", importance="result"), decision=Decision("depends on the reading", "search"))
     theme = Theme("", "Theme", (*known, depends))
-    paper = PaperTold("p", "P", "", "", "", "", (theme,), (), ())
+    paper = PaperSection("p", "P", "", "", "", "", (theme,), (), ())
     counts = {"holds": 1, "depends on the reading": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
     assert dict(paper.stated) == dict(totals(theme.results)) == counts
     assert paper.failing == (5, 2, 1)
@@ -233,4 +233,4 @@ def test_long_lists_are_folded_after_their_first_entry(length, whole):
 
 def test_a_result_rests_on_others_through_any_number_of_steps():
     uses = {"a": ("x", "b"), "x": ("y",), "y": ("z", "b"), "z": ("c", "x"), "b": ("a",), "c": ()}
-    assert condensed(uses, ["a", "b", "c"]) == {"a": ("b", "c"), "b": ("a",), "c": ()}
+    assert condense(uses, ["a", "b", "c"]) == {"a": ("b", "c"), "b": ("a",), "c": ()}

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from algorithms.federation import FederationError
-from figures.experiments.cost import announced
-from figures.experiments.experiment import Design, Line, results
-from figures.experiments.sweep import OnlyPlannedError, Planned, table_of
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import Design, Line, run_design
+from figures.experiments.sweep import OnlyPlannedError, Planned, plan_table
 from figures.figure import Settings
 from rankproof import main
 from runs.cost import Cost
@@ -112,7 +112,7 @@ def test_places_that_do_not_serve_are_one_line(words, message):
 
 def test_a_table_says_what_goes_where():
     lines = [Planned("short", 4, 10, Cost(3.6e16, 1e6)), Planned("long", 1, 100, Cost(1.44e17, 2e6))]
-    told = table_of(lines, ("a", "b"))
+    told = plan_table(lines, ("a", "b"))
     assert [line.split()[0] for line in told[:3]] == ["line", "long", "short"]
     assert told[1].endswith("a (1)")
     assert told[2].endswith("b (4)")  # four short ones beside a long one
@@ -127,11 +127,11 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     line = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3}, tuned=True)
     design = Design((line,), 8, 3, rates=(0.1, 0.2), tuning_rounds=2)
     told = []
-    settings = Settings(runs=tmp_path / "runs", told=told.append, slots=("here", "there"))
+    settings = Settings(runs=tmp_path / "runs", notify=told.append, slots=("here", "there"))
     with pytest.raises(OnlyPlannedError):
-        announced(design, settings)
+        announce_cost(design, settings)
     with pytest.raises(AssertionError, match="tells what all of its runs cost"):
-        results(design, settings)
+        run_design(design, settings)
     assert "FedAvg: learning rates  2" in "\n".join(told)
     assert any(text.startswith("5 runs, 2.8e+13 floating-point operations") for text in told)
     assert not (tmp_path / "runs").exists()
@@ -139,6 +139,6 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     assert main(["figure", "rmt/transition", "--dry-run", "--on", "ray", "--workers", "2"]) == 0
     assert main(["check", "fedlrt/thm-2", "--dry-run", "--jobs", "2"]) == 0
     said = capsys.readouterr().out
-    assert "rmt/transition: numbers are computed here, in one piece" in said
+    assert "rmt/transition: numbers are computed here, without training runs" in said
     assert "1 claims of 1 themes, the largest first, to whichever of these is free: here (2)" in said
     assert not list(tmp_path.iterdir())

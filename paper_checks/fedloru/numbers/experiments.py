@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiments.effects import by_seed, paired
+from figures.experiments.effects import by_seed, paired_effect
 from figures.experiments.experiment import finals
 from figures.fedloru.alignment import CROSSING, differences
 from figures.fedloru.curves import costs_to_target
@@ -180,7 +180,7 @@ def gains_grow(table: pd.DataFrame) -> Comparisons:
         for clients in (int(ends.clients.max()), int(ends.clients.min())):
             ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
             gains.append({seed: 1 - base[seed] / ours[seed] for seed in base})
-        more = replace(paired(*gains), unit=f"% of {method}'s accuracy")
+        more = replace(paired_effect(*gains), unit=f"% of {method}'s accuracy")
         yield (
             f"the relative difference of {method} to FedAvg is larger with the most clients than with the fewest",
             more,
@@ -231,7 +231,7 @@ def cheaper(table: pd.DataFrame) -> Comparisons:
             method: dict(zip(mine.seed.astype(int), mine.bytes, strict=True)) for method, mine in of.groupby("method")
         }
         saved = {seed: 1.0 - spent["FedLoRU"][seed] / spent["FedAvg"][seed] for seed in spent["FedAvg"]}
-        less = replace(paired(saved, dict.fromkeys(saved, 0.0)), unit="% of FedAvg's bytes")
+        less = replace(paired_effect(saved, dict.fromkeys(saved, 0.0)), unit="% of FedAvg's bytes")
         yield f"{data}, K = {clients}: FedLoRU needs fewer bytes than FedAvg", less
 
 

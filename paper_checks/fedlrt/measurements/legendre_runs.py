@@ -14,7 +14,7 @@ from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
-from figures.batched_starts import affine_map, powers, run_fedlrt
+from figures.batched_starts import affine_map, iterate, run_fedlrt
 from figures.fedlrt.legendre_readings import minimisers
 from paper_checks.fedlrt.measurements.fast_rounds import Rounds, low_rank_rounds
 from paper_checks.fedlrt.measurements.legendre_grid import Grid, on_grid
@@ -186,7 +186,7 @@ def full_rank_distances(
     clients = one_target(seed, basis, 1)
     W_star, H = minimisers(clients)
     E = (
-        powers(*affine_map(FedLin(HOMOGENEOUS), clients), normal_start(seed, clients[0].B.shape[-1], scale), rounds)
+        iterate(*affine_map(FedLin(HOMOGENEOUS), clients), normal_start(seed, clients[0].B.shape[-1], scale), rounds)
         - W_star
     ).flatten(-2)
     losses = 0.5 * ((E @ H) * E).sum(dim=-1)
