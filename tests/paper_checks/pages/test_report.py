@@ -29,7 +29,7 @@ from paper_checks.result import Result, Run
 from workloads.written import RECORD
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
-SCRIPT = (Path(__file__).resolve().parents[2] / "paper_checks" / "pages" / "report.js").read_text(encoding="utf-8")
+SCRIPT = (Path(__file__).resolve().parents[3] / "paper_checks" / "pages" / "report.js").read_text(encoding="utf-8")
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
 PASSES = Evidence(True, "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5)
 WORDS = {"x": "share of the step"}

@@ -1,16 +1,11 @@
 """Printed constants beside the best ones known: which are shown, and where."""
 
-import sys
-from pathlib import Path
-
 import pytest
+from seen import key, styled
 
 from paper_checks.context import Context
 from paper_checks.engine.constants import COLORS, constants, draw, write
 from paper_checks.ledger import PAPERS
-
-sys.path.append(str(Path(__file__).resolve().parent.parent / "figures"))
-from seen import key, styled
 
 
 @pytest.fixture(scope="module")

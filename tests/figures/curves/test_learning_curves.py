@@ -37,7 +37,7 @@ from figures.stored_numbers import FOLDER, stored_numbers
 from runs.catalogue import ALGORITHMS
 from workloads.data.datasets import REGISTRY, find
 
-ROOT = Path(__file__).resolve().parents[2] / "data"
+ROOT = Path(__file__).resolve().parents[3] / "data"
 LAPTOP = CURVE_SIZES["laptop"]
 LABELS = [method.label for method in METHODS]
 TINY = replace(CURVE_SIZES["quick"], rounds=4, every=4, tau=2)

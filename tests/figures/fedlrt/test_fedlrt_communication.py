@@ -12,7 +12,7 @@ from figures.fedlrt.vision_runs import VARIANTS, VISION
 from figures.figure import Settings
 from workloads.data.datasets import find
 
-ROOT = Path(__file__).resolve().parents[2] / "data"
+ROOT = Path(__file__).resolve().parents[3] / "data"
 
 
 @pytest.fixture(scope="module")

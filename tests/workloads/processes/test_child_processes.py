@@ -11,7 +11,7 @@ import pytest
 
 from workloads.processes.child_processes import SETTINGS, run_program, uninterrupted, worker_environment
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LONG = 60.0
 """Seconds that no test takes: only a failure waits for them."""
 

@@ -46,7 +46,7 @@ from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 LOCAL = Descent(3, 0.05)
 ALGORITHMS = {
     "FedAvg": FedAvg(LOCAL),

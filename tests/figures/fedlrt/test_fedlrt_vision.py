@@ -15,7 +15,7 @@ from figures.fedlrt.vision_runs import BUDGET, VARIANTS, VISION, called
 from figures.figure import Settings
 from workloads.data.datasets import find
 
-ROOT = Path(__file__).resolve().parents[2] / "data"
+ROOT = Path(__file__).resolve().parents[3] / "data"
 TABLE_2 = {
     "fig-5": (128, 1e-3, 5e-4, 0.9, 1e-3),
     "fig-6": (128, 1e-2, 1e-5, 0.0, 1e-4),

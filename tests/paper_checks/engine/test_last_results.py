@@ -13,7 +13,7 @@ from paper_checks.engine import last_results
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.replaying.places import check_place, replay_places
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 QUICK = "fedlrt/claim-trunc"
 
 

@@ -12,7 +12,7 @@ from travelling import answer_number, quadratics
 from algorithms.executors.processes import Processes
 from algorithms.federation import Federation, FederationError, Reply
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 
 
 class TwoPartsError(Exception):

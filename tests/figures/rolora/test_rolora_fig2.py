@@ -14,7 +14,7 @@ from figures.rolora.fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, design
 from runs.plan import planned
 from workloads.data.datasets import find
 
-ROOT = Path(__file__).resolve().parents[2] / "data"
+ROOT = Path(__file__).resolve().parents[3] / "data"
 LAPTOP = FIG2_SIZES["laptop"]
 
 

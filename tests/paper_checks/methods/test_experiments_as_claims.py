@@ -22,7 +22,7 @@ TEXTS = {
     "rolora/fig-4": language_designs.budgets_lines,
     "rolora/fig-5": language_designs.uplinks_lines,
 }
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "figures"
+FOLDER = Path(__file__).resolve().parents[3] / "docs" / "figures"
 
 
 def invented(figure, value):

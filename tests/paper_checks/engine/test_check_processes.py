@@ -12,7 +12,7 @@ from ended_commands import ended
 from paper_checks.engine.processes import ProcessError, fresh_interpreter, workers
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 
 WORKERS = """
 from paper_checks.engine.processes import workers

@@ -22,7 +22,7 @@ from runs.silos.server import serve
 from runs.silos.wire import Letter
 
 FLOWER = pytest.mark.skipif(importlib.util.find_spec("flwr") is None, reason="flwr is no part of the core")
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in ("central", "rolora-exact")])

@@ -11,7 +11,7 @@ from runs.networks import image_federation
 from runs.networks.image_federation import ImageFederation
 from workloads.data.datasets import DataError, find
 
-ROOT = Path(__file__).resolve().parents[2] / "data"
+ROOT = Path(__file__).resolve().parents[3] / "data"
 SETTINGS = ImageFederation("mnist", "perceptron", clients=2, side=7, samples=40, test_samples=30)
 
 

@@ -33,7 +33,7 @@ def test_each_claim_of_the_ledger_has_a_cell_of_its_verdict(paper):
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_the_stored_map_is_that_of_the_ledger(paper):
     """`make docs` draws it."""
-    stored = Path(__file__).resolve().parents[2] / "docs" / "figures" / f"map-{paper.name}.svg"
+    stored = Path(__file__).resolve().parents[3] / "docs" / "figures" / f"map-{paper.name}.svg"
     assert stored.read_text(encoding="utf-8") == draw(paper.called, of_ledger(paper))
 
 

@@ -10,8 +10,8 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.fedlrt import legendre_grid
 from paper_checks.fedlrt.assumption_1 import least_deltas
+from paper_checks.fedlrt.measurements import legendre_grid
 from paper_checks.fedlrt.measurements.fast_rounds import Rounds, low_rank_rounds
 from paper_checks.fedlrt.measurements.traces import trace
 from paper_checks.fedlrt.simplified_correction import Bowls

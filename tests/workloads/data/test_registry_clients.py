@@ -11,7 +11,7 @@ from ended_commands import ended
 from workloads.data import packages
 from workloads.data.idx import DataError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CLIENT = """#!{python}
 import os, signal, subprocess, sys
 pipe = open(os.environ["PIPE"], "w", buffering=1)
