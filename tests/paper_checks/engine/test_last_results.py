@@ -138,7 +138,7 @@ def test_places_are_those_of_checks_and_replays(capsys):
         assert entries[claim.id]["replay_source"] == (str(places[0]) if places else None)
         for one in places:
             assert f"def {one.name}(" in "\n".join((ROOT / one.file).read_text().splitlines()[one.line - 1 :][:12])
-    assert entries["fedlrt/thm-2"]["source"].startswith("paper_checks/fedlrt/truncated_rounds.py:")
+    assert entries["fedlrt/thm-2"]["source"].startswith("paper_checks/fedlrt/thm_2.py:")
 
 
 def test_one_process_reads_the_results_of_another(capsys):
