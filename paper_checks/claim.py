@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
 from paper_checks.engine.lines import Lines, Strength
+from paper_checks.evaluation import as_bool, noted
 from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "depends on the reading", "corrected", "refuted", "not checkable here"]
@@ -90,6 +91,8 @@ class Evidence:
     def __post_init__(self) -> None:
         if self.ok is not None and not isinstance(self.ok, bool):
             raise TypeError(f"the outcome is True, False or None, got {type(self.ok).__name__} {self.ok!r}")
+        as_bool(self.whole, "whether the cases are all")
+        as_bool(self.infinite, "whether it is violated through an infinite side")
         if isinstance(self.cases, bool) or not isinstance(self.cases, int) or self.cases < 0:
             raise TypeError(f"the number of cases is a natural number, got {self.cases!r}")
         if not all(isinstance(fact, Fact) for fact in self.facts):
@@ -201,7 +204,7 @@ class Dropped:
     superfluous: str = ""
 
 
-def constants_of(judge: Judge) -> dict[str, Any]:
+def constants_of(judge: Callable[..., Any]) -> dict[str, Any]:
     """The keyword defaults of a judge."""
     return {one.name: one.default for one in list(inspect.signature(judge).parameters.values())[1:]}
 
@@ -368,7 +371,7 @@ def claim(
 
     def declare(judge: Judge) -> Claim:
         floats = tuple(name for name, value in constants_of(judge).items() if isinstance(value, float))
-        return Claim(
+        found = Claim(
             id=id,
             where=where,
             says=says,
@@ -381,5 +384,6 @@ def claim(
             module=judge.__module__,
             **rest,
         )
+        return noted(found)
 
     return declare

@@ -6,6 +6,7 @@ value and its bound, and the constants and the scope of what a proof proves.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 import operator
@@ -13,10 +14,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any, Literal
+from types import MappingProxyType, ModuleType
+from typing import Any, Literal, TypeVar
 
 Number = Fraction | float
+Declared = TypeVar("Declared")
 Relation = Literal["<", "<=", "=", ">=", ">", "!="]
 HOLDS: Mapping[Relation, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -44,6 +46,54 @@ def as_fraction(value: Any) -> Fraction:
         kind = type(value).__name__
         raise TypeError(f"exact numbers are integers, fractions and sympy rationals, got {kind} {value!r}")
     return Fraction(value)
+
+
+class Written(Fraction):
+    """The exact decimal that a float is written as; it prints as the float does, also before Python 3.12."""
+
+    def __format__(self, specification: str) -> str:
+        return format(float(self), specification) if specification else str(self)
+
+    def __pow__(self, power: Any, modulo: Any = None) -> Any:
+        return super().__pow__(power) if isinstance(power, int | float | Fraction) else NotImplemented  # sympy's turn
+
+
+def as_written(value: Any) -> Any:
+    """Return a finite float as the exact decimal that it is written as, within lists and tuples too.
+
+    Arithmetic with the result is exact, but with floats it is not: `3 * 0.3333333333333333 == 1.0`.
+
+    >>> as_written(0.1), as_written((1.5, "a"))
+    (Written(1, 10), (Written(3, 2), 'a'))
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(as_written, value))
+    return Written(str(value)) if isinstance(value, float) and math.isfinite(value) else value
+
+
+def is_bool(value: Any) -> bool:
+    """Return whether a value is True or False, of Python, sympy or numpy."""
+    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")  # without them there are no values of theirs
+    of_sympy = sympy is not None and isinstance(value, sympy.logic.boolalg.BooleanAtom)
+    return isinstance(value, bool) or of_sympy or (numpy is not None and isinstance(value, numpy.bool_))
+
+
+def as_bool(value: Any, what: str) -> bool:
+    """Return True or False of Python, sympy or numpy as a bool.
+
+    Args:
+        value: The truth value.
+        what: Its name, for the error.
+
+    Raises:
+        TypeError: It is anything else, such as a text, which Python takes for true.
+
+    >>> as_bool(2 > 1, "the sum")
+    True
+    """
+    if not is_bool(value):
+        raise TypeError(f"{what} is True or False, got {type(value).__name__} {value!r}")
+    return bool(value)
 
 
 @dataclass(frozen=True)
@@ -139,6 +189,9 @@ class Violation:
     given: Mapping[str, Any] = field(default_factory=dict)
     sampled: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strict", as_bool(self.strict, "whether a statement is strict"))
+
     @property
     def gap(self) -> Fraction:
         """Left minus right side, without rounding.
@@ -176,10 +229,11 @@ def require(holds: object, step: str) -> None:
 
     Raises:
         FlawError: The step does not hold.
+        TypeError: Whether it holds is neither True nor False.
 
     >>> require(2 + 2 == 4, "the sum")
     """
-    if not holds:
+    if not as_bool(holds, f"whether a step holds ({step})"):
         raise FlawError(step)
 
 
@@ -190,10 +244,16 @@ class Proof:
     Attributes:
         verified: whether every step holds exactly.
         steps: what was checked.
+
+    Raises:
+        TypeError: whether it is verified is neither True nor False.
     """
 
     verified: bool
     steps: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verified", as_bool(self.verified, "whether a proof is verified"))
 
 
 Kind = Literal["witness", "certificate"]
@@ -252,16 +312,101 @@ class Replay:
     @property
     def constants(self) -> dict[str, Any]:
         """Constants, scope and sizes of what a proof proves, by name, as JSON has them."""
-        if self.kind == "witness" or self.states:
-            return dict(self.states)
+        if self.kind == "witness":
+            return {}
+        return {name: as_in_json(value) for name, value in {**self.defaults, **self.states}.items()}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Keyword defaults of the evaluation, by name."""
         parameters = inspect.signature(self.evaluate).parameters.items()
-        return {name: _as_in_json(one.default) for name, one in parameters if one.default is not one.empty}
+        return {name: one.default for name, one in parameters if one.default is not one.empty}
 
     @property
     def reads_a_file(self) -> bool:
         """Whether it evaluates stored values; a proof whose parameters all have defaults needs none."""
         parameters = inspect.signature(self.evaluate).parameters.values()
         return any(one.default is one.empty for one in parameters)
+
+
+_DECLARED = "__declared__"
+
+
+def noted(item: Declared) -> Declared:
+    """Return a claim or a replay, noted in the module whose body declares it, so that none loses its name unnoticed.
+
+    Declarations in functions that are called later are not noted.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    if frame is not None:
+        body, items = frame.f_globals.get(_DECLARED, (None, []))
+        if body is not frame.f_code:  # the module is loaded again
+            frame.f_globals[_DECLARED] = body, items = frame.f_code, []
+        items.append((frame.f_lineno, item))
+    return item
+
+
+def declared_in(module: ModuleType, kind: type[Any]) -> list[tuple[int, Any]]:
+    """Return the claims, or the replays, that the body of a module declares, each with its line."""
+    return [both for both in vars(module).get(_DECLARED, (None, []))[1] if isinstance(both[1], kind)]
+
+
+def declared_at(module: ModuleType, item: object) -> str:
+    """Return module and line of a declaration, in words; the module alone where it did not note it."""
+    line = next((line for line, one in declared_in(module, object) if one is item), None)
+    return module.__name__ if line is None else f"{module.__name__}, line {line}"
+
+
+def require_kept(module: ModuleType, kind: type[Any], evaluation: str) -> None:
+    """Check that a module keeps all claims, or all replays, that it declares.
+
+    Args:
+        module: The module.
+        kind: The class of what it declares.
+        evaluation: The attribute with its function; a changed copy of what was declared has the same.
+
+    Raises:
+        ValueError: One has lost its name to a later statement, or never had one.
+    """
+    declared = declared_in(module, kind)
+    kept = [(one.id, getattr(one, evaluation)) for one in vars(module).values() if isinstance(one, kind)]
+    for line, item in declared:
+        if (item.id, getattr(item, evaluation)) in kept:
+            continue
+        lost = f"{item.id} ({declared_at(module, item)})"
+        of_name = ((name, lines) for name, lines in bound(module).items() if any(a <= line <= b for a, b in lines))
+        name, lines = next(of_name, ("", []))
+        later = next(((first, last) for first, last in lines if first > line), None)
+        if later is None:
+            raise ValueError(f"{lost} is declared and kept under no name; give it a name of its own in the module")
+        other = next((f"{one.id} " for at, one in declared if later[0] <= at <= later[1]), "")
+        raise ValueError(f"{lost} and {other}(line {later[0]}) are both named {name}; rename one of them")
+
+
+def bound(module: ModuleType) -> dict[str, list[tuple[int, int]]]:
+    """Return the first and the last line of each statement that binds a name of a module, by name."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for node in _statements(ast.parse(inspect.getsource(module)).body):
+        names, first = list[str](), node.lineno
+        if isinstance(node, ast.FunctionDef):
+            names, first = [node.name], min([first, *(one.lineno for one in node.decorator_list)])
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            parts = (part for target in targets for part in ast.walk(target))
+            names = [part.id for part in parts if isinstance(part, ast.Name)]
+        for name in names:
+            found.setdefault(name, []).append((first, node.end_lineno or first))
+    return found
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, those within branches and loops too."""
+    for node in body:
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _statements([part for part in ast.iter_child_nodes(node) if isinstance(part, ast.stmt)])
 
 
 def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
@@ -271,7 +416,7 @@ def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Vio
         id: of the claim, or of the reading.
         words: what stored values are in the field's words, where their names do not say it.
     """
-    return lambda evaluate: Replay(id, "witness", evaluate, words=words)
+    return lambda evaluate: noted(Replay(id, "witness", evaluate, words=words))
 
 
 def proof(
@@ -298,7 +443,7 @@ def proof(
     >>> evaluated(sum_of_squares, {}).detail, evaluated(sum_of_squares, {}, {"factor": 1}).detail
     ('a square', 'the difference')
     """
-    return lambda evaluate: Replay(id, "certificate", evaluate, states, words or {})
+    return lambda evaluate: noted(Replay(id, "certificate", evaluate, states, words or {}))
 
 
 def evaluated(
@@ -370,23 +515,27 @@ def _mappings(value: Any) -> Iterator[_Read]:
         yield from _mappings(part)
 
 
-def _as_in_json(value: Any) -> Any:
-    """Return a value with lists for its tuples, and fractions as text."""
-    if isinstance(value, Fraction):
-        return str(value)
+def as_in_json(value: Any) -> Any:
+    """Return a value with lists for its tuples, and what JSON does not have, such as fractions, as text."""
+    if is_bool(value):
+        return bool(value)
     if isinstance(value, Mapping):
-        return {name: _as_in_json(part) for name, part in value.items()}
-    return [_as_in_json(part) for part in value] if isinstance(value, list | tuple) else value
+        return {str(name): as_in_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_in_json(part) for part in value]
+    return value if value is None or type(value) in (int, float, str) else str(value)
 
 
 def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
     for name, stated in replay.states.items():
-        if repr(values[name]) != repr(stated):  # 1, 1.0, True and "1" are four values
+        if repr(values[name]) != repr(as_in_json(stated)):  # 1, 1.0, True and "1" are four values
             detail = f"a certificate of another statement: {name} = {values[name]}, and here it is {stated}"
             return Replayed("certificate", False, False, None, None, detail)
     read = _Read(values)
     try:
-        outcome = replay.evaluate(*([read] if replay.reads_a_file else []), **constants)
+        floats = {name: value for name, value in replay.defaults.items() if isinstance(value, float | list | tuple)}
+        given = {name: as_written(value) for name, value in floats.items()} | dict(constants)
+        outcome = replay.evaluate(*([read] if replay.reads_a_file else []), **given)
     except FlawError as flaw:
         outcome = Proof(False, str(flaw))
     met, steps = (outcome.verified, outcome.steps) if isinstance(outcome, Proof) else (True, outcome)
@@ -400,7 +549,8 @@ def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, A
 def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     read = _Read(values)
     outcome = replay.evaluate(read)
-    assert isinstance(outcome, Violation)
+    if not isinstance(outcome, Violation):
+        raise TypeError(f"a replay of a witness returns a Violation, got {type(outcome).__name__} {outcome!r}")
     gap, error = outcome.gap, _finite(outcome.error)
     left, right = float(outcome.left), float(outcome.right)
     assumes = _told(outcome.assumes)

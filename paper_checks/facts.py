@@ -50,12 +50,22 @@ def _restored(says: str, everywhere: bool) -> Fact:
 
 
 def identity(says: str, difference: sympy.Expr) -> Fact | None:
-    """Shows that a rational expression in its symbols is identically zero."""
+    """Show that a rational expression in its symbols is identically zero.
+
+    Raises:
+        TypeError: it has a float, whose rounding can hide a difference.
+    """
+    require_exact(difference)
     return Fact(f"{says}: identically 0", True, _SHOWN) if vanishes(difference) else None
 
 
 def positive(says: str, expression: sympy.Expr, substitution: Mapping[sympy.Symbol, sympy.Expr]) -> Fact | None:
-    """Shows that a rational expression is positive wherever the new symbols are (`proves_positive`)."""
+    """Show that a rational expression is positive wherever the new symbols are (`proves_positive`).
+
+    Raises:
+        TypeError: it has a float, whose rounding can hide a difference.
+    """
+    require_exact(expression, *substitution.values())
     at = ", ".join(f"{name} = {value}" for name, value in substitution.items())
     words = f"{says}: positive for all positive symbols{f', {at}' if at else ''}"
     return Fact(words, True, _SHOWN) if proves_positive(expression, substitution) else None
@@ -69,6 +79,23 @@ def compared(says: str, left: Exact, relation: Relation, right: Exact) -> Fact |
     """
     holds = HOLDS[relation](as_fraction(left), as_fraction(right))
     return Fact(f"{says}: {left} {relation} {right}", False, _SHOWN) if holds else None
+
+
+def require_exact(*expressions: Any, where: str = "") -> None:
+    """Check that expressions have no floats.
+
+    Args:
+        expressions: numbers, or expressions of sympy.
+        where: what they belong to, for the error.
+
+    Raises:
+        TypeError: there is one.
+    """
+    for expression in expressions:
+        floats = sympy.sympify(expression).atoms(sympy.Float)
+        if floats:
+            found = f"{where}{': ' if where else ''}got {float(min(floats)):.17g}"
+            raise TypeError(f'{found}, but exact expressions have no floats; write fractions, such as rational("0.1")')
 
 
 def together(*facts: Fact | None) -> tuple[Fact, ...]:

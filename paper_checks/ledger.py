@@ -12,13 +12,9 @@ from paper_checks.claim import IMPORTANCES, Claim, Verdict
 from paper_checks.fedloru.paper import PAPER as FEDLORU
 from paper_checks.fedlrt.paper import PAPER as FEDLRT
 from paper_checks.names import NEAREST, Names, is_id
+from paper_checks.paper import LedgerError as LedgerError
 from paper_checks.paper import Paper
 from paper_checks.rolora.paper import PAPER as ROLORA
-
-
-class LedgerError(ValueError):
-    """An id or paper that is not in the ledger, or a ledger that contradicts itself."""
-
 
 PAPERS = (FEDLORU, FEDLRT, ROLORA)
 ASKING = frozenset(

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paper_checks.claim import Claim
+from paper_checks.evaluation import declared_in, require_kept
 from paper_checks.replay import Stored, to_replay
+
+
+class LedgerError(ValueError):
+    """An id or paper that is not in the ledger, or a ledger that contradicts itself."""
+
 
 Rows = tuple[tuple[str, ...], ...]
 
@@ -105,9 +111,23 @@ class Paper:
         return tuple(theme for theme, text in texts.items() if declared.search(text))
 
     def told(self, theme: str) -> tuple[str, list[Claim]]:
-        """Subject of a theme, in one line, and its claims in the order of their declaration."""
+        """Return the subject of a theme, in one line, and its claims in the order of their declaration.
+
+        Raises:
+            LedgerError: A claim has lost its name to a later statement, never had one, or has a judge of elsewhere.
+        """
         module = importlib.import_module(f"{self.package}.{theme}")
         about = (module.__doc__ or theme).split("\n\n")[0].replace("\n", " ")
+        try:
+            require_kept(module, Claim, "judge")
+        except ValueError as error:
+            raise LedgerError(str(error)) from None
+        for line, item in declared_in(module, Claim):
+            if item.module != module.__name__:
+                raise LedgerError(
+                    f"{item.id} ({module.__name__}, line {line}) has a judge of the module {item.module}; write the "
+                    "judge in the module that declares the claim"
+                )
         claims = [item for item in vars(module).values() if isinstance(item, Claim) and item.module == module.__name__]
         return about, claims
 

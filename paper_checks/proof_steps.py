@@ -24,10 +24,15 @@ def rational(value: Any) -> sympy.Rational:
 def non_negative(expression: Any) -> bool:
     """Whether a polynomial in symbols that are not negative has no negative coefficient.
 
+    Raises:
+        TypeError: It has a float, whose rounding can hide a sign.
+
     >>> x, y = sympy.symbols("x y", positive=True)
     >>> non_negative(2 * x * y), non_negative(x**2 - 2 * x * y + y**2)
     (True, False)
     """
+    if sympy.sympify(expression).has(sympy.Float):
+        raise TypeError(f"signs are of exact expressions, got one with floats: {expression}; write fractions")
     expanded = sympy.expand(expression)
     symbols = sorted(expanded.free_symbols, key=str)
     return bool(all(c >= 0 for c in sympy.Poly(expanded, *symbols).coeffs()) if symbols else expanded >= 0)
@@ -35,6 +40,9 @@ def non_negative(expression: Any) -> bool:
 
 def positive(expression: Any) -> bool:
     """Whether a rational expression in positive symbols is a quotient of polynomials whose coefficients have one sign.
+
+    Raises:
+        TypeError: It has a float, whose rounding can hide a sign.
 
     >>> x = sympy.Symbol("x", positive=True)
     >>> positive((1 + x) / (2 + x**2)), positive(x - 1), positive(x - x)

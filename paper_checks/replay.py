@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from paper_checks.engine.processes import ProcessError, end_with_input, fresh_interpreter
@@ -30,10 +31,12 @@ from paper_checks.evaluation import (
     Replayed,
     Violation,
     assuming,
+    declared_at,
     evaluated,
     proof,
     replay,
     require,
+    require_kept,
     used,
 )
 from paper_checks.stored_values import require_short
@@ -248,22 +251,44 @@ def _serve() -> None:
     sys.meta_path.insert(0, _Guard(question["package"]))
     known = replays_of(question["package"])
     for file in question["files"]:
-        print(json.dumps(asdict(_answer(known, Stored(**file)))), file=answers, flush=True)
+        print(_answer_line(known, Stored(**file)), file=answers, flush=True)
+
+
+def _answer_line(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> str:
+    """Return an answer as a line of JSON; one that JSON does not have confirms nothing."""
+    try:
+        return json.dumps(asdict(_answer(known, file)))
+    except Exception as error:  # somebody's replay can return anything
+        detail = f"not a case of this claim: its replay returns what JSON does not have: {error!r}"
+        return json.dumps(asdict(Replayed(file.kind, False, False, None, None, detail, reading=file.reading)))
 
 
 def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
-    """The replays that a paper's package declares, by claim and kind."""
+    """Return the replays that a paper's package declares, by claim and kind.
+
+    Raises:
+        ReplayError: Two are of one claim and kind, or one has lost its name to a later statement.
+    """
     replays = importlib.import_module(f"{package}.replays")
     themes = [
         importlib.import_module(f"{replays.__name__}.{theme.name}")
         for theme in pkgutil.iter_modules(getattr(replays, "__path__", []))
     ]
-    return {
-        (item.id, item.kind): item
-        for module in (replays, *themes)
-        for item in vars(module).values()
-        if isinstance(item, Replay)
-    }
+    found: dict[tuple[str, Kind], tuple[Replay, ModuleType]] = {}
+    for module in (replays, *themes):
+        for item in list(vars(module).values()):
+            if not isinstance(item, Replay):
+                continue
+            first, home = found.setdefault((item.id, item.kind), (item, module))
+            if first is not item:
+                places = f"{declared_at(home, first)}, and {declared_at(module, item)}"
+                what = "proof" if item.kind == "certificate" else "replay of a witness"
+                raise ReplayError(f"{item.id} has more than one {what}: {places}; keep one")
+        try:
+            require_kept(module, Replay, "evaluate")
+        except ValueError as error:
+            raise ReplayError(str(error)) from None
+    return {key: item for key, (item, _) in found.items()}
 
 
 def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tuple[str, Kind]]:

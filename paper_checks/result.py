@@ -8,8 +8,10 @@ from typing import Any
 from paper_checks.claim import Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget
 from paper_checks.engine.judging import Judged, obtained_beside
+from paper_checks.engine.proved_constants import unnamed
 from paper_checks.engine.sensitivity import NoticedChange
 from paper_checks.engine.verdict import Decision
+from paper_checks.evaluation import as_in_json
 from paper_checks.paper import Paper
 from paper_checks.replay import Replayed, Stored
 from paper_checks.replaying.places import check_place
@@ -108,6 +110,11 @@ class Result:
             "replay": f"rankproof replay {claim.id}" if self.stored else None,
             "source": self.source,
             "replay_source": next(filter(None, self.replays), None),
+            "proofs": [
+                {"reading": answer.reading, "proves": dict(answer.proves), "unnamed": list(self.unnamed(answer))}
+                for answer in self.replayed
+                if answer.kind == "certificate"
+            ],
             "witness_words": dict(violated.words) if violated else {},
         }
 
@@ -133,6 +140,16 @@ class Result:
         several = sum(file.kind == "witness" for file in self.stored) > 1
         return [(file, answer, names if several else []) for file, answer, names in found]
 
+    def unnamed(self, answer: Replayed) -> tuple[str, ...]:
+        """Return the numbers of the check that its mutants change, if a proof of the claim names none of them."""
+        if answer.kind != "certificate" or self.judged is None:
+            return ()
+        printed, fix = self.claim.printed_constants(), self.claim.correction
+        for one in self.judged.readings(self.claim):
+            if one.key == answer.reading and one.evidence.ok:
+                return unnamed(answer, {**printed, **one.reading.constants}, [changed for changed, _ in one.mutants])
+        return unnamed(answer, {**printed, **fix.constants}, fix.mutants) if fix and not answer.reading else ()
+
     @property
     def hypotheses(self) -> tuple[tuple[Dropped, bool | None], ...]:
         """Each hypothesis that was dropped, and whether it is needed; None where nobody knows."""
@@ -151,7 +168,7 @@ class Result:
                 change.constant,
                 {
                     "name": change.constant,
-                    "printed": printed[change.constant],
+                    "printed": as_in_json(printed[change.constant]),
                     "noticed": 0.0,
                     "best": best.value if best else None,
                     "how": best.how if best else None,

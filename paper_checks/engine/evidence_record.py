@@ -16,6 +16,7 @@ from math import isclose, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paper_checks.engine.decimals import last_place
 from paper_checks.replay import ReplayError
 from workloads.written import Written
 
@@ -199,19 +200,9 @@ def _last_digit(before: str, found: str) -> bool:
         return True
     if not isfinite(size) or not (_is_rounded(before) and _is_rounded(found)):
         return False
-    unit = max(10.0 ** (_power(text) - _digits(text)) for text in (before, found))
+    unit = max(10.0 ** last_place(text) for text in (before, found))
     return abs(numbers[0] - numbers[1]) <= min(1.0001 * unit, PRINTED * size)
 
 
 def _is_rounded(text: str) -> bool:
     return "." in text or "e" in text.lower()
-
-
-def _digits(text: str) -> int:
-    """Digits behind the point."""
-    return len(text.lower().partition("e")[0].partition(".")[2])
-
-
-def _power(text: str) -> int:
-    """Power of ten, if one is printed."""
-    return int(text.lower().partition("e")[2] or 0)

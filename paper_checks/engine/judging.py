@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ class Neighbour:
     """A correction with one of its constants halved or doubled (or 1 away from 0), and what the check made of it."""
 
     constant: str
-    value: float
+    value: float | Fraction
     ok: bool | None
 
 
@@ -155,13 +156,13 @@ def _with_correction(found: Judged, claim: Claim, data: object, form: Form) -> J
 
 def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:
     """Both sides of every number that the correction sets or that varies, if it sets any."""
-    if not any(isinstance(value, float) for value in correction.constants.values()):
+    if not any(isinstance(value, float | Fraction) for value in correction.constants.values()):
         return
     values = {**claim.printed_constants(), **correction.constants}
     for name in dict.fromkeys((*correction.constants, *claim.vary)):
         value = values[name]
-        if isinstance(value, float):  # not a sign, a power, a choice
-            for other in (value / 2, value * 2) if value else (-1.0, 1.0):
+        if isinstance(value, float | Fraction):  # not a sign, a power, a choice
+            for other in (value / 2, value * 2) if value else (type(value)(-1), type(value)(1)):
                 yield Neighbour(name, other, _outcome(claim, data, {**correction.constants, name: other}))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from paper_checks.claim import GRADES, Claim, Constants, Evidence, Form, Grade, Verdict
 from paper_checks.engine.judging import Judged, JudgedReading
 from paper_checks.engine.lines import refuted
+from paper_checks.engine.proved_constants import is_same_constant
 from paper_checks.engine.sensitivity import NoticedChange, overstated, unnoticed
+from paper_checks.evaluation import plain
 from paper_checks.replay import Replayed
 
 
@@ -176,13 +177,10 @@ def _flaw(certificate: Replayed | None, constants: Constants) -> str:
     if not certificate.confirmed:
         return certificate.detail
     for name, stated in certificate.proves.items():
-        if not isinstance(stated, str) or not isinstance(constants.get(name), int | float):
-            continue
-        digits, number = len(stated.partition(".")[2]), Fraction(stated)
-        # A constant without end is on file with four digits or more, rounded towards the proof.
-        room = Fraction(1, 10**digits) if digits >= 4 else abs(number) / 10**12
-        if abs(number - Fraction(constants[name])) > room:
-            return f"it is one of another statement, with {name} = {stated} for {constants[name]:g}"
+        if name in constants and is_same_constant(stated, constants[name]) is False:
+            constant = plain(constants[name])
+            constant = str(constants[name]) if constant == str(stated) else constant
+            return f"it is one of another statement, with {name} = {stated} for {constant}"
     return ""
 
 

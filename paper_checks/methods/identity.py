@@ -14,7 +14,7 @@ from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.engine.lines import Line
 from paper_checks.evaluation import told_apart
-from paper_checks.facts import compared, identity, vanishes
+from paper_checks.facts import compared, identity, require_exact, vanishes
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.yielded import by
 
@@ -50,8 +50,13 @@ def judge_identity(
         neither could be shown.
 
     Raises:
+        TypeError: a side or a point has a float.
         UndefinedError: a symbol with a sign that the statement does not state, or a point without that sign.
     """
+    for equation in equations:
+        require_exact(equation.left, equation.right, where=equation.name)
+    for point in points:
+        require_exact(*point.values(), where="a point")
     _check_signs(equations, points, positive)
     undecided, facts = [], []
     outcomes: list[bool | None] = []
@@ -94,8 +99,11 @@ def judge_identity(
     )
 
 
-identities = by(judge_identity)
-"""Declares a claim whose judge yields equations and returns points and what the symbols range over."""
+identities = by(judge_identity, exact=True)
+"""Declares a claim whose judge yields equations and returns points and what the symbols range over.
+
+The judge receives its floats as the exact decimals that are written, because rounding could hide a difference.
+"""
 Equations = Generator[Equation, None, tuple[Sequence[Point], str]]
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from paper_checks.claim import Evidence
+from paper_checks.engine.decimals import half_unit
 from paper_checks.engine.lines import Line, line_of
 from paper_checks.facts import as_fraction, compared, together
 from paper_checks.methods.sides import UndefinedError
@@ -19,8 +20,8 @@ Number = int | Fraction
 class Rounded:
     """All real numbers between two exact bounds.
 
-    >>> Rounded.printed("0.10").low
-    Fraction(19, 200)
+    >>> Rounded.printed("0.10").low, Rounded.printed("1.5e3").high
+    (Fraction(19, 200), Fraction(1550, 1))
     """
 
     low: Fraction
@@ -32,18 +33,13 @@ class Rounded:
 
     @classmethod
     def printed(cls, text: str) -> Rounded:
-        """The range that a printed decimal can stand for.
+        """Return the range that a printed decimal can stand for: half a unit of its last digit either way.
 
         Raises:
             ValueError: the text is not a decimal number.
         """
-        sign = text.strip().lstrip("+")
-        try:
-            value = Fraction(sign)
-        except ValueError:
-            raise ValueError(f"not a printed decimal number: {text!r}") from None
-        digits = len(sign.split(".")[1]) if "." in sign else 0
-        half = Fraction(1, 2 * 10**digits)
+        half = half_unit(text)
+        value = Fraction(text)
         return cls(value - half, value + half)
 
     @classmethod

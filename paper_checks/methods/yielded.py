@@ -6,22 +6,28 @@ from collections.abc import Callable, Generator, Iterator
 from functools import wraps
 from typing import Any
 
-from paper_checks.claim import Claim, Evidence, claim
+from paper_checks.claim import Claim, Evidence, claim, constants_of
+from paper_checks.evaluation import as_written
 
 Found = Callable[..., Generator[Any, None, Any]]
 
 
-def by(method: Callable[..., Evidence]) -> Callable[..., Callable[[Found], Claim]]:
+def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[..., Callable[[Found], Claim]]:
     """A decorator like `claim`, with a method of judging: the decorated function yields what the method judges.
 
     Args:
         method: judges a list of what was yielded; what the function returns are its further arguments.
+        exact: whether the function receives constants that are floats as fractions.
     """
 
     def declare(id: str, **fields: Any) -> Callable[[Found], Claim]:
         def declared(find: Found) -> Claim:
+            floats = {name: one for name, one in constants_of(find).items() if isinstance(one, float | list | tuple)}
+
             @wraps(find)
             def judge(*data: Any, **constants: Any) -> Evidence:
+                if exact:
+                    constants = {name: as_written(value) for name, value in {**floats, **constants}.items()}
                 found, rest = find(*data, **constants), list[Any]()
                 if not isinstance(found, Generator):
                     raise TypeError(f"{find.__name__} yields nothing that could be judged")

@@ -99,6 +99,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         certainty=report_cards.certainty,
         found_in_words=report_cards.found_in_words,
         forms_told=report_cards.forms_told,
+        unnamed_told=card.unnamed_told,
         figure_told=report_cards.figure_told,
         caption_told=report_cards.caption_told,
         fails=report_cards.fails,

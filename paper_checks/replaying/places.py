@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import sys
@@ -13,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from paper_checks.claim import Claim
-from paper_checks.evaluation import Replay
+from paper_checks.evaluation import Replay, bound
 from paper_checks.replay import Stored, replays_of
 
 
@@ -64,21 +63,12 @@ def _place(module: ModuleType, item: object, function: Callable[..., Any]) -> Pl
     if code is not None and code.co_filename == module.__file__:
         return Place(file_of(module), code.co_firstlineno, written.__name__)
     names = [name for name, value in vars(module).items() if value is item]
-    for name, line in ((name, _bound(module).get(name)) for name in names):
-        if line is not None:
-            return Place(file_of(module), line, name)
+    for name in names:
+        lines = _bound(module).get(name)
+        if lines:
+            return Place(file_of(module), lines[-1][0], name)
     return Place(file_of(module), 1, names[0] if names else module.__name__)
 
 
-@cache
-def _bound(module: ModuleType) -> dict[str, int]:
-    """Return the lines on which the statements begin that bind the names of a module."""
-    found: dict[str, int] = {}
-    for node in ast.parse(inspect.getsource(module)).body:
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            parts = (part for target in targets for part in ast.walk(target))
-            found |= {part.id: node.lineno for part in parts if isinstance(part, ast.Name)}
-    return found
+_bound = cache(bound)
+"""Lines of the statements that bind the names of a module, read once."""

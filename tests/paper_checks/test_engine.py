@@ -470,6 +470,7 @@ def test_json_follows_the_contract(results):
         "replay",
         "source",
         "replay_source",
+        "proofs",
         "witness_words",
     ]
     assert entry["witness"] == {"x": 1.0}

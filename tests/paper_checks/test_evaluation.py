@@ -1,6 +1,8 @@
 """Results of replays: exact numbers, or floats with a bound on their error; all stored values are read."""
 
+import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -204,6 +206,49 @@ def test_a_proof_without_a_file_says_its_constants_and_the_step_that_fails():
     failing = evaluated(sum_of_two, {}, {"half": Fraction(1, 3)})
     assert (failing.confirmed, failing.detail) == (False, "the sum")
     assert evaluated(sum_of_two, {}, {"sizes": ()}).detail == "more than one size"
+
+
+NO_TRUTH = ["text of a flaw", "", 1, 0, 0.5, None, ["step"], sympy.Symbol("x") > 0, np.array([True])]
+
+
+@pytest.mark.parametrize("truth", [True, np.True_, sympy.true])
+def test_true_of_any_library_is_true(truth):
+    for answer in (
+        evaluated(proof("demo/eq-5")(lambda values: Proof(truth, "steps")), {}),
+        evaluated(proof("demo/eq-5")(lambda K=1: require(truth, "step") or "steps"), {}),
+    ):
+        assert answer.confirmed is answer.exact is True
+    assert Violation(1, 1, strict=truth).strict is True
+    assert not evaluated(proof("demo/eq-5")(lambda values: Proof(sympy.false, "steps")), {}).confirmed
+    assert evaluated(proof("demo/eq-5")(lambda K=1: require(np.False_, "step") or "steps"), {}).detail == "step"
+
+
+@pytest.mark.parametrize("truth", NO_TRUTH, ids=repr)
+def test_what_python_takes_for_true_verifies_nothing(truth):
+    for answer in (
+        evaluated(proof("demo/eq-5")(lambda values: Proof(truth, "steps")), {}),
+        evaluated(proof("demo/eq-5")(lambda K=1: require(truth, "step") or "steps"), {}),
+        outcome(1, 1, strict=truth),
+    ):
+        assert not answer.confirmed
+        assert "is True or False, got " in answer.detail
+
+
+def test_constants_of_a_proof_are_what_json_has():
+    stated = proof("demo/eq-6", K=sympy.Rational(1, 2), n=np.int64(3), on=np.True_)(
+        lambda values, L=Fraction(2, 3), laws=("a", Decimal("0.5")), x=0.25: Proof(
+            (values["K"], values["n"], values["on"], x + x) == ("1/2", "3", True, Fraction(1, 2)), "steps"
+        )
+    )
+    values = {"L": "2/3", "laws": ["a", "0.5"], "x": 0.25, "K": "1/2", "n": "3", "on": True}
+    assert stated.constants == json.loads(json.dumps(stated.constants)) == values
+    assert evaluated(stated, {name: values[name] for name in ("K", "n", "on")}).confirmed
+
+
+def test_floats_of_a_proof_are_the_decimals_that_are_written():
+    thirds = proof("demo/eq-7")(lambda K=0.3333333333333333: require(3 * K == 1, "the sum") or "steps")
+    tenths = proof("demo/eq-7")(lambda K=0.1, L=0.2: require(10 * (K + L) == 3, "the sum") or "steps")
+    assert (evaluated(thirds, {}).detail, evaluated(tenths, {}).detail) == ("the sum", "steps")
 
 
 def test_a_proof_reads_all_of_its_file_and_takes_no_other_constants():

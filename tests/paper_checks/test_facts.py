@@ -1,6 +1,7 @@
 import pytest
 import sympy
 
+from paper_checks import proof_steps
 from paper_checks.claim import Evidence
 from paper_checks.facts import compared, identity, positive, proves_positive, together
 
@@ -33,6 +34,28 @@ def test_positive_expressions_are_proved(expression, substitution):
 )
 def test_other_expressions_are_not(expression, substitution):
     assert not proves_positive(expression, substitution)
+
+
+@pytest.mark.parametrize("expression", [0.1 * n + m, n**0.5, sympy.Float(0), 2.5])
+def test_floats_show_nothing(expression):
+    for show in (lambda: identity("it", expression), lambda: positive("it", expression, {})):
+        with pytest.raises(TypeError, match="exact expressions have no floats"):
+            show()
+    with pytest.raises(TypeError, match=r"got 0\.10000000000000001, but"):
+        positive("it", m - n, {m: n + 0.1})
+
+
+@pytest.mark.parametrize("expression", [0.1 * n, n + 1.0, 0.5])
+def test_signs_in_proofs_are_of_exact_expressions(expression):
+    for sign in (proof_steps.non_negative, proof_steps.positive):
+        with pytest.raises(TypeError, match="signs are of exact expressions"):
+            sign(expression)
+
+
+@pytest.mark.parametrize("field", ["whole", "infinite"])
+def test_what_python_takes_for_true_is_no_evidence(field):
+    with pytest.raises(TypeError, match="True or False, got str 'no'"):
+        Evidence(True, "scope", **{field: "no"})
 
 
 def test_symbols_may_be_renamed_into_each_other():

@@ -185,6 +185,9 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("lemmas.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
         ("lemmas.py", '("corrected", "proof")', '("wrong", "proof")', "a verdict on record is one of"),
         ("paper.py", 'called="Example"', "called=5", "are text"),
+        ("lemmas.py", "def lem_2(", "def lem_1(", "are both named lem_1; rename one"),
+        ("lemmas.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared and kept under no name"),
+        ("replays.py", "def lem_2_corrected(", "def lem_2(", "are both named lem_2; rename one"),
     ],
 )
 def test_a_broken_paper_is_told_in_one_line(project, capsys, file, before, after, part):

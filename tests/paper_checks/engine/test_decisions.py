@@ -1,7 +1,10 @@
 """Decisions at their borders: parts of every grade, constants of certificates, neighbours and levels, by hand."""
 
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import sympy
 
@@ -14,6 +17,7 @@ from paper_checks.engine.verdict import Decision, decide
 from paper_checks.facts import identity
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.methods.sides import UndefinedError
+from paper_checks.pages.card import card_text
 from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result
 
@@ -62,13 +66,32 @@ TWICE = declared(readings=(LITERAL, SECOND), correction=CORRECTION, control=Form
         ("0.5", 0.501, False),
         ("0.500", 0.501, False),
         ("0.501", 0.5, False),
-        ("0.5001", 0.5, True),
-        ("0.4999", 0.5, True),
-        ("0.5002", 0.5, False),
+        ("0.5001", 0.5, False),
+        ("0.4999", 0.5, False),
+        ("0.5000", 0.5, True),
         ("0.33333", 1 / 3, True),
         ("0.33335", 1 / 3, False),
-        ("5.00001", 5.0, True),
-        ("5.00002", 5.0, False),
+        ("5.00001", 5.0, False),
+        ("0.33334", 1 / 3, False),
+        ("0.333", 1 / 3, False),
+        ("33.3333", 100 / 3, True),
+        ("3.33333e-5", 1 / 30000, True),
+        ("0.0001", 0.000099991, False),
+        ("0.0001", 1 / 10001, False),
+        ("0.0001", 0.0, False),
+        ("0", 1e-300, False),
+        ("1.0000", 0.99996, False),
+        ("1.0000", 0.99996123456789012, False),
+        ("1", 0.99995, False),
+        (1.0, 0.99995, False),
+        (1, 0.99995, False),
+        (1, 1.0, True),
+        (0.3, 0.3, True),
+        (True, 0.5, False),
+        (None, 0.5, False),
+        ("half", 0.5, False),
+        ("1e999999999", 0.5, False),
+        ("1/0", 0.5, False),
         ("1/3", 1 / 3, True),
         ("1/3", 1 / 3 + 1e-9, False),
         ("3", 3.0, True),
@@ -78,7 +101,7 @@ TWICE = declared(readings=(LITERAL, SECOND), correction=CORRECTION, control=Form
 )
 @pytest.mark.parametrize("form", ["first", "reading", "correction"])
 def test_a_certificate_proves_the_constants_of_its_form_and_no_others(stated, constant, proves, form):
-    """Four digits and more stand for a constant without end, rounded by one unit of the last; fewer are exact."""
+    """Four digits and more stand for a constant without end, rounded to them; all else is exact."""
     other = 7.0
     if form == "first":
         stands = declared(lambda data, n=3, K=constant: PASSES)
@@ -96,6 +119,69 @@ def test_a_certificate_proves_the_constants_of_its_form_and_no_others(stated, co
     decision = decide(stands, judged, answers)
     assert bool(decision.defect) == (not proves)
     assert proves or f"it is one of another statement, with K = {stated} for {constant:g}" in decision.defect
+
+
+@pytest.mark.parametrize(
+    ("stated", "constant", "proves"),
+    [
+        ("3", Fraction(3), True),
+        ("2", Fraction(3), False),
+        (2.0, Fraction(3), False),
+        ("1/3", Fraction(1, 3), True),
+        ("0.33333", Fraction(1, 3), False),
+        (1 / 3, Fraction(1, 3), False),
+        ("1/2", sympy.Rational(1, 2), True),
+        ("1/3", sympy.Rational(1, 2), False),
+        ("0.5", Decimal("0.5"), True),
+        ("0.5001", Decimal("0.5"), False),
+        ("0.25", np.float32(0.25), True),
+        ("0.2501", np.float32(0.25), False),
+        (4, np.int64(4), True),
+        (5, np.int64(4), False),
+        ("1", "2", False),
+        (0, False, True),
+        (1, False, False),
+        ("wigner", "wigner", True),
+        ("uniform", "wigner", False),
+        ("100", "all", True),  # another quantity of this name
+        ([1, 2], 3, True),  # sizes at which a step is repeated
+        ([1, 2], (1, 2), True),
+        ([1, 3], (1, 2), False),
+        ([1], (1, 2), False),
+    ],
+)
+def test_constants_of_every_type_are_compared(stated, constant, proves):
+    stands = declared(lambda data, K=constant: PASSES)
+    decision = decide(stands, Judged(PASSES, (FAILS,)), [replace(PROVED, proves={"K": stated})])
+    assert (decision.verdict == "holds") == proves
+    assert proves or f"with K = {stated} for " in decision.defect
+
+
+@pytest.mark.parametrize(
+    ("proves", "named"),
+    [
+        ({"K": "1"}, True),
+        ({"K": "1", "bound": "2"}, True),
+        ({"K": [1.0]}, False),
+        ({"n": "3"}, False),
+        ({"bound": "1"}, False),
+        ({}, False),
+    ],
+)
+def test_a_proof_that_names_no_constant_that_the_mutants_change_says_so(proves, named):
+    stands = declared(lambda data, K=1.0, n=3, law="a": PASSES, mutants=[{"K": 0.5}, {"law": "b"}])
+    file, answer = Stored("invented/any", "certificate", {}), replace(PROVED, proves=proves)
+    judged = Judged(PASSES, (FAILS, FAILS))
+    one = replace(result(), judged=judged, claim=stands, stored=(file,), replayed=(answer,))
+    assert one.as_json()["proofs"] == [{"reading": "", "proves": proves, "unnamed": [] if named else ["K"]}]
+    assert ("not named    the proof names none of the constants that the mutants change: K" in card_text(one)) != named
+
+
+def test_the_constants_of_a_correction_are_those_that_its_proof_names():
+    for proves, unnamed in (({"K": "4"}, []), ({"K": "1"}, ["K"])):
+        answer = replace(PROVED, proves=proves)
+        one = replace(result(), judged=Judged(FAILS, **CORRECTED), claim=FIXED, replayed=(answer,))
+        assert one.as_json()["proofs"][0]["unnamed"] == unnamed
 
 
 @pytest.mark.parametrize(("n", "proves"), [("3", True), ("4", False), ("2", False)])

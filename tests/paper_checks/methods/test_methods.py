@@ -193,8 +193,28 @@ def test_no_failure_in_n_draws_supports_nothing_below_one_over_n():
 def test_printed_numbers_mean_half_a_unit_of_their_last_digit():
     assert Rounded.printed("-0.046") == Rounded(Fraction(-465, 10_000), Fraction(-455, 10_000))
     assert Rounded.printed("+12") == Rounded(Fraction(23, 2), Fraction(25, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "half"),
+    [
+        ("1e-4", Fraction(1, 10**4), Fraction(1, 2 * 10**4)),
+        ("1.0e-10", Fraction(1, 10**10), Fraction(1, 2 * 10**11)),
+        ("1.5e3", 1500, 50),
+        ("-2.50E+1", -25, Fraction(1, 20)),
+        (" 5. ", 5, Fraction(1, 2)),
+        (".25", Fraction(1, 4), Fraction(1, 200)),
+        ("1500", 1500, Fraction(1, 2)),
+    ],
+)
+def test_the_last_digit_of_a_printed_number_counts_its_exponent(text, value, half):
+    assert Rounded.printed(text) == Rounded(Fraction(value - half), Fraction(value + half))
+
+
+@pytest.mark.parametrize("text", ["12 %", "1/3", "", ".", "e5", "++1", "1_000", "1,5", "nan", "inf", "1e99999", "0x1"])
+def test_what_is_no_printed_decimal_is_refused(text):
     with pytest.raises(ValueError, match="not a printed decimal"):
-        Rounded.printed("12 %")
+        Rounded.printed(text)
 
 
 def test_interval_arithmetic_encloses_every_rounding():
@@ -295,6 +315,38 @@ def test_a_judge_yields_what_its_method_judges_and_returns_the_scope():
 
     assert [equal.judge(None, factor=factor).ok for factor in (2.0, 3.0)] == [True, False]
     assert equal.judge(None).scope == "all x"
+
+
+def test_no_rounding_hides_a_difference_of_an_identity():
+    @identities("invented/thirds", **DECLARED)
+    def thirds(found, K=0.3333333333333333, weights=(0.5,)):
+        yield Equation("thirds", 3 * K * X - X, sympy.Integer(0))
+        return [POINT], f"all x, K = {K:g}"
+
+    @identities("invented/square", **DECLARED)
+    def square(found, eps=5e-9, two=2.0, power=2):
+        yield Equation("square", (1 + eps) ** power * X, (1 + two * eps) * X)
+        return [POINT], "all x"
+
+    @identities("invented/decimals", **DECLARED)
+    def decimals(found, tenth=0.1, fifth=0.2, power=0.5):
+        yield Equation("sum", (tenth + fifth) * X**power, sympy.Rational(3, 10) * sympy.sqrt(X))
+        yield Equation("power", fifth**X, sympy.Rational(1, 5) ** X)
+        return [{X: sympy.Integer(4)}], "all x"
+
+    assert (thirds.judge(None).ok, square.judge(None).ok) == (False, False)
+    assert thirds.judge(None).scope == "all x, K = 0.333333"
+    assert square.judge(None, eps=0.0).ok is True
+    assert (decimals.judge(None).ok, decimals.judge(None, tenth=0.2).ok) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "point"),
+    [(1.0 * X, X, POINT), (X, 1.00000001 * X, POINT), (X**0.5, sympy.sqrt(X), POINT), (X, Y, {X: 0.5, Y: 0.5})],
+)
+def test_floats_in_an_identity_are_refused(left, right, point):
+    with pytest.raises(TypeError, match="exact expressions have no floats; write fractions"):
+        judge_identity([Equation("line", left, right)], [point], "all x")
 
 
 def test_a_judge_that_yields_nothing_is_no_check():
