@@ -1,4 +1,4 @@
-"""Section 2: sums of two updates."""
+"""Pairs of numbers, on which Lemmas 1 and 2 are judged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.methods.domain import Axis, Cases, Searched, Stated
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -43,34 +43,3 @@ def judge_sums(pairs: Searched, K: float, share: float) -> Evidence:
         quotient=True,
         domain=pairs.domain,
     )
-
-
-@claim(
-    "your-paper/lem-1",
-    where="Section 2, Lemma 1",
-    says=r"For real $a$ and $b$: $\left(\frac{a + b}{2}\right)^2 \le \frac{1}{2}(a^2 + b^2)$.",
-    measure=measure_pairs,
-    mutants=[{"K": 0.49}, {"share": 0.51}],
-    importance="result",
-    expect=("holds", "search"),
-)
-def lem_1(pairs: Searched, K: float = 0.5, share: float = 0.5) -> Evidence:
-    """The square of the mean against the mean of the squares."""
-    return judge_sums(pairs, K, share)
-
-
-@claim(
-    "your-paper/lem-2",
-    where="Section 2, Lemma 2",
-    says=r"For real $a$ and $b$: $(a + b)^2 \le a^2 + b^2$.",
-    measure=measure_pairs,
-    control=Form(r"$(a + b)^2 \le 4(a^2 + b^2)$.", {"K": 4.0}),
-    correction=Form(r"$(a + b)^2 \le 2(a^2 + b^2)$.", {"K": 2.0}, mutants=({"K": 1.98},)),
-    uses=("your-paper/lem-1",),
-    because="The product 2ab is missing, which is positive where a and b have one sign.",
-    importance="result",
-    expect=("corrected", "proof"),
-)
-def lem_2(pairs: Searched, K: float = 1.0) -> Evidence:
-    """The square of the sum against the sum of the squares."""
-    return judge_sums(pairs, K, 1.0)

@@ -1,4 +1,4 @@
-"""Second evaluations, in fractions and symbols: the fresh process that runs them cannot import the search."""
+"""Lemma 2 (Section 2): the witness again in fractions, and the proof of the correction."""
 
 from __future__ import annotations
 
