@@ -127,12 +127,21 @@ class Evidence:
         return "; ".join(dict.fromkeys(fact.says for fact in self.facts if fact.everywhere))
 
 
+def in_one_line(text: str) -> str:
+    r"""Return a statement that is written over several lines of the source with single spaces.
+
+    >>> in_one_line("Let $a$ be\n    positive.")
+    'Let $a$ be positive.'
+    """
+    return " ".join(text.split())
+
+
 @dataclass(frozen=True)
 class Form:
     """Another form of a statement: the constants that make it, and what it says.
 
     Attributes:
-        says: the statement in words and LaTeX (between dollar signs).
+        says: the statement in words and LaTeX (between dollar signs); lines may break anywhere between words.
         constants: keyword arguments for the judge.
         mutants: perturbations of this form that the check must refute.
         asks: what a correction asks for beside the printed form, where the check compares no sides that tell.
@@ -142,6 +151,9 @@ class Form:
     constants: Constants
     mutants: tuple[Constants, ...] = ()
     asks: Strength | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "says", in_one_line(self.says))
 
 
 @dataclass(frozen=True)
@@ -162,6 +174,9 @@ class Reading:
     constants: Constants = field(default_factory=dict)
     why: str = ""
     mutants: tuple[Constants, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "says", in_one_line(self.says))
 
     @property
     def slug(self) -> str:
@@ -272,6 +287,7 @@ class Claim:
     module: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "says", in_one_line(self.says))
         if not _ID.fullmatch(self.id):
             raise ValueError(f"a claim id reads paper/label, got {self.id!r}")
         allowed = (None,) if self.expect == "not checkable here" else GRADES

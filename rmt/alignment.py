@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
 from rmt.banded import BandedDraw, draw_banded
-from rmt.checks import whole
+from rmt.checks import number, numbers, require, whole
 from rmt.spiked import SpikedModel, check_dimension, power_of_two
 
 Array = NDArray[np.float64]
@@ -43,6 +43,9 @@ class ClientGradients:
     noise_square: float = 0.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "along", numbers("along", self.along))
+        for name in ("elsewhere", "noise_square"):
+            object.__setattr__(self, name, number(name, getattr(self, name)))
         if not all(map(isfinite, (*self.along, self.elsewhere, self.noise_square))) or self.noise_square < 0:
             raise ValueError(f"gradients need finite components and a noise square of at least 0, got {self}")
 
@@ -105,9 +108,10 @@ def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Seq
     unit = power_of_two(slopes)
     slopes, noise = slopes / unit, gradients.noise_square**0.5 / unit
     cosines = []
-    for rank in ranks:
-        if rank < 1:
-            raise ValueError(f"a rank must be at least 1, got {rank}")
+    for given in numbers("ranks", ranks):
+        if given < 1:
+            raise ValueError(f"a rank must be at least 1, got {given:g}")
+        rank = whole("a rank", given)
         if rank < len(moduli) and isclose(moduli[rank], moduli[rank - 1], rel_tol=1e-12):
             raise ValueError(f"rank {rank} lies between two outliers of equal modulus")
         squares = slopes[:rank] ** 2
@@ -164,6 +168,8 @@ class TwoClients:
         if len(gradients.along) != len(self.model.spikes):
             raise ValueError(f"expected {len(self.model.spikes)} components, one per spike, got {len(gradients.along)}")
         common = self.towards @ np.array(gradients.along) + gradients.elsewhere * self.elsewhere
+        samples = whole("samples", samples)
+        require(samples >= 1, f"samples must be at least 1, got {samples}")
         noise = rng.standard_normal((2, samples, common.shape[1]))
         return common[:, None, :] + np.sqrt(gradients.noise_square) * noise
 
@@ -212,6 +218,7 @@ def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank:
         ValueError: non-semicircular noise, or a rank that does not fit.
     """
     spikes = len(model.spikes)
+    number("rank", rank)
     if rank < 1 or 2 * rank + spikes + 2 > R:
         raise ValueError(f"need 1 <= rank and 2 rank + spikes + 2 <= R, got rank {rank}, {spikes} spikes, R = {R}")
     rank, R = whole("rank", rank), check_dimension(R)

@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from rmt.checks import whole
+from rmt.checks import kept, reals, require, whole
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
@@ -59,6 +59,9 @@ class BandedDraw:
     rest_norm: float
     top_kept: int
     bottom_kept: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "band", kept("band", self.band))
 
     @property
     def rows(self) -> int:
@@ -163,7 +166,9 @@ class BandedDraw:
         if self.band.shape[0] > 2:
             raise ValueError("counts are for models of at most one spike; a few spikes do not change the bulk")
         band, unit = self._scaled
-        grid = np.asarray(grid, dtype=float) / unit
+        points = reals("grid", grid)
+        require(points.ndim == 1, f"the grid must be points in a row, (points,), got shape {points.shape}")
+        grid = points / unit
         squares = band[1] ** 2
         counts = np.zeros(grid.shape, dtype=np.int64)
         pivots, ratio = np.ones_like(grid), np.empty_like(grid)
@@ -328,18 +333,30 @@ def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.f
     guesses = eig_banded(head, lower=True, eigvals_only=True, select="i", select_range=window)
     spread = 2.0 * float(np.sqrt(np.mean(band[-1, :first] ** 2)))
     edge = float(np.median(band[0])) + spread
+    rounding = 64.0 * float(np.finfo(float).eps) * float(np.abs(band).max())
     near = count + 3
     while near < rows:
         inverse = LinearOperator((rows, rows), matvec=_solver(band, edge), dtype=float)
         start = np.linspace(1.0, 0.0, rows)
         values = eigsh(matrix, k=near, sigma=edge, OPinv=inverse, v0=start, return_eigenvectors=False)
         pairs = [_inverse_iteration(band, guess) for guess in guesses if guess > values.max()]
-        outliers = [value for value, vector in pairs if _residual(matrix, value, vector) < 1e-9 * spread]
-        merged = np.unique(np.concatenate([values, outliers]))[::-1][:count]
-        if len(merged) == count and _count_above(matrix, merged[-1] - 1e-12 * spread) == count:
+        small = max(1e-9 * spread, rounding)
+        outliers = [value for value, vector in pairs if _residual(matrix, value, vector) < small]
+        # Equal ones are kept: a value that is listed too often fails the count.
+        merged = np.sort(np.concatenate([values, outliers]))[::-1][:count]
+        if len(merged) == count and _none_missing(matrix, merged, max(1e-12 * spread, rounding)):
             return merged
         near *= 2
     return eig_banded(band, lower=True, eigvals_only=True, select="i", select_range=(rows - count, rows - 1))[::-1]
+
+
+def _none_missing(matrix: csc_array, values: NDArray[np.float64], slack: float) -> bool:
+    """Whether these are the largest eigenvalues, decreasing, up to the slack; more than one may equal the last."""
+    last = float(values[-1])
+    found = _count_above(matrix, last - slack)
+    if found <= len(values):
+        return found == len(values)
+    return _count_above(matrix, last + slack) == int((values > last + slack).sum())
 
 
 def _sparse(band: NDArray[np.float64]) -> csc_array:

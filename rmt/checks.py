@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+SHOWN = 80
+"""Characters of a value that a message shows."""
+
 
 def require(condition: bool, message: str) -> None:
     """Raises ValueError with this message unless the condition holds."""
@@ -15,9 +18,56 @@ def require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+def number(name: str, value: Any) -> float:
+    """Return a number, finite or not, as a float."""
+    try:
+        math.isfinite(value)  # refuses texts, which float reads
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number, got {shown(value)}") from None
+
+
+def kept(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a copy of real numbers as an array that cannot be written to, nor changed through the original."""
+    try:
+        found = np.asarray(values)
+        require(found.dtype.kind in "biufO", "not numbers")
+        array = np.array(found, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of real numbers, got {shown(values)}") from None
+    array.setflags(write=False)
+    return array
+
+
+def numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Return a sequence of numbers, finite or not, as a tuple of floats."""
+    try:
+        array = kept(name, values if isinstance(values, np.ndarray) else list(values))
+    except TypeError:
+        array = np.zeros(())
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a sequence of numbers, got {shown(values)}; write (2.0,) for a single one")
+    return tuple(array.tolist())
+
+
+def row(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a copy of real numbers, finite or not, that come in one row."""
+    array = kept(name, values)
+    require(array.ndim == 1, f"{name} must be numbers in a row, (R,), got shape {array.shape}")
+    return array
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, in one line of moderate length."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
 def whole(name: str, n: float) -> int:
     """Return an order as an int, if it is a whole number >= 0."""
-    require(math.isfinite(n) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}")
+    require(math.isfinite(number(name, n)) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}")
     return int(n)
 
 
@@ -37,14 +87,16 @@ def power(base: float, n: int) -> float:
 
 def finite(name: str, value: float) -> float:
     """Return the value as a float, if it is finite: numbers of fewer digits would spread theirs."""
-    require(math.isfinite(value), f"{name} must be finite, got {value}")
-    return float(value)
+    found = number(name, value)
+    require(math.isfinite(found), f"{name} must be finite, got {shown(value)}")
+    return found
 
 
 def positive(name: str, value: float) -> float:
     """Return the value as a float, if it is positive and finite."""
-    require(math.isfinite(value) and value > 0, f"{name} must be positive and finite, got {value}")
-    return float(value)
+    found = number(name, value)
+    require(math.isfinite(found) and found > 0, f"{name} must be positive and finite, got {shown(value)}")
+    return found
 
 
 def reals(name: str, values: ArrayLike) -> np.ndarray:

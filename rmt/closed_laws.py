@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 
-from .checks import finite, positive, power, representable, require, whole
+from .checks import finite, numbers, positive, power, representable, require, whole
 from .laws import Law, _argument, _CumulantsFirst
 
 SMALL, SMALL_TERMS = 0.05, 14
@@ -237,10 +237,10 @@ class AtomicLaw(Law):
     masses: Sequence[float]
 
     def __post_init__(self) -> None:
-        locations, masses = list(map(float, self.locations)), list(map(float, self.masses))
+        locations, masses = numbers("locations", self.locations), numbers("masses", self.masses)
         count = f"got {len(locations)} locations and {len(masses)} masses"
         require(len(locations) == len(masses) > 0, f"each location needs one mass, {count}")
-        require(len(set(locations)) == len(locations), f"locations must differ, got {locations}")
+        require(len(set(locations)) == len(locations), f"locations must differ, got {list(locations)}")
         for location, mass in zip(locations, masses, strict=True):
             finite("location", location)
             positive("mass", mass)

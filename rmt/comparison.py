@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, t
 
+from rmt.checks import kept, number, require
 from rmt.laws import Law
 from rmt.results import Result
 from rmt.spiked import power_of_two
 
 _ALIKE = 1e-8
 """Draws that differ by less, relative to the largest, are averaged as differences: their mean would round by more."""
+_LEAST_LEVEL = 1e-300
+"""Chance to miss below which no quantile is known."""
 _ROUNDING = 4.0 * float(np.finfo(float).eps)
 """Relative difference that rounding of a measurement and of its prediction can make."""
 
@@ -47,7 +50,7 @@ class Comparison(Result):
         Raises:
             ValueError: fewer than two draws, or one that is not finite.
         """
-        draws = np.asarray(sample, dtype=float).reshape(-1)
+        draws = kept(f"{quantity}: a sample", sample).reshape(-1)
         if len(draws) < 2 or not np.isfinite(draws).all():
             raise ValueError(f"{quantity}: a sample needs at least two finite draws, got {len(draws)}")
         unit = power_of_two(draws)  # squares of the draws themselves may leave double precision
@@ -82,18 +85,28 @@ class Comparison(Result):
         return difference / self.standard_error
 
     def interval(self, level: float = 1e-6) -> tuple[float, float]:
-        """Two-sided confidence interval of the measured quantity that misses with probability ``level``."""
+        """Two-sided confidence interval of the measured quantity that misses with probability ``level``.
+
+        Raises:
+            ValueError: a level outside (0, 1), or below 1e-300.
+        """
         reach = self._quantile(level) * self.standard_error
         return self.observed - reach, self.observed + reach
 
     def agrees(self, level: float = 1e-6) -> bool:
-        """Whether the prediction lies inside the interval, or differs by rounding alone."""
+        """Whether the prediction lies inside the interval, or differs by rounding alone.
+
+        Raises:
+            ValueError: a level outside (0, 1), or below 1e-300.
+        """
         return bool(abs(self.deviation) <= self._quantile(level))
 
     def _quantile(self, level: float) -> float:
         """Half the width of the interval, in standard errors."""
-        tail = 1.0 - level / 2.0
-        return float(t.ppf(tail, self.draws - 1)) if self.source == "sample" else float(norm.ppf(tail))
+        inside = _LEAST_LEVEL <= number("level", level) < 1.0
+        require(inside, f"level, a chance to miss, must lie between {_LEAST_LEVEL:g} and 1, got {level}")
+        tail = level / 2.0
+        return float(t.isf(tail, self.draws - 1)) if self.source == "sample" else float(norm.isf(tail))
 
 
 def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
@@ -102,7 +115,7 @@ def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
     Raises:
         ValueError: no eigenvalues.
     """
-    values = np.sort(np.asarray(eigenvalues, dtype=float).reshape(-1))
+    values = np.sort(kept("eigenvalues", eigenvalues).reshape(-1))
     if not len(values):
         raise ValueError("no eigenvalues to compare")
     jumps = np.zeros(len(values))

@@ -25,7 +25,7 @@ from math import isfinite, log, sqrt
 import numpy as np
 from scipy.optimize import brentq
 
-from rmt.checks import positive
+from rmt.checks import numbers, positive
 from rmt.closed_laws import PointMass
 from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
 from rmt.spiked import Outlier, StableRank, check_dimension
@@ -58,7 +58,7 @@ class SpikedCovariance:
     ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        spikes = tuple(sorted((float(spike) for spike in self.spikes), reverse=True))
+        spikes = tuple(sorted(numbers("spikes", self.spikes), reverse=True))
         for spike in spikes:
             if not (isfinite(spike) and spike > 0.0):
                 raise ValueError(f"spikes of a population must be positive and finite, got {spike}")

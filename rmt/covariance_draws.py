@@ -13,12 +13,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
+from rmt.checks import kept
 from rmt.closed_laws import MarchenkoPastur
 from rmt.covariance import SpikedCovariance
+from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
 from rmt.matrix_free import Rotation
-from rmt.spiked import check_dimension, power_of_two
+from rmt.spiked import check_dimension
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,10 @@ class WeightedSamples:
     weights: NDArray[np.float64]
     samples: NDArray[np.float64] | None
     rotations: tuple[Rotation, Rotation] | None
+
+    def __post_init__(self) -> None:
+        for name in ("population", "weights"):
+            object.__setattr__(self, name, kept(name, getattr(self, name)))
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -97,18 +103,13 @@ class CovarianceDraw(WeightedSamples):
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
         P = len(self.population)
-        if not 1 <= count < P:
-            raise ValueError(f"count must lie between 1 and P - 1 = {P - 1}, got {count}")
+        count = checked_count(count, P, "P")
         if self.samples is not None:
             values, vectors = eigh(self.matrix, subset_by_index=(P - count, P - 1), check_finite=False)
+            values, vectors = values[::-1], vectors[:, ::-1]
         else:
-            # ARPACK stops on an absolute tolerance below 1e-11: let it see numbers of order 1.
-            unit = power_of_two(self.weights) * power_of_two(self.population)
-            start = np.ones(P)
-            values, vectors = eigsh(self.operator() * (1.0 / unit), k=count, which="LA", v0=start, tol=1e-10)
-            values = values * unit
-        order = np.argsort(values)[::-1]
-        return values[order], vectors[: len(self.model.spikes), order].T ** 2
+            values, vectors = extreme_eigenpairs(self.product, P, count, largest=True)
+        return values, vectors[: len(self.model.spikes)].T ** 2
 
 
 def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:

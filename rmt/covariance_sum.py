@@ -16,6 +16,7 @@ Sources: Couillet, Debbah and Silverstein (2011) for several groups; Hachem, Lou
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import finite, positive, reals, require
+from rmt.checks import finite, numbers, positive, reals, require, shown
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
@@ -35,6 +36,26 @@ from rmt.sum_equations import SumEdge, SumEquations
 Array = NDArray[np.float64]
 REPELLING = 1e-2
 """How far above 1 the norm of the derivatives is at numbers that are surely no limits from above."""
+
+
+def of_every_group(
+    population: JointPopulation, weights: Iterable[Atoms], samples: Iterable[float]
+) -> tuple[tuple[Atoms, ...], tuple[float, ...]]:
+    """Return the laws of the weights and the numbers of samples of all groups.
+
+    Raises:
+        ValueError: Something of another type, or numbers of groups that differ.
+    """
+    given = type(population).__name__
+    require(isinstance(population, JointPopulation), f"population must be a JointPopulation, got a {given}")
+    single = f"weights must be a sequence of laws, one for each group, got {shown(weights)}; write (law,) for one group"
+    require(isinstance(weights, Iterable), single)
+    laws, counts = tuple(weights), numbers("samples", samples)
+    counted = f"got {population.groups} covariances, {len(laws)} laws of weights, {len(counts)} numbers of samples"
+    require(len(laws) == len(counts) == population.groups, f"every group needs weights and samples, {counted}")
+    for law in laws:
+        require(isinstance(law, Atoms), f"weights must be an AtomicLaw or a PointMass, got {type(law).__name__}")
+    return laws, counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +106,11 @@ class CovarianceSum(CountedLaw):
     samples: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        given = type(self.population).__name__
-        require(isinstance(self.population, JointPopulation), f"population must be a JointPopulation, got a {given}")
-        G = self.population.groups
-        counted = f"got {G} covariances, {len(self.weights)} laws of weights, {len(self.samples)} numbers of samples"
-        require(len(self.weights) == len(self.samples) == G, f"every group needs weights and samples, {counted}")
-        for law in self.weights:
-            require(isinstance(law, Atoms), f"weights must be an AtomicLaw or a PointMass, got {type(law).__name__}")
+        weights, samples = of_every_group(self.population, self.weights, self.samples)
+        for law in weights:
             require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
-        object.__setattr__(self, "samples", tuple(positive("a number of samples", count) for count in self.samples))
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "samples", tuple(positive("a number of samples", count) for count in samples))
         positive("the product of the largest eigenvalue and the largest weight", self._unit)
 
     @property

@@ -22,7 +22,7 @@ from .checks import finite, levels_of, positive, require, unwrapped
 from .closed_laws import PointMass, Semicircle
 from .continuation import LEAST, descend, lowest_heights
 from .counting import SMALLEST, quantiles
-from .laws import Affine, Law, _argument, _CumulantsFirst
+from .laws import EPS, Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
 from .spiked import power_of_two
 
@@ -158,6 +158,11 @@ class FreeSum(_CumulantsFirst):
     @property
     def _size(self) -> float:
         return max(self.a._size, self.b._size)
+
+    @property
+    def _atom_errors(self) -> tuple[float, ...]:
+        a, b = (dict(zip((x for x, _ in law.atoms), law._atom_errors, strict=False)) for law in (self.a, self.b))
+        return tuple(a.get(x, 0.0) + b.get(y, 0.0) + 2 * EPS * max(abs(x), abs(y)) for x, y, _ in self._pairs_of_atoms)
 
     @cached_property
     def _panels(self) -> Panels:

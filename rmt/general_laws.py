@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .checks import require
+from .checks import numbers, require, shown
 from .continuation import descend
-from .laws import ROUNDING, Law
+from .laws import EPS, ROUNDING, Law
 from .panel_quadrature import Panels
 
 MASS_TOLERANCE = 1e-8
@@ -21,6 +21,8 @@ FLAT_EXPONENT = 0.02
 CLOSEST = 1e-10
 """Distance from an edge, in units of the width, below which the nodes no longer resolve 1/(z - x)."""
 
+EDGE_ERROR = 1e-10
+"""Error of the edges of a law given by its R-transform, in widths of the law."""
 
 ROUGH = 50
 """Panels to be halved at once, of a density that solves an analytic equation, beyond which this is not solved."""
@@ -61,7 +63,8 @@ class DensityLaw(Law):
     name: str = "density"
 
     def __post_init__(self) -> None:
-        support = tuple(map(float, self.interval))
+        require(callable(self.density), f"{self.name}: density must be a function, got {shown(self.density)}")
+        support = numbers(f"{self.name}: the support", self.interval)
         require(len(support) == 2, f"{self.name}: the support must be a pair (L, U), got {self.interval}")
         require(bool(np.all(np.isfinite(support))), f"{self.name}: needs a compact support, got {support}")
         require(support[0] < support[1], f"{self.name}: support must have L < U, got {support}")
@@ -170,6 +173,7 @@ class RTransformLaw(Law):
     name: str = "R-transform"
 
     def __post_init__(self) -> None:
+        require(callable(self.transform), f"{self.name}: transform must be a function, got {shown(self.transform)}")
         require(self.variance_scale > 0, f"{self.name}: R'(0), the variance, must be positive")
         lower, upper = self.support
         require(lower < upper, f"{self.name}: edges out of order, got ({lower}, {upper})")
@@ -207,6 +211,11 @@ class RTransformLaw(Law):
     def atoms(self) -> tuple[tuple[float, float], ...]:
         """Pairs (location, mass), at the edges only."""
         return tuple((edge, mass) for edge, _, mass in (self._left, self._right) if mass > 0)
+
+    @property
+    def _atom_errors(self) -> tuple[float, ...]:
+        error = EDGE_ERROR * (self.support[1] - self.support[0]) + 4 * EPS * self._size
+        return (error,) * len(self.atoms)
 
     @cached_property
     def _left(self) -> tuple[float, float, float]:

@@ -13,7 +13,7 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import require
+from rmt.checks import kept, require
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-12
@@ -59,28 +59,24 @@ class JointPopulation:
     @classmethod
     def of(cls, atoms: ArrayLike, counts: ArrayLike, block: ArrayLike | None = None) -> JointPopulation:
         """From whatever makes arrays; without a block by default."""
-        found = np.asarray(atoms, dtype=float)
+        found = kept("atoms", atoms)
         require(found.ndim == 2, f"atoms must be (n, G), got {found.shape}")
-        given = np.zeros((found.shape[1], 0, 0)) if block is None else np.asarray(block, dtype=float)
-        return cls(found, np.asarray(counts, dtype=float), given)
+        return cls(
+            found, kept("counts", counts), np.zeros((found.shape[1], 0, 0)) if block is None else kept("block", block)
+        )
 
     def __post_init__(self) -> None:
         for name in ("atoms", "counts", "block"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+            object.__setattr__(self, name, kept(name, getattr(self, name)))
         shapes = f"got atoms {self.atoms.shape}, counts {self.counts.shape} and block {self.block.shape}"
         require(self.atoms.ndim == 2 and self.atoms.shape[1] > 0, f"atoms must be (n, G), {shapes}")
         require(self.counts.shape == self.atoms.shape[:1], f"every atom needs one count, {shapes}")
-        size = self.block.shape[-1]
-        require(self.block.shape == (self.groups, size, size), f"the block must be (G, r, r), {shapes}")
-        for name, part in (("atoms", self.atoms), ("counts", self.counts), ("block", self.block)):
+        for name, part in (("atoms", self.atoms), ("counts", self.counts)):
             require(bool(np.isfinite(part).all()), f"{name} must be finite")
         require(bool((self.counts > 0).all()), f"counts must be positive, got {self.counts.min(initial=1.0)}")
         least = float(self.atoms.min(initial=0.0))
         require(least >= 0, f"eigenvalues of a covariance are never negative, got {least}; weights may be")
-        uneven = np.abs(self.block - self.block.transpose(0, 2, 1)).max(initial=0.0)
-        require(bool(uneven <= TOLERANCE * np.abs(self.block).max(initial=0.0)), "the block must be symmetric")
-        for values in np.linalg.eigvalsh(self.block) if size else ():
-            require(values[0] >= -TOLERANCE * values[-1], f"the block has a negative eigenvalue, {values[0]}")
+        check_block("the block", self.block, self.groups)
         require(bool((self.largest > 0).all()), "no covariance may be 0 altogether")
 
     @property
@@ -174,6 +170,24 @@ class JointPopulation:
 
     def _inverse(self, z: np.ndarray, a: np.ndarray) -> np.ndarray:
         return nan_where_singular(np.linalg.inv, self._inner(z, a))
+
+
+def check_block(name: str, block: Array, groups: int) -> None:
+    """Check covariances in some directions.
+
+    Raises:
+        ValueError: They are not one positive semidefinite matrix for each group.
+    """
+    size = block.shape[-1] if block.ndim else 0
+    require(
+        block.shape == (groups, size, size),
+        f"{name} must be (G, r, r), one matrix for each of {groups} covariances, got {block.shape}",
+    )
+    require(bool(np.isfinite(block).all()), f"{name} must be finite")
+    uneven = np.abs(block - block.transpose(0, 2, 1)).max(initial=0.0)
+    require(bool(uneven <= TOLERANCE * np.abs(block).max(initial=0.0)), f"{name} must be symmetric")
+    for values in np.linalg.eigvalsh(block) if size else ():
+        require(values[0] >= -TOLERANCE * values[-1], f"{name} has a negative eigenvalue, {values[0]}")
 
 
 def nan_where_singular(of: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray:

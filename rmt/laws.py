@@ -30,6 +30,7 @@ FAR = 1e17
 """Distance in sizes of the law at which the rounding of a point exceeds the law."""
 BESIDE = (1e-3, 1e-6, 1e-9)
 """Distances from the ends of the support, in widths, at which bands and atoms must add up to 1."""
+EPS = float(np.finfo(float).eps)
 ROUNDING = 1e-6
 """A distribution function that misses 0 or 1 or decreases by more is wrong; next to an edge rounding is felt as its
 root."""
@@ -95,8 +96,8 @@ class Law(ABC):
         return unwrapped(density)
 
     def cdf(self, x: ArrayLike) -> Any:
-        """Probability of values up to and including x."""
-        points = reals("x", x)
+        """Probability of values up to and including x; an atom counts at points closer than its place is known."""
+        points = self._on_atoms(reals("x", x))
         self._complete()
         lower, upper = self.support
         mass = self._orderly(points.ravel(), self._mass_up_to(points.ravel())).reshape(points.shape)
@@ -110,7 +111,7 @@ class Law(ABC):
             middle = low + (high - low) / 2
             enough = np.asarray(self.cdf(middle)) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], high))
+        return unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0.
@@ -188,6 +189,18 @@ class Law(ABC):
     def _size(self) -> float:
         """The largest modulus that enters the equations: its rounding moves every point."""
         return max(map(abs, self.support))
+
+    @property
+    def _atom_errors(self) -> tuple[float, ...]:
+        """Errors of the locations of atoms; 0, or none at all, where they are given."""
+        return ()
+
+    def _on_atoms(self, x: np.ndarray) -> np.ndarray:
+        """Points, those below an atom by less than its location is known moved onto it."""
+        if errors := self._atom_errors:
+            for (location, _), error in zip(self.atoms, errors, strict=True):
+                x = np.where((x < location) & (x >= location - error), location, x)
+        return x
 
     def _mass_up_to(self, x: np.ndarray) -> np.ndarray:
         """Mass of bands and atoms up to points (n,), as the equations give it: not cut off at the ends."""
@@ -458,6 +471,14 @@ class Affine(_CumulantsFirst):
     @property
     def _size(self) -> float:
         return self.scale * self.base._size + abs(self.shift)
+
+    @property
+    def _atom_errors(self) -> tuple[float, ...]:
+        atoms, errors = self.base.atoms, self.base._atom_errors or (0.0,) * len(self.base.atoms)
+        return tuple(
+            self.scale * error + 2 * EPS * max(abs(self.scale * location), abs(self.shift))
+            for (location, _), error in zip(atoms, errors, strict=True)
+        )
 
     @property
     def _interval(self) -> tuple[float, float]:

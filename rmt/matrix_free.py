@@ -7,14 +7,17 @@ cosine transforms, a fast stand-in for a uniformly random rotation: a product co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct, idct
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import whole
-from rmt.spiked import SpikedModel, check_dimension, power_of_two
+from rmt.checks import kept
+from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
+from rmt.secular import RotatedDraw
+from rmt.spiked import SpikedModel, check_dimension
 
 _ROUNDS = 3
 
@@ -57,6 +60,10 @@ class MatrixFreeDraw:
     eigenvalues: NDArray[np.float64]
     signs: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        for name in ("eigenvalues", "signs"):
+            object.__setattr__(self, name, kept(name, getattr(self, name)))
+
     def operator(self) -> LinearOperator:
         """The matrix as a scipy operator; the spikes sit on the first coordinates."""
         R = len(self.eigenvalues)
@@ -71,23 +78,43 @@ class MatrixFreeDraw:
         return rotated
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Largest eigenvalues by Lanczos, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
-        return self._overlaps(count, "LA")
+        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``.
+
+        Raises:
+            ValueError: a count out of range, or what `extreme_eigenpairs` refuses.
+        """
+        return self._overlaps(count, largest=True)
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Smallest eigenvalues by Lanczos, increasing, and their overlaps."""
-        return self._overlaps(count, "SA")
+        """Smallest eigenvalues, increasing, and their overlaps.
 
-    def _overlaps(self, count: int, which: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if not 1 <= count < len(self.eigenvalues):
-            raise ValueError(f"count must lie between 1 and R - 1 = {len(self.eigenvalues) - 1}, got {count}")
-        count = whole("count", count)
-        start = np.ones(len(self.eigenvalues))
-        # ARPACK stops on an absolute tolerance below 1e-11: let it see numbers of order 1.
-        unit = power_of_two(self.eigenvalues, self.model.spikes)
-        values, vectors = eigsh(self.operator() * (1.0 / unit), k=count, which=which, v0=start, tol=1e-10)
-        order = np.argsort(values) if which == "SA" else np.argsort(values)[::-1]
-        return unit * values[order], vectors[: len(self.model.spikes), order].T ** 2
+        Raises:
+            ValueError: a count out of range, or what `extreme_eigenpairs` refuses.
+        """
+        return self._overlaps(count, largest=False)
+
+    def _overlaps(self, count: int, largest: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        R, spikes = len(self.eigenvalues), len(self.model.spikes)
+
+        def count_beyond(point: float) -> int:
+            above = self._in_noise_basis.count_above(point)
+            return above if largest else R - above
+
+        values, vectors = extreme_eigenpairs(
+            self._product, R, checked_count(count, R), largest=largest, count_beyond=count_beyond
+        )
+        return values, vectors[:spikes].T ** 2
+
+    @cached_property
+    def _in_noise_basis(self) -> RotatedDraw:
+        """The same matrix in the eigenbasis of its noise, where the inertia counts eigenvalues."""
+        order, rotation = np.argsort(-self.eigenvalues, kind="stable"), Rotation(self.signs)
+        directions = np.empty((len(order), len(self.model.spikes)))
+        for place in range(directions.shape[1]):
+            coordinate = np.zeros(len(order))
+            coordinate[place] = 1.0
+            directions[:, place] = rotation.forward(coordinate)[order]
+        return RotatedDraw(self.model, self.eigenvalues[order], directions)
 
 
 def draw_matrix_free(model: SpikedModel, R: int, rng: np.random.Generator) -> MatrixFreeDraw:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
-from rmt.checks import whole
+from rmt.checks import kept, whole
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
@@ -57,6 +57,10 @@ class RotatedDraw:
     model: SpikedModel
     noise: NDArray[np.float64]
     directions: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name in ("noise", "directions"):
+            object.__setattr__(self, name, kept(name, getattr(self, name)))
 
     @property
     def R(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rmt.checks import number, numbers, positive
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.results import Result
@@ -78,17 +79,12 @@ class SpikedModel(Result):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if np.ndim(self.spikes) != 1:
-            raise ValueError(
-                f"spikes must be a sequence of numbers, got {self.spikes!r}; write (2.0,) for a single one"
-            )
-        spikes = tuple(sorted(map(_nonzero, self.spikes), reverse=True))
-        if not (isfinite(self.scale) and self.scale > 0.0):
-            raise ValueError(f"scale must be positive and finite, got {self.scale}")
+        spikes = tuple(sorted(map(_nonzero, numbers("spikes", self.spikes)), reverse=True))
+        scale = positive("scale", self.scale)
         if not isinstance(self.noise, Law):
             raise ValueError(f"noise must be a law of rmt, got {type(self.noise).__name__}")
         object.__setattr__(self, "spikes", spikes)
-        object.__setattr__(self, "scale", float(self.scale))  # numbers of fewer digits would spread theirs
+        object.__setattr__(self, "scale", scale)
 
     def at_scale(self, scale: float) -> SpikedModel:
         """The same spikes and noise at another noise scale (another sample size)."""
@@ -241,7 +237,7 @@ def _nonzero(spike: float) -> float:
     Raises:
         ValueError: It is zero or not finite.
     """
-    if not isfinite(spike) or spike == 0.0:
+    if not isfinite(number("a spike", spike)) or spike == 0.0:
         raise ValueError(f"spikes must be finite and non-zero, got {spike}; leave a zero spike out")
     return float(spike)
 
@@ -274,7 +270,7 @@ def check_dimension(R: int, at_least: int = 1) -> int:
     Raises:
         ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles lose its digits.
     """
-    if R > 10**15:
+    if number("the dimension R", R) > 10**15:
         raise ValueError("the dimension R must not exceed 10^15, where doubles lose its digits")
     if isinstance(R, bool) or not isfinite(R) or int(R) != R or at_least > R:
         raise ValueError(f"the dimension R must be a whole number of at least {at_least}, got {R}")

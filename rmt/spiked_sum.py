@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from rmt.checks import positive, require
+from rmt.checks import kept, positive, require
 from rmt.covariance_sum import CovarianceSum
-from rmt.joint_population import JointPopulation
+from rmt.joint_population import JointPopulation, check_block
 from rmt.results import Result
 from rmt.separable import EPS, Atoms
 from rmt.spiked import StableRank, power_of_two
@@ -82,9 +82,13 @@ class SpikedSum:
     def __post_init__(self) -> None:
         given = type(self.bulk).__name__
         require(isinstance(self.bulk, JointPopulation), f"bulk must be a JointPopulation, got a {given}")
-        object.__setattr__(self, "spikes", np.asarray(self.spikes, dtype=float))
+        object.__setattr__(self, "spikes", kept("spikes", self.spikes))
         require(self.spikes.shape[-1:] > (0,), f"spikes must be (G, r, r) with r > 0, got {self.spikes.shape}")
-        _ = self.population, self.law
+        check_block("the array spikes", self.spikes, self.bulk.groups)
+        law = self.law
+        object.__setattr__(self, "weights", law.weights)
+        object.__setattr__(self, "samples", law.samples)
+        _ = self.population
 
     def with_samples(self, factor: float) -> SpikedSum:
         """The same populations and weights with so many times the samples."""

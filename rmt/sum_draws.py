@@ -9,10 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import require
+from rmt.checks import kept, require
 from rmt.covariance_draws import WeightedSamples
+from rmt.covariance_sum import of_every_group
+from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
 from rmt.joint_population import JointPopulation
 from rmt.matrix_free import Rotation
 from rmt.separable import Atoms
@@ -31,6 +33,10 @@ class SumDraw:
 
     groups: tuple[WeightedSamples, ...]
     turns: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "turns", kept("turns", self.turns))
 
     @property
     def P(self) -> int:
@@ -67,15 +73,15 @@ class SumDraw:
             Eigenvalues (count,) from the end inwards, and squared entries in the block's coordinates, (count, r).
         """
         require(side in ("above", "below"), f"side must be 'above' or 'below', got {side!r}")
-        require(1 <= count < self.P, f"count must lie between 1 and P - 1 = {self.P - 1}, got {count}")
+        count = checked_count(count, self.P, "P")
         if all(group.samples is not None for group in self.groups):
             places = (self.P - count, self.P - 1) if side == "above" else (0, count - 1)
             values, vectors = eigh(self.matrix, subset_by_index=places, check_finite=False)
+            if side == "above":
+                values, vectors = values[::-1], vectors[:, ::-1]
         else:
-            which = "LA" if side == "above" else "SA"
-            values, vectors = eigsh(self.operator(), k=count, which=which, v0=np.ones(self.P), tol=1e-10)
-        order = np.argsort(values)[:: -1 if side == "above" else 1]
-        return values[order], vectors[: self.turns.shape[-1], order].T ** 2
+            values, vectors = extreme_eigenpairs(self._product, self.P, count, largest=side == "above")
+        return values, vectors[: self.turns.shape[-1]].T ** 2
 
     def _product(self, vector: Array) -> Array:
         vector = np.asarray(vector, dtype=float).reshape(-1)
@@ -109,13 +115,12 @@ def draw_sum(
     Raises:
         ValueError: numbers of groups that differ, counts or numbers of samples that are not whole.
     """
-    counted = f"got {population.groups} covariances, {len(weights)} laws of weights, {len(samples)} numbers of samples"
-    require(len(weights) == len(samples) == population.groups, f"every group needs weights and samples, {counted}")
+    laws, sizes = of_every_group(population, weights, samples)
     counts = np.rint(population.counts).astype(int)
     require(bool((counts == population.counts).all()), "counts must be whole numbers for a draw: round them")
-    require(all(m == int(m) >= 1 for m in samples), f"numbers of samples must be whole, at least 1, got {samples}")
+    require(all(m % 1 == 0 and m >= 1 for m in sizes), f"numbers of samples must be whole, at least 1, got {samples}")
     groups, turns = [], []
-    for g, (law, m) in enumerate(zip(weights, map(int, samples), strict=True)):
+    for g, (law, m) in enumerate(zip(laws, map(int, sizes), strict=True)):
         values, turn = np.linalg.eigh(population.block[g])
         eigenvalues = np.concatenate([np.maximum(values, 0.0), np.repeat(population.atoms[:, g], counts)])
         drawn = np.asarray(law.quantile((np.arange(m) + 0.5) / m))

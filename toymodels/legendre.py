@@ -17,9 +17,9 @@ from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError
+from toymodels.problem import Problem, ProblemError, integer, matrix_shape
 from toymodels.product_features import ProductGram, product_gram
-from toymodels.quadratic import Quadratic, quadratic_problem
+from toymodels.quadratic import Quadratic, problem_of_own
 
 Array = NDArray[np.float64]
 BASES = ("plain", "dx", "uniform")
@@ -37,6 +37,7 @@ def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Arra
     Raises:
         ProblemError: An unknown basis, or no degree.
     """
+    degrees = integer("degrees", degrees)
     if basis not in BASES or degrees < 1:
         raise ProblemError(f"expected a basis of {BASES} and at least one degree, got {basis!r} and {degrees}")
     order = np.arange(degrees)
@@ -96,6 +97,7 @@ def homogeneous(
     Raises:
         ProblemError: Sizes or words that do not fit.
     """
+    shape = matrix_shape(shape)
     target = _low_rank(shape, rank, rng)
     x, y, parts = _points(clients, samples, split, rng)
     made = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
@@ -117,6 +119,7 @@ def homogeneous_on_demand(
         samples: Points of each client.
         basis: Basis of the polynomials.
     """
+    shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
     rng = np.random.default_rng(seed)
     target = _low_rank(shape, rank, rng)
     make = partial(_drawn, target=target, samples=samples, basis=basis)
@@ -155,6 +158,7 @@ def heterogeneous(
     Raises:
         ProblemError: Sizes or words that do not fit.
     """
+    shape = matrix_shape(shape)
     x, y, parts = _points(clients, samples, "all", rng)
     made = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
     return _problem("Legendre, a target each", made, shape, rng, start_scale, basis=basis)
@@ -210,17 +214,18 @@ def _problem(
     name: str, made: list[Quadratic], shape: tuple[int, int], rng: np.random.Generator, scale: float, **facts: Any
 ) -> Problem:
     start = torch.from_numpy(scale * rng.standard_normal(shape) / sqrt(max(shape)))
-    return quadratic_problem(name, made, start, [client.samples for client in made], **facts)
+    return problem_of_own(name, made, start, [client.samples for client in made], **facts)
 
 
 def _low_rank(shape: tuple[int, int], rank: int, rng: np.random.Generator) -> Array:
-    m, n = shape
+    (m, n), rank = matrix_shape(shape), integer("rank", rank)
     if min(m, n) < 1 or not 1 <= rank <= min(m, n):
         raise ProblemError(f"rank {rank} does not fit weights of shape {shape}")
     return rng.standard_normal((m, rank)) @ rng.standard_normal((rank, n)) / sqrt(max(m, n))
 
 
 def _points(clients: int, samples: int, split: str, rng: np.random.Generator) -> tuple[Array, Array, list[Any]]:
+    clients, samples = integer("clients", clients), integer("samples", samples)
     if clients < 1 or samples < clients or split not in SPLITS:
         raise ProblemError(
             f"expected a client at least, as many samples, and a split of {SPLITS}, got {clients}, {samples}, {split!r}"

@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
 
+from rmt.checks import shown, whole
+
 
 class ProblemError(ValueError):
     """Numbers or shapes from which no problem can be made; the message names cause and remedy."""
+
+
+def integer(name: str, n: Any) -> int:
+    """Return a whole number as an int.
+
+    Raises:
+        ProblemError: It is none.
+    """
+    try:
+        return whole(name, abs(n)) * (-1 if n < 0 else 1)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} must be a whole number, got {shown(n)}") from None
+
+
+def matrix_shape(shape: Any) -> tuple[int, int]:
+    """Return the shape of a matrix as two ints.
+
+    Raises:
+        ProblemError: It is not two whole numbers.
+    """
+    try:
+        m, n = shape
+    except (TypeError, ValueError):
+        raise ProblemError(f"shape must be two whole numbers, (m, n), got {shown(shape)}") from None
+    return integer("m of the shape (m, n)", m), integer("n of the shape (m, n)", n)
+
+
+def sample_sizes(samples: Any, clients: int) -> list[int]:
+    """Return each client's number of samples, from one number for all or one for each.
+
+    Raises:
+        ProblemError: One is not a whole number.
+    """
+    each = samples if isinstance(samples, Iterable) else [samples] * clients
+    return [integer("a number of samples", size) for size in each]
 
 
 @dataclass(frozen=True, eq=False)

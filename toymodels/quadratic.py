@@ -17,8 +17,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from rmt.checks import numbers, shown
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError
+from toymodels.problem import Problem, ProblemError, integer, matrix_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +88,26 @@ def mean_of(clients: Sequence[Quadratic], shares: Sequence[float]) -> Quadratic:
 def quadratic_problem(
     name: str, clients: Sequence[Quadratic], start: Tensor, shares: Sequence[float] | None = None, **facts: Any
 ) -> Problem:
-    """A problem of quadratic clients, with its minimiser where the mean is positive definite.
+    """A problem of copies of quadratic clients, with its minimiser where the mean is positive definite.
 
     Raises:
         ProblemError: No clients, one whose loss is not finite, or shares that do not fit.
     """
+    if shares is not None:
+        try:
+            shares = numbers("shares", shares)
+        except ValueError as error:
+            raise ProblemError(str(error)) from None
+    own = {id(client): client.with_tensors({k: v.clone() for k, v in client.tensors().items()}) for client in clients}
+    return problem_of_own(
+        name, [own[id(client)] for client in clients], torch.as_tensor(start).clone(), shares, **facts
+    )
+
+
+def problem_of_own(
+    name: str, clients: Sequence[Quadratic], start: Tensor, shares: Sequence[float] | None = None, **facts: Any
+) -> Problem:
+    """As `quadratic_problem`, of clients and a start that nobody else holds and that need no copies."""
     if not clients:
         raise ProblemError("a problem needs at least one client, got none")
     for number, client in enumerate(clients):
@@ -142,9 +158,9 @@ def random_quadratics(
     Raises:
         ProblemError: Numbers that do not fit.
     """
-    m, n = shape
-    low, high = curvatures
-    rank = min(shape) if target_rank is None else target_rank
+    m, n = shape = matrix_shape(shape)
+    clients, (low, high) = integer("clients", clients), _pair(curvatures)
+    rank = min(shape) if target_rank is None else integer("target_rank", target_rank)
     if min(m, n, clients) < 1 or not low <= high or not 1 <= rank <= min(shape) or heterogeneity < 0.0:
         raise ProblemError(
             f"expected positive sizes, curvatures in order, a rank of 1 to {min(shape)} and heterogeneity >= 0, got "
@@ -154,7 +170,7 @@ def random_quadratics(
     law = _QuadraticLaw(m, n, low, high, heterogeneity, rank)
     common, same = law.target(rng, 1.0), law.curvature(rng)
     made = [law(rng, common, same) for _ in range(clients)]
-    return quadratic_problem("random quadratics", made, law.target(rng, scale))
+    return problem_of_own("random quadratics", made, law.target(rng, scale))
 
 
 def quadratics_on_demand(
@@ -170,12 +186,21 @@ def quadratics_on_demand(
 
     The minimiser is not known; the loss is that of the first clients, see `toymodels.on_demand`.
     """
+    shape, clients, curvatures = matrix_shape(shape), integer("clients", clients), _pair(curvatures)
     law = _QuadraticLaw(*shape, *curvatures, heterogeneity, min(shape))
     rng = np.random.default_rng(seed)
     common, same = law.target(rng, 1.0), law.curvature(rng)
     drawn = ClientsOnDemand(partial(law, common=common, same=same), clients, seed)
     start, largest = law.target(rng, scale), max(map(abs, curvatures))
     return sampled_problem("random quadratics", drawn, start, largest, (shape[0] * shape[1]) ** 2)
+
+
+def _pair(curvatures: Any) -> tuple[float, float]:
+    try:
+        low, high = numbers("curvatures", curvatures)
+    except ValueError:
+        raise ProblemError(f"curvatures must be two numbers, (low, high), got {shown(curvatures)}") from None
+    return low, high
 
 
 @dataclass(frozen=True)

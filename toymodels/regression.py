@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError
+from toymodels.problem import Problem, ProblemError, integer, sample_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +104,8 @@ def regression(
     Raises:
         ProblemError: Sizes that do not fit.
     """
-    sizes = (
-        [None if samples is None else int(samples)] * clients
-        if samples is None or isinstance(samples, int | np.integer)
-        else list(samples)
-    )
+    d, k, clients, rank = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients), ("rank", rank)))
+    sizes = [None] * clients if samples is None else sample_sizes(samples, clients)
     if min(d, k, clients, rank) < 1 or rank > min(d, k) or len(sizes) != clients or heterogeneity < 0.0:
         raise ProblemError(
             f"expected positive sizes, a rank of at most {min(d, k)} and samples of {clients} clients, got d={d}, "
@@ -154,6 +151,7 @@ def regression_on_demand(
 
     The minimiser is not known; the loss is that of the first clients, see `toymodels.on_demand`.
     """
+    d, k, clients = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients)))
     rng = np.random.default_rng(seed)
     truth, first = (np.linalg.qr(rng.standard_normal((d, 1)))[0] for _ in range(2))
     make = partial(_drawn, truth=truth, common=rng.standard_normal((1, k)), size=samples, heterogeneity=heterogeneity)

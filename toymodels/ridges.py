@@ -17,8 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rmt.checks import numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError
+from toymodels.problem import Problem, ProblemError, integer, matrix_shape, sample_sizes
 
 
 class Profile(Protocol):
@@ -109,6 +110,11 @@ class Pieces:
     slope_at_zero: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("knots", "heights"):
+            try:
+                object.__setattr__(self, name, numbers(name, getattr(self, name)))
+            except ValueError as error:
+                raise ProblemError(str(error)) from None
         if len(self.heights) != len(self.knots) + 1 or any(np.diff(self.knots) <= 0.0):
             raise ProblemError("pieces need increasing knots and one height more than knots")
 
@@ -226,7 +232,8 @@ def ridge_problem(
     Raises:
         ProblemError: Numbers that do not fit, or an unknown profile.
     """
-    sizes = [int(samples)] * clients if isinstance(samples, int | np.integer) else list(samples)
+    shape, clients = matrix_shape(shape), integer("clients", clients)
+    sizes = sample_sizes(samples, clients)
     if min(*shape, clients, *sizes) < 1 or len(sizes) != clients or heterogeneity < 0.0:
         raise ProblemError(f"expected positive sizes and heterogeneity >= 0, got {shape}, {clients}, {samples}")
     if isinstance(profile, str):
@@ -253,6 +260,9 @@ def ridges_on_demand(
 
     The loss is that of the first clients, see `toymodels.on_demand`.
     """
+    shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
+    if profile not in PROFILES:
+        raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
     rng, known = np.random.default_rng(seed), PROFILES[profile]
     common = rng.standard_normal(shape)
     make = partial(_drawn, common=common, size=samples, heterogeneity=heterogeneity, profile=known)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rmt.checks import row
+
 Array = NDArray[np.float64]
 
 
@@ -27,11 +29,12 @@ def smoothed_density(eigenvalues: Array, grid: Array, width: float) -> Array:
     Raises:
         ValueError: a width that is not positive, or no eigenvalue.
     """
-    if not width > 0 or len(eigenvalues) == 0:
-        raise ValueError(f"a density needs eigenvalues and a positive width, got {len(eigenvalues)} and {width}")
-    values, counts = np.unique(np.asarray(eigenvalues, dtype=float), return_counts=True)
-    distance = (np.asarray(grid, dtype=float)[:, None] - values) / width
-    return np.exp(-0.5 * distance**2) @ counts / (len(eigenvalues) * width * np.sqrt(2.0 * np.pi))
+    known = row("eigenvalues", eigenvalues)
+    if not width > 0 or len(known) == 0:
+        raise ValueError(f"a density needs eigenvalues and a positive width, got {len(known)} and {width}")
+    values, counts = np.unique(known, return_counts=True)
+    distance = (row("grid", grid)[:, None] - values) / width
+    return np.exp(-0.5 * distance**2) @ counts / (len(known) * width * np.sqrt(2.0 * np.pi))
 
 
 def density_stable_rank(grid: Array, densities: Array, top: float, power: float = 2.0) -> float:

@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rmt.checks import row
 from rmt.closed_laws import Semicircle
 from rmt.comparison import distribution_distance
 from rmt.results import Result, listed
@@ -92,14 +93,14 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
         mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
 
     Raises:
-        ValueError: Fewer than 4 eigenvalues, one that is not finite, no noise left beside the outliers (a matrix of
-            low rank, or none at all), or ``mistaken`` outside (0, 1/2).
+        ValueError: Fewer than 4 eigenvalues, another shape, one that is complex or not finite, no noise left beside
+            the outliers (a matrix of low rank, or none at all), or ``mistaken`` outside (0, 1/2).
 
     >>> fit = fit_spiked([9.0, -1.0, -0.5, 0.0, 0.5, 1.0, -0.75, 0.75, 0.25, -0.25] + 90 * [0.01, -0.01])
     >>> len(fit.outliers), round(fit.model.spikes[0], 2)
     (9, 9.0)
     """
-    values = np.sort(np.asarray(eigenvalues, dtype=float).reshape(-1))[::-1]
+    values = np.sort(row("eigenvalues", eigenvalues))[::-1]
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")

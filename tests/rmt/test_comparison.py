@@ -1,5 +1,7 @@
 """Comparisons and Kolmogorov distances against tables and counting by hand."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import kstest
@@ -109,3 +111,30 @@ def test_the_distance_knows_no_unit(unit):
 def test_no_eigenvalues_are_one_line():
     with pytest.raises(ValueError, match="no eigenvalues to compare"):
         distribution_distance([], Semicircle())
+
+
+@pytest.mark.parametrize("level", [0.0, -0.1, 1.0, 2.0, 1e-301, float("nan"), float("inf"), "a", None])
+def test_levels_that_are_no_chance_are_refused(level):
+    for found in (Comparison.from_theory("x", 0.0, 0.1, 0.1), Comparison.from_sample("x", [0.0, 1.0], 0.1)):
+        for ask in (found.agrees, found.interval):
+            with pytest.raises(ValueError, match="level"):
+                ask(level)
+
+
+@pytest.mark.parametrize("level", [1e-300, 1e-100, 1e-17, 0.5])
+def test_small_levels_keep_their_digits(level):
+    """A normal law is beyond x with chance erfc(x / sqrt 2), and Cauchy's with 2 / (pi x) far out."""
+    low, high = Comparison.from_theory("x", 0.0, 0.0, 1.0).interval(level)
+    assert math.erfc(high / math.sqrt(2.0)) == pytest.approx(level, rel=1e-9, abs=0.0)
+    assert low == -high
+    for predicted, agrees in ((high - 1e-5, True), (high + 1e-5, False)):
+        assert Comparison.from_theory("x", 0.0, predicted, 1.0).agrees(level) == agrees
+    two = Comparison.from_sample("x", [-1.0, 1.0], 0.0).interval(level)
+    assert two[1] == pytest.approx(2.0 / np.pi / level if level < 0.1 else 1.0)
+
+
+def test_complex_numbers_are_neither_draws_nor_eigenvalues():
+    with pytest.raises(ValueError, match="x: a sample must be an array of real numbers"):
+        Comparison.from_sample("x", [1j, 2j], 0.0)
+    with pytest.raises(ValueError, match="eigenvalues must be an array of real numbers"):
+        distribution_distance(np.array([1.0 + 0j, 2.0]), Semicircle())

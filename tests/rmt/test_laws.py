@@ -419,3 +419,22 @@ def test_an_r_transform_with_a_cut_is_refused():
 
     with pytest.raises(ValueError, match="not the R-transform of a law with a density"):
         RTransformLaw(coin_and_semicircle)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, 1e-5])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_atom_that_is_found_counts_at_its_place(side, scale):
+    """R = 1 / (1 - 2 w): Marchenko-Pastur of ratio 2, with half its mass at 0, and its mirror image."""
+    law = RTransformLaw(lambda w: side * scale / (1 - 2 * side * scale * w))
+    expected = 0.5 if side > 0 else 1.0
+    for one in (law, law.scaled(2.0), FreeSum(law, PointMass(0.0))):
+        assert one.cdf(0.0) == pytest.approx(expected, abs=1e-9)
+        assert one.cdf(-1e-6 * scale) == pytest.approx(expected - 0.5, abs=1e-6)
+        assert abs(one.quantile(0.25 if side > 0 else 0.75)) < 1e-9 * scale
+    assert law.shifted(0.3).cdf(0.3) == pytest.approx(expected, abs=1e-9)
+
+
+def test_atoms_of_sums_count_at_the_sum_of_their_places():
+    """0.1 + 0.2 is not 0.3 in double precision; 0.8 + 0.8 - 1 of the mass is there."""
+    law = FreeSum(AtomicLaw((0.1, 5.0), (0.8, 0.2)), AtomicLaw((0.2, 7.0), (0.8, 0.2)))
+    assert [law.cdf(x) for x in (0.3 - 1e-12, 0.3, 0.1 + 0.2)] == pytest.approx([0.0, 0.6, 0.6])

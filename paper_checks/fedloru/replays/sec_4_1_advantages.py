@@ -81,7 +81,7 @@ def ranks_grow(sizes: Sequence[Sequence[int]], gain: int, per: Fraction, fewer: 
     require(moved == 0, "one step of ab")
     require(apart == 0, "one step of the difference of the squares")
     require(5 * step**2 < (1 - step**2) ** 2, "the place stays below its target")
-    require(sizes, "sizes of examples")
+    require(len(sizes) > 0, "sizes of examples")
     for rows, columns, rank, steps, cycles in sizes:
         found, full = ranks(rows, columns, rank, steps, cycles), min(rows, columns)
         told = [min(full, per * rank * N - fewer) for N in range(1, cycles + 1)]

@@ -95,7 +95,7 @@ def claim_alg6(
     Attained: let client c have the axes $(c-1)r + 1, \ldots, cr$, counted around the n axes, for its columns in U and
     in V, and $S_c = I$. The mean is diagonal and not negative, with as many positive entries as there are axes used.
     """
-    require(cases, "no cases")
+    require(len(cases) > 0, "no cases")
     for C in (1, 2, 3):
         Us, Ss, Vs = (sympy.symbols(f"{name}_1:{C + 1}", commutative=False) for name in ("U", "S", "V^T"))
         stacked = row(*Us) * sympy.diag(*Ss) * row(*Vs).T / C

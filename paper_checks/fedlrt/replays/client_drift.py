@@ -130,7 +130,7 @@ def claim_drift(limit: Fraction = Fraction(1), power: int = 1, steps: Sequence[i
     $A_s = \sum_{k<s}a^k$ and $B_s = \sum_{k<s}b^k$ does: $A_{s+1}B_s - A_sB_{s+1} = \sum_{k<s}a^kb^k(a^{s-k} -
     b^{s-k}) > 0$. The distance from the minimiser is $(\rho_s - \rho_1)|m_1 - m_2|$.
     """
-    require(steps, "no steps")
+    require(len(steps) > 0, "no steps")
     b, e, rate, spread = sympy.symbols("b e lambda d", positive=True)
     a = b + e
     first = (1 - a) / (2 - a - b)

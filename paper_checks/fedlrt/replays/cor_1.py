@@ -42,7 +42,7 @@ def cor_1(
     """
     bound = Fraction(kappa)
     _require_kappa_below(bound)
-    require(constants, "no constants")
+    require(len(constants) > 0, "no constants")
     for place, constant in constants.items():
         at = Fraction(place)
         require(0 < at <= Fraction(1, 2) and constant * at * (1 - bound * at) >= 1, f"the constant at {place}")

@@ -154,7 +154,7 @@ def claim_het_plateau(
     coefficients, and truncate the same matrix. By induction all rounds are the same, and where one method converges
     the other does.
     """
-    require(clients and steps, "no sizes")
+    require(len(clients) * len(steps) > 0, "no sizes")
     H, start = sympy.symbols("H w", commutative=False)  # H stands for the step times the second derivative
     for C in clients:
         given = sympy.symbols(f"b_0:{C}", commutative=False)

@@ -62,7 +62,7 @@ def lemma_1(corner: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) ->
     Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The machine does the
     product for some ranks; every entry outside the corner has a factor zero for any rank.
     """
-    require(ranks, "no ranks")
+    require(len(ranks) > 0, "no ranks")
     for r in ranks:
         S = symbols_of("S", r, r)
         tall = sympy.eye(r).col_join(sympy.zeros(r, r))
@@ -122,7 +122,7 @@ def eq_22(
     columns $Q_1$ such that $U = Q_1R_{11}$, where $R_{11} = Q_1^\top U$ is triangular and orthogonal, hence diagonal
     with entries 1 and -1: a library can choose signs of the columns of U, and no more.
     """
-    require(sizes, "no sizes")
+    require(len(sizes) > 0, "no sizes")
     for n, r in sizes:
 
         def symbols(name: str, rows: int, columns: int) -> sympy.Matrix:

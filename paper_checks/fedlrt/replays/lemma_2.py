@@ -27,7 +27,7 @@ def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> 
     spans are one; for V and L take the transposed problem. The models of (17) start at $P_{\tilde U}W_0P_{\tilde V}$
     and follow $\dot W = -P_{\tilde U}\nabla\mathcal{L}(W)P_{\tilde V}$: of the bases they know the spans only.
     """
-    require(ranks, "no ranks")
+    require(len(ranks) > 0, "no ranks")
     rate = sympy.Symbol("lambda", positive=True)
     for r in ranks:
         U, GV, S = symbols_of("U", r + 1, r), symbols_of("X", r + 1, r), symbols_of("S", r, r)

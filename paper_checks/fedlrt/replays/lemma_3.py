@@ -81,7 +81,7 @@ def lemma_3(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, int]] =
     their norm is less by a sum of squares. Then $\|A\| \le L\|U(S_1 - S_2)V^\top\| = L\|S_1 - S_2\|$, by
     $U^\top U = V^\top V = I$ in the trace. F(W) = LW attains it.
     """
-    require(sizes, "no sizes")
+    require(len(sizes) > 0, "no sizes")
     for n, r in sizes:
         A = symbols_of("A", n, n)
         whole = sum(a**2 for a in A)
@@ -101,7 +101,7 @@ def lemma_3_proof(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, i
     be seen at once: in U and V, completed to orthogonal matrices, $P_UDP_V$ has some of the entries of D, and
     $U(S_1 - S_2)V^\top$ those of $S_1 - S_2$ beside zeros. (III) is what L-continuity says.
     """
-    require(sizes, "no sizes")
+    require(len(sizes) > 0, "no sizes")
     for n, r in sizes:
         D = sympy.Matrix(n, n, lambda i, j: sympy.Symbol(f"d_{i}_{j}", positive=True))
         change = D[:r, :r]

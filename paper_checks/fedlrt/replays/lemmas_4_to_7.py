@@ -39,7 +39,7 @@ def lemma_6(factor: Fraction = Fraction(1), clients: Sequence[int] = (1, 2, 3, 7
 
     On the left $x_c^2$ has the factor C - 1 and $x_cx_k$ the factor -2; on the right each c is in C - 1 pairs.
     """
-    require(clients, "no numbers of clients")
+    require(len(clients) > 0, "no numbers of clients")
     for C in clients:
         xs = sympy.symbols(f"x_0:{C}")
         pairs = sum(((a - b) ** 2 for i, a in enumerate(xs) for b in xs[:i]), sympy.Integer(0))

@@ -51,7 +51,7 @@ def thm_1(certificate: Values, further_steps: Sequence[int] = (100, *FURTHER_STE
         bound = Fraction(content["bound"])
         require(bound == ((1 + step) ** steps - 1) ** 2, "a certified bound is not the exact worst drift")
         require(bound <= (_e_from_below() * steps * step) ** 2, "a certified bound is above the printed one")
-    require(further_steps, "no further steps")
+    require(len(further_steps) > 0, "no further steps")
     for steps in (*range(1, 60), *further_steps):
         power = (1 + Fraction(1, steps)) ** steps
         require(power < _e_from_below(max(30, steps + 1)), f"(1 + 1/s)^s is not below e at s = {steps}")
@@ -100,7 +100,7 @@ def thm_6_proof(steps: Sequence[int] = (1, 2, 3, 10, 100)) -> str:
     \frac1N$. Then N is left out, and $a^j \le a^N$ as $a > 1$. For the last comparison $a^N = \sum_i\binom NiN^{-i}$
     with $\binom NiN^{-i} = \frac1{i!}\prod_{k<i}(1 - \frac kN) \le \frac1{i!}$, the terms of the series of e.
     """
-    require(steps, "no steps")
+    require(len(steps) > 0, "no steps")
     N, a, P = sympy.symbols("N a P", positive=True)  # P stands for a^(s+1) >= 1
     geometric = sympy.simplify((P - 1) / (a - 1) - N * (P - 1)).subs(a, 1 + 1 / N)
     require(sympy.simplify(geometric) == 0, "the geometric sum is not N (a^(s+1) - 1)")

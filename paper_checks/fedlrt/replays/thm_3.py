@@ -82,7 +82,7 @@ def thm_3(
     \frac{y^3}6 + \frac{y^4}{24}$.
     """
     require(0 < limit <= 1 - limit, "dominance needs x <= 1 - x")
-    require(steps, "no steps")
+    require(len(steps) > 0, "no steps")
     for s in steps:
         step = limit / s
         require(descends_as_a_bowl(s, step), f"not dominant at {s} steps")
@@ -92,7 +92,7 @@ def thm_3(
         K = 2 / (1 - (1 - step) ** (2 * s))
         attained = K * (1 - w**2) / 2 == 1 and 1 / (limit * (1 - limit)) >= K
         require(attained, f"the bowl does not attain K at {s} steps, or K is above 1/(x(1 - x))")
-    require(constants, "no constants")
+    require(len(constants) > 0, "no constants")
     for place, constant in constants.items():
         y = 2 * Fraction(place)
         fallen = y - y**2 / 2 + y**3 / 6 - y**4 / 24  # 1 - e^-y at least

@@ -254,7 +254,7 @@ def thm_11_hat_lines(
     product of the norms. Lemma 6 over the clients and then over the steps gives the two bounds of the square. Both last
     lines put $\nabla_{\tilde S}$ for $\nabla_{\hat S}$, whose square is less by that of the block.
     """
-    require(clients and steps, "no numbers")
+    require(len(clients) * len(steps) > 0, "no numbers")
     corner = sympy.diag(1, 0)
     full = _step_of_algorithm_5(corner)
     rest = full - corner * full * corner

@@ -90,7 +90,7 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
     A client's end is its start and $\lambda\sum_s(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))$, projected,
     in which $F - F_c$ at the start occurs $s_*$ times.
     """
-    require(steps, "no steps")
+    require(len(steps) > 0, "no steps")
     chain_rule()
     mean = sympy.Symbol("F", commutative=False)
     for count in steps:
@@ -165,7 +165,7 @@ def eq_32(
     $\tilde U(\tilde U^\top A\tilde V)\tilde V^\top = P_{\tilde U}AP_{\tilde V}$ is linear in A, so that the mean of
     the models is the start and the sum of all $F_c$, for any C and $s_*$. The sums are written out at some.
     """
-    require(clients and steps, "no sizes")
+    require(len(clients) * len(steps) > 0, "no sizes")
     chain_rule()
     for C in clients:
         firsts = sympy.symbols(f"f_0:{C}", commutative=False)
@@ -197,7 +197,7 @@ def thm_7_first_term_lines(
     the fourth equality as it should read, and the fifth takes the sums out of $\tilde U^\top(\cdot)\tilde V$. The
     bound is $-\langle x, y\rangle \le |x||y|$ for each of its terms.
     """
-    require(clients and steps, "no numbers")
+    require(len(clients) * len(steps) > 0, "no numbers")
     product_in_wide_bases()
     for C, count in product(clients, steps):
         forces = _forces(C, count)
@@ -266,7 +266,7 @@ def thm_7_second_term_lines(
     The equality subtracts and adds $F_c(\tilde W_r)$, as in the first term. (IV) is an equality: $\|B\tilde V^\top\| =
     \|B\|$, as $\tilde V^\top\tilde V = I$, with $B = P_{\tilde U}F\tilde V$.
     """
-    require(clients and steps, "no numbers")
+    require(len(clients) * len(steps) > 0, "no numbers")
     x, y = sympy.symbols("x y", positive=True)
     gap = first * (x**2 + y**2) - (x + y) ** 2 / 2 - (x - y) ** 2 / 2  # entry by entry, L/2 = 1/2
     drift = third * (d + h) ** 2 - d**2  # |A| = d, and d + h is what the coefficients have moved

@@ -48,7 +48,7 @@ def thm_8(certificate: Values, further: Sequence[Mapping[str, Any]] = FURTHER) -
     local_steps_descend(ONE, ONE)
     for steps in (1, 2, 3, 10, 100):
         coefficients_of_the_power(steps)
-    require(further, "no further steps")
+    require(len(further) > 0, "no further steps")
     for case in further:
         dominant = descends_as_a_bowl(case["steps"], case["step"])
         require(dominant, f"not dominant at {case['steps']} steps of {case['step']}")

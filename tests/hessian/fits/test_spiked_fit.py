@@ -142,3 +142,17 @@ def test_the_error_of_a_spike_is_that_of_its_outlier_by_the_slope_of_the_map():
         slope = (spike_of(value + step, fit.sigma) - spike_of(value - step, fit.sigma)) / (2 * step)
         assert slope > 1.1
         assert sd == pytest.approx(slope * fit.model.outlier_sd(spike, 400), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("eigenvalues", "message"),
+    [
+        (np.diag(np.arange(5.0)), r"eigenvalues must be numbers in a row, \(R,\), got shape \(5, 5\)"),
+        (np.float64(3.0), "eigenvalues must be numbers in a row"),
+        (np.linspace(-1.0, 1.0, 9) + 0j, "eigenvalues must be an array of real numbers"),
+        (["a", "b", "c", "d"], "eigenvalues must be an array of real numbers"),
+    ],
+)
+def test_what_is_no_row_of_real_eigenvalues_is_refused(eigenvalues, message):
+    with pytest.raises(ValueError, match=message):
+        fit_spiked(eigenvalues)

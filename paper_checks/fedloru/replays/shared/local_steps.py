@@ -39,7 +39,7 @@ rate_a, rate_b = L * b * (a**2 + b**2) + G * a, L * a * (a**2 + b**2) + G * b
 
 def positive_sizes(sizes: Sequence[int]) -> Sequence[int]:
     """Return the sizes at which a step is repeated: there are some, and each is at least 1."""
-    require(sizes and min(sizes) >= 1, "sizes of at least 1")
+    require(min(sizes, default=0) >= 1, "sizes of at least 1")
     return sizes
 
 

@@ -34,7 +34,7 @@ def descent_for_all_steps(largest: Fraction, limit: Fraction, steps: Sequence[in
     """
     local_steps_descend(largest, limit)
     require(largest**2 >= square, "the largest R is below what the assumption allows")
-    require(steps, "no steps")
+    require(len(steps) > 0, "no steps")
     for s in steps:
         coefficients_of_the_power(s)
 

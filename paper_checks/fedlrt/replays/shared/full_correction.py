@@ -19,7 +19,7 @@ def full_correction_descends(limit: Fraction, steps: Sequence[int]) -> None:
     and for $x \le 1$ the bracket is at least $\frac1{2s}$.
     """
     local_steps_descend(Fraction(1), limit)
-    require(steps, "no steps")
+    require(len(steps) > 0, "no steps")
     for s in steps:
         coefficients_of_the_power(s)
         bracket = 1 - (1 + (1 - Fraction(1, s))) / 2 * limit

@@ -19,7 +19,7 @@ def tail_is_what_the_best_rank_misses(after: int, sizes: Sequence[int]) -> None:
 
     With the tail from $\sigma_{r + after}$ on this is so for after = 1. The sum is $\sigma_r^2$ less than at r - 1.
     """
-    require(sizes, "no sizes")
+    require(len(sizes) > 0, "no sizes")
     for size in sizes:
         s = sympy.symbols(f"s_1:{size + 1}", nonnegative=True)
 

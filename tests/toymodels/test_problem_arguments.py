@@ -1,0 +1,82 @@
+"""Arguments of toy problems: tensors are copied, and those of another kind are refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from toymodels.legendre import heterogeneous, homogeneous, homogeneous_on_demand, legendre_features
+from toymodels.problem import ProblemError
+from toymodels.quadratic import Quadratic, quadratic_problem, quadratics_on_demand, random_quadratics
+from toymodels.regression import regression, regression_on_demand
+from toymodels.ridges import Pieces, ridge_problem, ridges_on_demand
+
+RNG = np.random.default_rng(0)
+SHAPE: Any = (2, 3)
+
+
+def test_tensors_that_are_used_again_do_not_change_a_problem() -> None:
+    """w^2 - 2 w has its least value -1 at 1; the start is 3 away from there."""
+    H, B, start = torch.full((1, 1, 1, 1), 2.0), torch.full((1, 1), 2.0), torch.full((1, 1), 4.0)
+    client = Quadratic(H.double(), B.double(), torch.zeros(()).double())
+    given = quadratic_problem("by hand", [client, client], start := start.double())
+    for part in (client.H, client.B, start):
+        part.fill_(7.0)
+    assert given.minimiser is not None
+    assert (float(given.minimiser["W"]), given.least, given.loss(given.minimiser)) == (1.0, -1.0, -1.0)
+    assert given.measures["distance"](given.start) == 3.0
+    assert given.clients[0] is given.clients[1]
+
+
+def test_knots_that_are_used_again_do_not_change_a_profile() -> None:
+    knots = np.array([1.0])
+    profile = Pieces(knots, (1.0, 3.0))  # type: ignore[arg-type]
+    knots[0] = 5.0
+    assert float(profile.slope(torch.tensor(2.0))) == 4.0  # 1 up to the knot, 3 after it
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: random_quadratics(3, 2, RNG), "shape must be two whole numbers"),  # type: ignore[arg-type]
+        (lambda: random_quadratics((2, 2.5), 2, RNG), "n of the shape .* must be a whole number, got 2.5"),  # type: ignore[arg-type]
+        (lambda: random_quadratics(SHAPE, 1.5, RNG), "clients must be a whole number, got 1.5"),  # type: ignore[arg-type]
+        (lambda: random_quadratics(SHAPE, 2, RNG, curvatures=1.0), "curvatures must be two numbers"),  # type: ignore[arg-type]
+        (lambda: random_quadratics(SHAPE, 2, RNG, target_rank="a"), "target_rank must be a whole number, got 'a'"),  # type: ignore[arg-type]
+        (lambda: quadratics_on_demand(3, 2, 0), "shape must be two"),  # type: ignore[arg-type]
+        (lambda: ridge_problem((2, 2, 2), 2, RNG), "shape must be two"),  # type: ignore[arg-type]
+        (lambda: ridge_problem(SHAPE, 2, RNG, samples=2.5), "a number of samples must be a whole number, got 2.5"),  # type: ignore[arg-type]
+        (lambda: ridge_problem(SHAPE, 2, RNG, samples=[3, None]), "a number of samples must be a whole number"),  # type: ignore[list-item]
+        (lambda: ridges_on_demand(SHAPE, 2, 0, profile="flat", samples=3, heterogeneity=0.1), "unknown profile 'flat'"),
+        (lambda: Pieces(1.0, (1.0, 2.0)), "knots must be a sequence of numbers, got 1.0"),  # type: ignore[arg-type]
+        (lambda: Pieces((1.0,), None), "heights must be a sequence of numbers, got None"),  # type: ignore[arg-type]
+        (lambda: regression("3", 2, 2, RNG), "d must be a whole number, got '3'"),  # type: ignore[arg-type]
+        (lambda: regression(3, 2, 2, RNG, samples="ab"), "a number of samples must be a whole number"),  # type: ignore[arg-type]
+        (lambda: regression_on_demand(3, 2, 1.5, 0, samples=3, heterogeneity=0.0), "clients must be a whole"),  # type: ignore[arg-type]
+        (lambda: homogeneous(2, RNG, shape=5), "shape must be two"),  # type: ignore[arg-type]
+        (lambda: homogeneous(2, RNG, shape=(5, 5), rank=1.5), "rank must be a whole number"),  # type: ignore[arg-type]
+        (lambda: heterogeneous(None, RNG), "clients must be a whole number, got None"),  # type: ignore[arg-type]
+        (
+            lambda: homogeneous_on_demand(2, 0, shape=5, rank=1, samples=9, basis="plain"),  # type: ignore[arg-type]
+            "shape must be two",
+        ),
+        (lambda: legendre_features(np.zeros(3), 2.5), "degrees must be a whole number, got 2.5"),  # type: ignore[arg-type]
+        (
+            lambda: quadratic_problem("", random_quadratics(SHAPE, 1, RNG).clients, torch.zeros(2, 3), 1.0),  # type: ignore[arg-type]
+            "shares must be a sequence of numbers, got 1.0",
+        ),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_in_one_line(made: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ProblemError, match=message) as caught:
+        made()
+    assert "\n" not in str(caught.value)
+
+
+def test_whole_floats_are_whole_numbers() -> None:
+    drawn = [ridge_problem(SHAPE, n, np.random.default_rng(3), samples=m) for n, m in ((2, 4), (2.0, 4.0))]  # type: ignore[arg-type]
+    assert torch.equal(drawn[0].start["W"], drawn[1].start["W"])
