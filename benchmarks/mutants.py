@@ -38,15 +38,7 @@ from wrong_lines import ALONE, Mutant, Sites, mutated
 RESULTS = Path(__file__).with_suffix(".json")
 ENGINE = "engine"
 PAPERS = ("fedloru", "fedlrt", "rolora")
-STORED = (
-    "test_claims",
-    "test_certificates",
-    "test_hypotheses",
-    "test_scripts",
-    "test_tables",
-    "test_low_rank_proofs",
-    "test_bounded_runs",
-)
+STORED = ("test_claims", "test_hypotheses", "test_scripts")
 COMMANDS = {"figures": ("runs/test_listing.py",), ENGINE: ("test_command_line.py",)}
 """Modules of tests elsewhere that are about commands of a room."""
 SHOWN = ("file", "line", "code", "before", "after", "kind")
@@ -59,14 +51,14 @@ def room_of(name: str) -> Room:
     if name == ENGINE:
         folder = ROOT / "paper_checks"
         files = sorted(path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] not in PAPERS)
-        tests = sorted(path for path in (ROOT / "tests" / "paper_checks").glob("test_*.py") if _of_engine(path.stem))
+        tests = sorted(path for path in (ROOT / "tests" / "paper_checks").rglob("test_*.py") if _of_engine(path))
     tests += [ROOT / "tests" / module for module in COMMANDS.get(name, ())]
     return Room(name, tuple(files), tuple(tests))
 
 
-def _of_engine(name: str) -> bool:
+def _of_engine(path: Path) -> bool:
     """Return whether a module of tests is about the machinery, not about a paper or its stored files."""
-    return not (name in STORED or any(name.startswith(f"test_{paper}") for paper in PAPERS))
+    return path.stem not in STORED and path.parent.name not in PAPERS
 
 
 def sample(room: Room, count: int, seed: int) -> list[Mutant]:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from figures.stored_numbers import FOLDER
 from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.card import (
@@ -349,9 +350,15 @@ def _found(folder: Path, figure: str) -> str:
 
 
 def _picture(folder: Path, figure: str) -> str:
-    """A link to the picture of a figure; one that takes hours may not be stored yet."""
+    """A link to the picture of a figure; one that takes hours may not be stored yet.
+
+    Pages of a paper of one's own lie in another folder than the figures of the toolkit.
+    """
     place = f"figures/{_file(figure)}.png"
-    return f"[{figure}]({place})" if (folder / place).exists() else f"{figure} (not drawn at laptop scale yet)"
+    if (folder / place).exists():
+        return f"[{figure}]({place})"
+    stored = (FOLDER / f"{_file(figure)}.csv").exists()
+    return f"{figure} ({'stored in the toolkit' if stored else 'not drawn at laptop scale yet'})"
 
 
 def _anchor(id: str) -> str:

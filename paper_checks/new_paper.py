@@ -16,7 +16,7 @@ _TEMPLATE = ".template"
 
 
 def write_paper(name: str, folder: Path) -> list[Path]:
-    """Writes a project with two claims, a witness and a proof with their replays, a page, tests and an entry point.
+    """Write a project with a claim of each method, a witness and a proof, a page, tests and an entry point.
 
     Args:
         name: of the paper; its package has underscores for hyphens.

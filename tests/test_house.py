@@ -137,6 +137,31 @@ def test_files_of_tests_have_names_of_their_own():
     assert not {name for name in names if names.count(name) > 1} - {"conftest.py"}
 
 
+def test_the_page_of_tests_names_every_room_and_only_test_files():
+    page = (ROOT / "docs" / "tests-of-rooms.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([a-z_/]+)` \| (.*) \|$", page, flags=re.M))
+    packages = [room for room in FLOORS if (ROOT / room).is_dir()]
+    folders = {f"{name}/{file.parent.name}" for name in packages for file in (ROOT / name).glob("*/__init__.py")}
+    assert set(rows) == folders.union(packages)
+    for room, row in rows.items():
+        inside, elsewhere = row.split(" | ")
+        for name in re.findall(r"`([^`]+)`", inside):
+            assert (ROOT / "tests" / room / name).is_file() or list((ROOT / "tests" / room).glob(f"*/{name}")), name
+        for name in re.findall(r"`([^`]+)`", elsewhere):
+            assert (ROOT / "tests" / name).is_file(), name
+
+
+def test_rooms_are_those_where_imported_names_are_defined(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    from tests_of_rooms import homes, room_of
+
+    assert homes("hessian", "Krylov") == {"hessian.lanczos.krylov"}
+    assert homes("hessian.lanczos", "krylov") == {"hessian.lanczos.krylov"}
+    assert homes("numpy", "array") == set()
+    papers = {room_of(home) for home in homes("paper_checks.ledger", "PAPERS")}
+    assert papers >= {"paper_checks", "paper_checks/fedloru", "paper_checks/fedlrt", "paper_checks/rolora"}
+
+
 def test_pictures_stand_beside_their_numbers():
     """``X`` has computed the numbers that ``X_picture`` draws."""
     drawn = sorted((ROOT / "figures").rglob("*_picture.py"))

@@ -1,1 +1,1 @@
-"""An example of a paper of one's own: two claims, of which one fails as printed and is corrected."""
+"""An example of a paper of one's own: one result a file, one of each method, and one that fails and is corrected."""

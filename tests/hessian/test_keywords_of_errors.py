@@ -90,7 +90,9 @@ def test_keywords_travel_between_processes():
     assert (str(error), error.keywords) == ("leave out workers=", ("workers",))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "hessian").glob("*.py")), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "hessian").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT / "hessian"))
+)
 def test_every_error_carries_the_options_that_its_message_names(file):
     options = {action.dest for action in spectrum()._actions} - {"help"}
     for node in ast.walk(ast.parse(file.read_text())):

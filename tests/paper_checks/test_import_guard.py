@@ -1,6 +1,7 @@
 """The fresh process of a replay imports the replay's own package and a few libraries, and nothing of any search."""
 
 import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,17 @@ from paper_checks.replay import Stored, replay_in_fresh_process
 
 SHARED = {"replay", "evaluation", "stored_values", "enclosures", "proof_steps"}
 """Modules of the engine that replays are written with."""
-SERVING = {"processes"}
+SERVING = {"engine", "engine.processes"}
 """Modules that the process has loaded before any replay; they end it with its parent and know no claim."""
-ENGINE = {module.name for module in pkgutil.iter_modules(paper_checks.__path__)} - SERVING
+ROOMS_OF_ENGINE = ("engine", "methods", "pages", "replaying")
+ENGINE = {
+    *(module.name for module in pkgutil.iter_modules(paper_checks.__path__)),
+    *(
+        f"{room}.{module.name}"
+        for room in ROOMS_OF_ENGINE
+        for module in pkgutil.iter_modules([str(Path(paper_checks.__file__).parent / room)])
+    ),
+} - SERVING
 FOUND = "searched = 1\n"
 FILES = {
     "hall/__init__.py": "",
@@ -110,7 +119,7 @@ STATEMENTS = {
     "from ...two import search": "hall.two",
     "from ..deep.search import searched": "hall.one.deep",
     "import hall.one.search as replays": "hall.one.search",
-    "from paper_checks import judging": "paper_checks.engine.judging",
+    "from paper_checks.engine import judging": "paper_checks.engine.judging",
     "from paper_checks.methods.sides import number": "paper_checks.methods",
     "from . import shared": "",
     "from .inner import more": "",

@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import EntryPoint
 from itertools import count
 from pathlib import Path
+from shutil import copytree, rmtree
 
 import pytest
 
@@ -15,9 +16,37 @@ from paper_checks import own_papers as loading
 from paper_checks.ledger import PAPERS, Ledger, LedgerError
 from paper_checks.new_paper import write_paper
 from paper_checks.own_papers import own_papers, pages_of
+from paper_checks.your_paper.paper import PAPER as EXAMPLE
 
 ROOT = Path(rankproof.__file__).parent
 NUMBERS = count(1)
+OUTCOMES = {
+    "lem-1": ("holds", "search"),
+    "lem-2": ("corrected", "proof"),
+    "eq-1": ("holds", "proof"),
+    "lem-3": ("holds", "statistical"),
+    "lem-4": ("holds", "statistical"),
+    "thm-1": ("holds", "statistical"),
+    "alg-1": ("holds", "search"),
+    "eq-2": ("holds", "proof"),
+    "table-1": ("holds", "proof"),
+    "fig-1": ("not checkable here", None),
+}
+"""Verdict and grade of each claim of the example."""
+COUNTED = (
+    "10 claims: 8 statements and numbers (7 hold, 1 is corrected) + 2 algorithms and experiments (1 holds, 1 is not "
+    "checkable here)"
+)
+SECOND = """@claim(
+    __package__.replace("_", "-") + "/lem-9", where="", says="", measure=measure_pairs, mutants=(),
+    expect=("holds", "search"),
+)
+def lem_2(pairs: Searched) -> Evidence:
+    return judge_sums(pairs, 1.0, 1.0)
+
+
+@claim(
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -90,12 +119,12 @@ def changed(project, file, before, after):
 def test_a_new_paper_is_checked_shown_replayed_and_told(project, capsys, tmp_path):
     name, folder = project
     named = ("--papers", str(folder))
-    status, out, err = run(capsys, "check", *named, f"{name}/", "--jobs", "2", "--json", "-")
+    status, out, err = run(capsys, "check", *named, f"{name}/", "--jobs", "1", "--json", "-")
     assert status == 0, err
     found = {entry["id"]: (entry["verdict"], entry["grade"]) for entry in json.loads(out)["claims"]}
-    assert found == {f"{name}/lem-1": ("holds", "search"), f"{name}/lem-2": ("corrected", "proof")}
+    assert found == {f"{name}/{label}": outcome for label, outcome in OUTCOMES.items()}
     status, out, _ = run(capsys, "claims", *named, "--paper", name)
-    assert (status, out.splitlines()[-1]) == (0, "2 claims: 1 holds, 1 is corrected")
+    assert (status, out.splitlines()[-1]) == (0, COUNTED)
     status, out, _ = run(capsys, "show", f"{name}/lem-2", *named)
     assert status == 0
     assert "The product 2ab is missing" in out
@@ -109,11 +138,13 @@ def test_a_new_paper_is_checked_shown_replayed_and_told(project, capsys, tmp_pat
     assert status == 0
     for path in map(Path, out.split()):
         assert path.read_text() == (folder / "docs" / path.relative_to(tmp_path / "again")).read_text()
-    status, out, _ = run(capsys, "report", *named, "--paper", name, "--no-figures", "--out", str(tmp_path / "report"))
+    status, out, _ = run(
+        capsys, "report", *named, "--paper", name, "--no-figures", "--jobs", "1", "--out", str(tmp_path / "report")
+    )
     assert status == 0
     page = (tmp_path / "report" / "index.html").read_text()
     assert "The claims of Example, checked" in page
-    assert "Two Inequalities about Sums of Updates" in page
+    assert "Ten Statements about Sums of Updates" in page
     assert "The square of a sum is at most twice" in page
     assert page.count("= (a - b)^2") or "a square." in page
     assert "Own papers sha256" in page
@@ -125,15 +156,23 @@ def test_the_tests_of_a_new_paper_pass_and_notice_a_changed_verdict(project):
     where = {"cwd": folder, "env": {**_env(), "PYTHONPATH": f"{folder}:{_env()['PYTHONPATH']}"}}
     done = subprocess.run(command, capture_output=True, text=True, check=False, **where)
     assert done.returncode == 0, done.stdout
-    changed(project, "lemmas.py", "Fraction(K)", "Fraction(K) * 2")
+    changed(project, "measurements/pairs.py", "Fraction(K)", "Fraction(K) * 2")
     done = subprocess.run([*command, "-k", "lem-2"], capture_output=True, text=True, check=False, **where)
     assert done.returncode == 1
     assert "test_the_verdict_is_the_recorded_one" in done.stdout
 
 
+def test_workers_find_a_paper_that_is_named(project, capsys):
+    name, folder = project
+    status, out, _ = run(
+        capsys, "check", "--papers", str(folder), f"{name}/lem-1", f"{name}/eq-1", "--jobs", "2", "--json", "-"
+    )
+    assert (status, [entry["verdict"] for entry in json.loads(out)["claims"]]) == (0, ["holds", "holds"])
+
+
 def test_a_check_that_ends_the_process_is_a_defect_and_no_success(project, capsys):
     name, _ = project
-    folder = changed(project, "lemmas.py", "    axes = [", "    raise SystemExit(0)\n    axes = [")
+    folder = changed(project, "measurements/pairs.py", "    axes = [", "    raise SystemExit(0)\n    axes = [")
     status, out, _ = run(capsys, "check", "--papers", folder, f"{name}/lem-1", "--jobs", "1")
     assert status == 1
     assert "not as recorded" in out
@@ -163,31 +202,36 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
     ("file", "before", "after", "part"),
     [
         ("paper.py", "PAPER = Paper(", "PAPERS = Paper(", "has no PAPER"),
-        ("paper.py", "PAPER = Paper(", "PAPER = Paper(1 / 0,", "paper.py, line 7: ZeroDivisionError"),
+        ("paper.py", "PAPER = Paper(", "PAPER = Paper(1 / 0,", "paper.py, line 10: ZeroDivisionError"),
         ("paper.py", "PAPER = Paper(", "PAPER = Paper((", "SyntaxError"),
         ("paper.py", "PAPER = Paper(", "raise SystemExit(0)\nPAPER = Paper(", "SystemExit"),
         ("paper.py", "__package__", "'elsewhere'", "write __package__"),
-        ("paper.py", '("lemmas",),\n    (', '("lemma",),\n    (', "there is no theme lemma.py"),
-        ("paper.py", '("lemmas",),\n    (', '"lemmas",\n    (', "a tuple of module names"),
+        ("paper.py", '("lem_1", ', '("lem_9", ', "there is no theme lem_9.py"),
+        ("paper.py", "RESULTS,\n    (", '"lem_1",\n    (', "a tuple of module names"),
         ("paper.py", 'cited="', 'link="javascript:0", cited="', "a web address"),
         ("paper.py", '-findings"', '/../../x"', "names of its pages"),
-        ("paper.py", "lem-2", "lem-3", "which it does not tell"),
+        ("paper.py", "lem-2", "lem-9", "which it does not tell"),
         ("paper.py", 'called="Example"', 'together=((lambda: 0,),), called="Example"', "cannot be loaded"),
-        ("lemmas.py", "/lem-1", "", "a claim id reads paper/label"),
-        ("lemmas.py", "/lem-1", "/lem-2", "is declared twice"),
-        ("lemmas.py", '/lem-1",)', '/lem-9",)', "not in the ledger"),
-        ("lemmas.py", '    "own-', '    "x-', "ids of this paper begin with own-"),
-        ("lemmas.py", "import numpy as np", "import no_such_package", "lemmas.py, line 8: ModuleNotFoundError"),
-        ("lemmas.py", "@claim(", "@print(", "cannot be loaded"),
-        ("replays.py", "import sympy", "import no_such_package", "replays.py, line 7: ModuleNotFoundError"),
-        ("replays.py", "@replay(", "@(lambda id: replay(5))(", "an id in quotes"),
-        ("lemmas.py", 'where="Section 2, Lemma 2"', "where=None", "says and where are text"),
-        ("lemmas.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
-        ("lemmas.py", '("corrected", "proof")', '("wrong", "proof")', "a verdict on record is one of"),
+        ("lem_1.py", "/lem-1", "", "a claim id reads paper/label"),
+        ("lem_1.py", "/lem-1", "/lem-2", "is declared twice"),
+        ("lem_2.py", '/lem-1",)', '/lem-9",)', "not in the ledger"),
+        ("lem_1.py", '    "own-', '    "x-', "ids of this paper begin with own-"),
+        (
+            "measurements/pairs.py",
+            "import numpy as np",
+            "import no_such_package",
+            "pairs.py, line 8: ModuleNotFoundError",
+        ),
+        ("lem_1.py", "@claim(", "@print(", "cannot be loaded"),
+        ("replays/lem_2.py", "import sympy", "import no_such_package", "lem_2.py, line 7: ModuleNotFoundError"),
+        ("replays/lem_2.py", "@replay(", "@(lambda id: replay(5))(", "an id in quotes"),
+        ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where are text"),
+        ("lem_2.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
+        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a verdict on record is one of"),
         ("paper.py", 'called="Example"', "called=5", "are text"),
-        ("lemmas.py", "def lem_2(", "def lem_1(", "are both named lem_1; rename one"),
-        ("lemmas.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared and kept under no name"),
-        ("replays.py", "def lem_2_corrected(", "def lem_2(", "are both named lem_2; rename one"),
+        ("lem_2.py", "@claim(\n", SECOND, "are both named lem_2; rename one"),
+        ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared and kept under no name"),
+        ("replays/lem_2.py", "def lem_2_corrected(", "def lem_2(", "are both named lem_2; rename one"),
     ],
 )
 def test_a_broken_paper_is_told_in_one_line(project, capsys, file, before, after, part):
@@ -198,7 +242,7 @@ def test_a_broken_paper_is_told_in_one_line(project, capsys, file, before, after
 @pytest.mark.parametrize("ends", ["raise SystemExit(0)", "import os; os._exit(0)"])
 def test_a_replay_that_ends_its_process_confirms_nothing(project, capsys, ends):
     name, _ = project
-    folder = changed(project, "replays.py", "    a, b = Fraction", f"    if True: {ends}\n    a, b = Fraction")
+    folder = changed(project, "replays/lem_2.py", "    a, b = Fraction", f"    if True: {ends}\n    a, b = Fraction")
     assert_refused(
         run(capsys, "replay", "--papers", folder, f"{name}/lem-2"), f"ended its process at the witness of {name}"
     )
@@ -206,7 +250,7 @@ def test_a_replay_that_ends_its_process_confirms_nothing(project, capsys, ends):
 
 def test_a_witness_without_a_replay_is_no_script(project, capsys):
     name, _ = project
-    folder = changed(project, "replays.py", f'@replay("{name}/lem-2")', f'@replay("{name}/lem-9")')
+    folder = changed(project, "replays/lem_2.py", f'@replay("{name}/lem-2")', f'@replay("{name}/lem-9")')
     answer = run(capsys, "replay", "--papers", folder, f"{name}/lem-2", "--script")
     assert_refused(answer, "no replay is written")
 
@@ -214,7 +258,7 @@ def test_a_witness_without_a_replay_is_no_script(project, capsys):
 def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
     name, folder = project
     package = folder / name.replace("-", "_")
-    (package / "replays.py").unlink()
+    rmtree(package / "replays")
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "has no module replays")
     (package / "__init__.py").unlink()
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "__init__.py")
@@ -246,9 +290,9 @@ def _copy_under_another_package(project):
     name, folder = project
     package, other = name.replace("-", "_"), f"own_other_{next(NUMBERS)}"
     place = folder.parent / other
-    place.mkdir()
-    for file in ("__init__.py", "paper.py", "lemmas.py", "replays.py"):
-        (place / file).write_text((folder / package / file).read_text().replace(package, other))
+    copytree(folder / package, place)
+    for file in place.rglob("*.py"):
+        file.write_text(file.read_text().replace(package, other))
     return place
 
 
@@ -282,7 +326,7 @@ def test_installed_papers_are_there_without_being_named(project, monkeypatch, ca
     assert_refused(run(capsys, "claims"), f"the installed paper {name} cannot be loaded", "mend or uninstall")
     monkeypatch.syspath_prepend(str(folder))
     status, out, _ = run(capsys, "claims", "--paper", name)
-    assert (status, out.splitlines()[-1]) == (0, "2 claims: 1 holds, 1 is corrected")
+    assert (status, out.splitlines()[-1]) == (0, COUNTED)
     assert [paper.name for paper in own_papers([str(folder)])] == [name]
 
 
@@ -303,10 +347,26 @@ def test_a_failed_start_leaves_nothing_behind(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+METHODS = {"identity", "inequality", "limit", "mean", "printed", "probability", "promises", "units", "experiments"}
+
+
+def test_the_example_has_a_claim_of_each_method_in_the_file_of_its_result():
+    assert {claim.label: (claim.expect, claim.grade) for claim in EXAMPLE.claims()} == OUTCOMES
+    assert all(claim.mutants or claim.correction or claim.kind == "experiment" for claim in EXAMPLE.claims())
+    assert tuple(label.replace("-", "_") for label in OUTCOMES) == EXAMPLE.themes
+    texts = [file.read_text() for file in EXAMPLE.folder.rglob("*.py")]
+    shown = {method for text in texts for method in re.findall(r"^from paper_checks.methods.(\w+) import", text, re.M)}
+    assert shown >= METHODS
+    page = (ROOT / "docs" / "your-own-paper.md").read_text()
+    rows = re.findall(r"^\| `(\w+)\.py`.* \| ([a-z, ]+) \|$", page, flags=re.M)
+    told = {label.replace("-", "_"): ", ".join(filter(None, outcome)) for label, outcome in OUTCOMES.items()}
+    assert {name: outcome for name, outcome in rows if name in EXAMPLE.themes} == told
+
+
 def test_the_page_shows_the_example_as_it_stands():
     page = (ROOT / "docs" / "your-own-paper.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)
-    files = [file.read_text() for file in sorted((ROOT / "paper_checks" / "your_paper").glob("*.py"))]
+    files = [file.read_text() for file in sorted((ROOT / "paper_checks" / "your_paper").rglob("*.py"))]
     assert len(blocks) == 3
     for block in blocks:
         assert any(block in text for text in files), block

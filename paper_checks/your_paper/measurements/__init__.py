@@ -1,0 +1,1 @@
+"""Measurements on which several results are judged."""
