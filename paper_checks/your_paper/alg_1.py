@@ -11,6 +11,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
+from algorithms.tree import Tree
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promises, promises, same
 from toymodels.quadratic import centred
@@ -34,7 +35,7 @@ def run_rounds(context: Context) -> list[Round]:
         roots = torch.randn(count, 6, 6, generator=rng, dtype=torch.float64)
         centres = torch.randn(count, 3, 2, generator=rng, dtype=torch.float64)
         clients = [centred(root @ root.T, centre) for root, centre in zip(roots, centres, strict=True)]
-        before = {"W": torch.zeros(3, 2, dtype=torch.float64)}
+        before = Tree(W=torch.zeros(3, 2, dtype=torch.float64))
         fed = Federation(clients)
         after = one_round(FedAvg(Descent(1, step)).round, fed, before)
         gradients = torch.stack([client.gradient(before)["W"] for client in clients])
