@@ -1,1 +1,1 @@
-"""The claims of FeDLRT, one module per theme in the order of the paper."""
+"""The claims of FeDLRT, one module per result."""

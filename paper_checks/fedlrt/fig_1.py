@@ -227,7 +227,7 @@ SINGLE = 2.0**-23
 
 @cache
 def along_axes(seed: int, basis: str, sizes: tuple[float, ...]) -> Grid:
-    """Return the same points with targets e_i e_i' times some sizes at four clients, together these."""
+    """Return the mean loss on the test's points where four clients' targets add up to the diagonal of these sizes."""
     x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
     return on_grid([(x, y)], np.diag([*sizes, *[0.0] * (10 - len(sizes))]) / 4.0, basis)
 

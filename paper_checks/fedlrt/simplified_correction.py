@@ -94,7 +94,7 @@ class Bowls:
         return np.asarray((self.matrices @ apart).reshape(self.centres.shape))
 
     def excess(self, W: Array) -> float:
-        """Return the mean loss, over that of the minimiser, where its gradient is zero."""
+        """Return the mean loss above its least value, at the point where its gradient is zero."""
         apart = (W - self.target).ravel()
         return float(0.5 * apart @ self.matrices.mean(axis=0) @ apart)
 

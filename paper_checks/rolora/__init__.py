@@ -1,1 +1,1 @@
-"""The claims of RoLoRA, one module per theme in the order of the paper."""
+"""The claims of RoLoRA, one module per result."""

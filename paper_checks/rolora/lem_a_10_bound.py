@@ -26,7 +26,7 @@ NEARLY_ACROSS = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_3": "
 
 
 def most_that_keep(case: Mapping[str, str]) -> float:
-    r"""Return an upper bound of the probability that that client's gradient is near its mean over all samples.
+    r"""Bound the probability from above that the gradient of `NEARLY_ACROSS` is near its mean over all samples.
 
     Along u it misses its mean by $2\delta|sR - \cos\frac{m-1}m|$, and $\|M\|_{op}\|\bar b\| = \delta|s|\sqrt{1 +
     T^2}$. Where $10\cos < |T| < 1$ and $R > \frac12$, the first is more than $2e$ times the second for $e \le \frac14$.
@@ -188,7 +188,7 @@ def chain_grid(_: Context) -> Array:
 
 
 BEYOND = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_2": "1/10", "eps_3": "1/8"}
-"""The same client: the gradient is farther from its mean than (66), and m = 360 q."""
+"""The client of `NEARLY_ACROSS`: its gradient is farther from its mean than (66), and m = 360 q."""
 
 NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
 """On the grid: (67) is larger than (68) however near b is to g."""

@@ -108,7 +108,7 @@ def lower_tails(_: Context) -> Array:
 
 
 LONGER: dict[str, Any] = {"cosine": "3/5", "sine": "4/5", "s": "1/2", "n": 1_000_000, "d": 10_000_000, "times": "2"}
-"""The same client: the next $\\|Xa\\|^2$ is more than so many times m."""
+"""One client in the second iteration: its $\\|Xa\\|^2$ is more than so many times m."""
 
 
 @claim(

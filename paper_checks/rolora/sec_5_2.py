@@ -40,7 +40,7 @@ class Layers:
 
 
 def build_layers(context: Context) -> list[Layers]:
-    """Build small layers, and those of Section 5.2; derivatives of the sum of squares by automatic differentiation."""
+    """Build small layers and those of Section 5.2; differentiate the sum of squares automatically."""
     rng = context.rng("networks")
     found = []
     for n, d, r, c in ((1, 2, 1, 2), (4, 6, 2, 3), (5, 3, 3, 1), (3, 784, 16, 10)):

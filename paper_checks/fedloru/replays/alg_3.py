@@ -58,7 +58,7 @@ def claim_mcomm(down: Fraction = Fraction(1), inner: Fraction = Fraction(1), squ
 def claim_mcomm_low_rank(
     down: Fraction = Fraction(1), inner: Fraction = Fraction(1), reach: Fraction = Fraction(3)
 ) -> str:
-    r"""The same count, less than $2r(m+n) + 2r^2$; with $m = 3r + d$ and $n = m + e$ that is less than $2mn$."""
+    r"""The entries sent, fewer than $2r(m+n) + 2r^2$; with $m = 3r + d$ and $n = m + e$ that is less than $2mn$."""
     d = sympy.Symbol("d", positive=True)
     short = reach * r + d
     rest = short * (short + e) - r * (2 * short + e) - r**2

@@ -19,13 +19,13 @@ from paper_checks.stored_values import Values
 
 @replay("fedloru-v2/sec-4-jointly")
 def sec_4_jointly_as_printed(values: Values) -> Violation:
-    """As listed, the accumulated product counts twice from then on."""
+    """Follow the listing: the accumulated product counts twice from then on."""
     return listing(values)
 
 
 @replay("fedloru-v2/sec-4-jointly@with-sums-over-all-clients")
 def sec_4_jointly_over_all(values: Values) -> Violation:
-    """Evaluate the same: one client is all."""
+    """Follow the listing: one client is all clients."""
     return listing(values)
 
 
@@ -51,5 +51,5 @@ def sec_4_jointly(
 
 @replay("fedloru-v2/sec-4-jointly@with-restarts")
 def sec_4_jointly_with_restarts(values: Values) -> Violation:
-    """The same in the round before any restart."""
+    """Compare the product of averages with the product that all sent, in the round before any restart."""
     return product_of_averages(values)

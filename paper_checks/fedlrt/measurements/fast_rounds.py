@@ -31,7 +31,7 @@ class Losses(Protocol):
         """Return the gradients of the clients' losses, ``(clients, m, n)``."""
 
     def excess(self, W: Array) -> float:
-        """Return the mean loss, over that of the minimiser."""
+        """Return the mean loss above its least value."""
 
     def step(self, U: Array, V: Array, rate: float) -> Step:
         """Return a step of descent as a map of changes ``(clients, kl, 1)`` of the coefficients S of U S V'."""

@@ -114,17 +114,17 @@ def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]
 
 @dataclass(frozen=True)
 class Watching:
-    """Rounds that were watched, by correction, and with one local step under the full one."""
+    """Watched rounds by correction, and with one local step under full correction."""
 
     rounds: Mapping[str, tuple[Round, ...]]
 
     def of(self, kind: str, beyond: bool, each: int = 1) -> list[Round]:
-        """Return the rounds that have room for the wide bases, or all of them; or only each so many of these."""
+        """Return the rounds in which the wide bases fit, or all of them; optionally only every so many."""
         return [one for one in self.rounds[kind][::each] if beyond or one.fits]
 
 
 def watch_all(context: Context) -> Watching:
-    """Watch every case, and at the end one without room for the wide bases."""
+    """Watch every case, and at the end one in which the wide bases do not fit."""
     cases = [*draw_cases(context), draw_beyond(context)]
     kinds: tuple[Correction, ...] = ("none", "full", "simplified")
     watched: dict[str, tuple[Round, ...]] = {

@@ -86,7 +86,7 @@ def eq_62(c5: str = SUM_IN_ALGORITHM_2, net: Fraction = Fraction(1)) -> str:
 
 @proof("rolora/eq-62@samples-independent-of-b")
 def eq_62_independent(c5: str = SUM_OF_FRESH_SAMPLES, net: Fraction = Fraction(1)) -> str:
-    r"""The same with the tails for a fixed vector, $\bar b \ne 0$ and $M \ne 0$."""
+    r"""The union over the net of (62), with the tails for a fixed vector, $\bar b \ne 0$ and $M \ne 0$."""
     tail_of_sum(c5, 1)
     union_over_the_net(net)
     return "(59) at the points of the net, and Boole's inequality"

@@ -138,9 +138,9 @@ def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
 def eq_43_thresholds(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     r"""As in the first reading, q for M: $A, dL \le q$, $q \ge 2\log2$, $m\min(\epsilon_1, \epsilon_2)^2 \ge fq$.
 
-    Beside log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so much
-    that twice the first exponential and the second one add up to at most $e^{-Cq}$: what is left falls in q, so that
-    q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$. (43) is [Lemma A.9 in this
+    Apart from log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so
+    much that twice the first exponential and the second one add up to at most $e^{-Cq}$: what is left falls in q, so
+    that q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$. (43) is [Lemma A.9 in this
     reading](rolora--lem-A.9--constant-of-the-thresholds.md), if K is not less than the constant there.
     """
     f, rest = interval(factor), interval(C)

@@ -48,7 +48,7 @@ def txt_exponential(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1
 
 @proof("rolora/txt-exponential@for-a-suitable-step")
 def at_some_step(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1)) -> str:
-    r"""The same for one step with $0 < \kappa < 1$."""
+    r"""The bounds on the factor of the tangent, for one step with $0 < \kappa < 1$."""
     return str(txt_exponential.evaluate(factor, reach))
 
 

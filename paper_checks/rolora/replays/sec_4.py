@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/eq-4")
 def eq_4(values: Values) -> Violation:
-    """Compare the mean of the products with that of A_i times that of B_i, which is B, for adapters of one number."""
+    """Compare the mean of the products with the product of the means, for adapters of one number and one B."""
     As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
     assumes = assuming(Hypothesis("clients", len(As), ">=", 2), Hypothesis("local updates of B", len(Bs), "=", len(As)))
     N = len(As)

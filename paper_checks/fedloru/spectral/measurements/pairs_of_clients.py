@@ -7,7 +7,7 @@ from rmt.alignment import TwoClients, draw_two_clients
 from rmt.closed_laws import Semicircle
 from rmt.spiked import SpikedModel
 
-NOISE = 0.5  # sigma s of both clients below
+NOISE = 0.5  # sigma s of both clients
 
 CLIENTS = SpikedModel((1.5, 1.0, -0.75), Semicircle(2.0), NOISE / 2.0)
 
