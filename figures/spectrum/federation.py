@@ -74,7 +74,7 @@ class TrainedRun:
         """
         algorithm, settings = self.parts.algorithm, self.plan.settings
         begun = rounds(algorithm, self.problem, rounds=1, cohort=settings["cohort"], seed=settings["seed"])
-        kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).every()
+        kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).load_each()
         for state in chain([next(begun).state], (one.state for one in kept)):
             require_state(self.parts, state.algorithm, self.folder / CHECKPOINTS)
             yield state.round, dense_tree(algorithm.weights(state.algorithm), self.problem.start)
@@ -104,7 +104,7 @@ def curvatures(
     module = module.double() if double else module
     norms = "batch" if network.joint_in_tests else "running"
     for client in clients:
-        x, y = network.taken(data, Batch(samples_of(problem, client)))
+        x, y = network.prepare_samples(data, Batch(samples_of(problem, client)))
         count = -(-len(x) // ROWS)
         batches = list(zip(x.tensor_split(count), y.tensor_split(count), strict=True))
         yield client, Curvature(module, network.loss, batches, batch_norm=norms, **options)
