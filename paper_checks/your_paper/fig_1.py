@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from figures.experiments.effects import by_seed, paired
+from figures.experiments.effects import by_seed, paired_effect
 from figures.experiments.experiment import finals
 from paper_checks.methods.experiments import Comparisons, experiment
 
@@ -14,7 +14,7 @@ def full_above_low_rank(table: pd.DataFrame) -> Comparisons:
     ends = finals(table)
     for count in sorted(ends.clients.unique()):
         full, low = (by_seed(ends, method=method, clients=int(count)) for method in ("FedAvg", "FedLoRA"))
-        yield f"FedAvg above FedLoRA with {count} clients", paired(full, low)
+        yield f"FedAvg above FedLoRA with {count} clients", paired_effect(full, low)
 
 
 FIG_1 = experiment(
