@@ -19,13 +19,13 @@ from paper_checks.methods.promises import Promise, Promises, orthonormal, promis
 @promises(
     "fedlrt/alg-1",
     where="Algorithm 1 with Section 4.1 (the rule of Section 3.1 for the rank is judged in fedlrt/claim-trunc)",
-    says=r"From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T rounds: "
-    r"broadcast $U^t, V^t, S^t$; aggregate the clients' $\nabla_U\mathcal{L}_c$, $\nabla_V\mathcal{L}_c$; augment "
-    r"both bases on the server and broadcast $\bar U$, $\bar V$; clients assemble $\tilde U = [U^t|\bar U]$, $\tilde "
-    r"V$ and $\tilde S^{s=0} = \begin{bmatrix}S^t & 0\\0 & 0\end{bmatrix}$; with var_cor, aggregate $G_{\tilde S,c} = "
-    r"\nabla_{\tilde S}\mathcal{L}_c$, broadcast $G_{\tilde S}$ and update with $G_{\tilde S} - G_{\tilde S,c}$, else "
-    r"update without; aggregate $\tilde S_c^{s_*}$ to $\tilde S^*$; take its SVD with threshold $\vartheta$; $U^{t+1} "
-    r"= \tilde UP_{r_1}$, $V^{t+1} = \tilde VQ_{r_1}$, $S^{t+1} = \Sigma_{r_1}$.",
+    says=r"""From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T rounds:
+    broadcast $U^t, V^t, S^t$; aggregate the clients' $\nabla_U\mathcal{L}_c$, $\nabla_V\mathcal{L}_c$; augment both
+    bases on the server and broadcast $\bar U$, $\bar V$; clients assemble $\tilde U = [U^t|\bar U]$, $\tilde V$ and
+    $\tilde S^{s=0} = \begin{bmatrix}S^t & 0\\0 & 0\end{bmatrix}$; with var_cor, aggregate $G_{\tilde S,c} =
+    \nabla_{\tilde S}\mathcal{L}_c$, broadcast $G_{\tilde S}$ and update with $G_{\tilde S} - G_{\tilde S,c}$, else
+    update without; aggregate $\tilde S_c^{s_*}$ to $\tilde S^*$; take its SVD with threshold $\vartheta$; $U^{t+1} =
+    \tilde UP_{r_1}$, $V^{t+1} = \tilde VQ_{r_1}$, $S^{t+1} = \Sigma_{r_1}$.""",
     measure=watch_all,
     readings=(
         Reading(
@@ -103,11 +103,11 @@ def measure_auxiliary(context: Context) -> Auxiliary:
 @promises(
     "fedlrt/alg-2",
     where="Algorithm 2 (auxiliary functions)",
-    says=r"broadcast: the server sends all $M_i$ to all clients. aggregate: clients send $M_{c,i}$, and $M_i "
-    r"\leftarrow \frac1C\sum_{c=1}^CM_c$ for all i. coefficient_update_var_cor: $\tilde S_c^{s+1} \leftarrow \tilde "
-    r"S_c^s - \lambda(\nabla_{\tilde S}\mathcal{L}_c(\tilde U_c\tilde S_c^s\tilde V_c^\top) + V_c)$ for $s = 0, "
-    r"\ldots, s_*-1$; coefficient_update: the same without $V_c$. basis_augmentation: $[B|\bar B] \leftarrow "
-    r"\mathrm{qr}([B|G_B])$ on the server, return $\bar B$.",
+    says=r"""broadcast: the server sends all $M_i$ to all clients. aggregate: clients send $M_{c,i}$, and $M_i
+    \leftarrow \frac1C\sum_{c=1}^CM_c$ for all i. coefficient_update_var_cor: $\tilde S_c^{s+1} \leftarrow \tilde S_c^s
+    - \lambda(\nabla_{\tilde S}\mathcal{L}_c(\tilde U_c\tilde S_c^s\tilde V_c^\top) + V_c)$ for $s = 0, \ldots, s_*-1$;
+    coefficient_update: the same without $V_c$. basis_augmentation: $[B|\bar B] \leftarrow \mathrm{qr}([B|G_B])$ on the
+    server, return $\bar B$.""",
     measure=measure_auxiliary,
     mutants=[{"assembled": False}, {"share": 1.01}, {"added": 0.99}],
     hypotheses=(ROOM,),

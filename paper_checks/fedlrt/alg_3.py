@@ -32,9 +32,9 @@ def measure_fedavg(context: Context) -> list[Descents]:
 @promises(
     "fedlrt/alg-3",
     where="Algorithm 3 (FedAvg) with eq. (3); for eq. (2) see fedlrt/eq-2",
-    says=r"FedAvg, in each of T rounds: broadcast $W^t$; $W_c^{s=0} \leftarrow W^t$; for $s = 0, \ldots, s_*-1$ on "
-    r"the client $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_W\mathcal{L}_c(W_c^s)$; $W^{t+1} \leftarrow$ aggregate of "
-    "the $W_c^{s_*}$.",
+    says=r"""FedAvg, in each of T rounds: broadcast $W^t$; $W_c^{s=0} \leftarrow W^t$; for $s = 0, \ldots, s_*-1$ on the
+    client $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_W\mathcal{L}_c(W_c^s)$; $W^{t+1} \leftarrow$ aggregate of the
+    $W_c^{s_*}$.""",
     measure=measure_fedavg,
     mutants=[{"rate": 1.01}, {"own": False}],
     kind="algorithm",

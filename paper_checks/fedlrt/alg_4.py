@@ -45,15 +45,15 @@ def measure_fedlin(context: Context) -> list[Descents]:
 @promises(
     "fedlrt/alg-4",
     where="Algorithm 4 (FedLin), line 9, with eq. (4)",
-    says=r"FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_W\mathcal{L}_c(W^t)$ to "
-    r"$G_W$ and broadcast it; $W_c^{s=0} \leftarrow W^t$, $V_c \leftarrow G_W - G_{W,c}$; for $s = 0, \ldots, s_*-1$: "
-    r"$W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_W\mathcal{L}_c(W_c^s) + V_c$; $W^{t+1} \leftarrow$ aggregate of the "
-    r"$W_c^{s_*}$.",
+    says=r"""FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_W\mathcal{L}_c(W^t)$ to
+    $G_W$ and broadcast it; $W_c^{s=0} \leftarrow W^t$, $V_c \leftarrow G_W - G_{W,c}$; for $s = 0, \ldots, s_*-1$:
+    $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_W\mathcal{L}_c(W_c^s) + V_c$; $W^{t+1} \leftarrow$ aggregate of the
+    $W_c^{s_*}$.""",
     measure=measure_fedlin,
     control=Form("The corrections cancel in the mean over the clients.", {"keep": ("cancel",)}),
     correction=Form(
-        r"With the correction inside the bracket, $W_c^{s+1} = W_c^s - \lambda(\nabla \mathcal{L}_c(W_c^s) + V_c)$, "
-        r"it is eq. (4) with the client's own gradient, and a stationary point of the global loss is a fixed point.",
+        r"""With the correction inside the bracket, $W_c^{s+1} = W_c^s - \lambda(\nabla \mathcal{L}_c(W_c^s) + V_c)$, it
+        is eq. (4) with the client's own gradient, and a stationary point of the global loss is a fixed point.""",
         {"as_printed": False},
         ({"as_printed": True}, {"sign": -1.0}, {"sign": 0.0}),
     ),

@@ -13,10 +13,10 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
 @promises(
     "fedlrt/alg-5",
     where="Algorithm 5 (simplified variance correction) with eq. (9)",
-    says=r"As Algorithm 1, but clients send $G_{S,c} = \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top})$ together with the "
-    r"basis gradients, the server sends $G_S$ together with $\bar U$, $\bar V$, and client c updates with $\check "
-    r"G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & 0\end{bmatrix}$ "
-    r"and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
+    says=r"""As Algorithm 1, but clients send $G_{S,c} = \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top})$ together with the
+    basis gradients, the server sends $G_S$ together with $\bar U$, $\bar V$, and client c updates with $\check
+    G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & 0\end{bmatrix}$ and
+    $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.""",
     measure=watch_all,
     readings=(
         Reading(

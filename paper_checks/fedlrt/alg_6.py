@@ -64,22 +64,22 @@ def measure_naive(context: Context) -> list[Naive]:
 @promises(
     "fedlrt/alg-6",
     where="Algorithm 6 (naive FeDLRT) with Section 3",
-    says=r"In each of T rounds: broadcast $U^t, V^t, S^t$; for $s = 0, \ldots, s_*-1$ the client augments $U_c^s$, "
-    r"$V_c^s$ by its own basis gradients with QR decompositions, $\tilde S_c = \tilde U_c^\top "
-    r"U_c^sS_c^sV_c^{s,\top}\tilde V_c$ and $\tilde S_c^* \leftarrow \tilde S_c - \lambda\nabla_{\tilde "
-    r"S}\mathcal{L}_c(\tilde U_c\tilde S_c\tilde V_c^\top)$; the server aggregates the $\tilde S_c^*$ to $\tilde "
-    r"S^*$, takes its SVD with threshold $\vartheta$, and $U^{t+1} \leftarrow \tilde UP_{r_1}$, $V^{t+1} \leftarrow "
-    r"\tilde VQ_{r_1}$, $S^{t+1} \leftarrow \Sigma_{r_1}$.",
+    says=r"""In each of T rounds: broadcast $U^t, V^t, S^t$; for $s = 0, \ldots, s_*-1$ the client augments $U_c^s$,
+    $V_c^s$ by its own basis gradients with QR decompositions, $\tilde S_c = \tilde U_c^\top
+    U_c^sS_c^sV_c^{s,\top}\tilde V_c$ and $\tilde S_c^* \leftarrow \tilde S_c - \lambda\nabla_{\tilde
+    S}\mathcal{L}_c(\tilde U_c\tilde S_c\tilde V_c^\top)$; the server aggregates the $\tilde S_c^*$ to $\tilde S^*$,
+    takes its SVD with threshold $\vartheta$, and $U^{t+1} \leftarrow \tilde UP_{r_1}$, $V^{t+1} \leftarrow \tilde
+    VQ_{r_1}$, $S^{t+1} \leftarrow \Sigma_{r_1}$.""",
     measure=measure_naive,
     control=Form("With one client the model is the client's.", {"alone": True}),
     correction=Form(
-        "Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the server "
-        "needs every client's model, in full or as bases and coefficients (see fedlrt/claim-alg6): the bases of the "
-        "clients can differ, and then the mean of their coefficients belongs to none of them. Beside that, lines 4 to "
-        "10 never assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check "
-        r"$U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$ is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut to its largest r singular "
-        r"values, and the last step is sent uncut. The bases $\tilde U$, $\tilde V$ of line 13 are defined nowhere: "
-        "for the print the first client's are taken.",
+        r"""Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the server
+        needs every client's model, in full or as bases and coefficients (see fedlrt/claim-alg6): the bases of the
+        clients can differ, and then the mean of their coefficients belongs to none of them. Beside that, lines 4 to 10
+        never assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check $U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$
+        is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut to its largest r singular values, and the last step is sent
+        uncut. The bases $\tilde U$, $\tilde V$ of line 13 are defined nowhere: for the print the first client's are
+        taken.""",
         {"as_printed": False},
         ({"as_printed": True}, {"scale": 1.001}),
     ),
@@ -149,21 +149,21 @@ def measure_means(context: Context) -> list[Mean]:
 @promises(
     "fedlrt/claim-alg6",
     where="Section 3, other federated low-rank schemes, with Algorithm 6",
-    says="Existing low-rank schemes effectively give each client a representation of its own, incompatible with the "
-    "others'. While the factors can still be communicated efficiently, averaging on the server requires the full "
-    r"matrix $W^* = \frac1C\sum_{c=1}^CU_cS_cV_c^\top$ to be "
-    "rebuilt, as the local manifolds possibly diverge; so the local rank information is lost and needs to be recovered "
-    r"by a costly full $n \times n$ SVD. As the mean of low-rank matrices is not necessarily of low rank, these "
-    "schemes may lose crucial information if the clients' solutions drift too far apart.",
+    says=r"""Existing low-rank schemes effectively give each client a representation of its own, incompatible with the
+    others'. While the factors can still be communicated efficiently, averaging on the server requires the full matrix
+    $W^* = \frac1C\sum_{c=1}^CU_cS_cV_c^\top$ to be rebuilt, as the local manifolds possibly diverge; so the local rank
+    information is lost and needs to be recovered by a costly full $n \times n$ SVD. As the mean of low-rank matrices is
+    not necessarily of low rank, these schemes may lose crucial information if the clients' solutions drift too far
+    apart.""",
     measure=measure_means,
     control=Form(
         "The mean of models of rank r in different bases can have a rank beyond r, as that of the models judged has.",
         {"keep": ("beyond",)},
     ),
     correction=Form(
-        r"The mean has rank at most $\min(n, Cr)$, which is attained. While $Cr < n$ neither $W^*$ nor an $n \times n$ "
-        r"SVD is needed: QR decompositions of $[U_1|\ldots|U_C]$ and $[V_1|\ldots|V_C]$ and an SVD of size $Cr$ give "
-        r"its factors.",
+        r"""The mean has rank at most $\min(n, Cr)$, which is attained. While $Cr < n$ neither $W^*$ nor an $n \times n$
+        SVD is needed: QR decompositions of $[U_1|\ldots|U_C]$ and $[V_1|\ldots|V_C]$ and an SVD of size $Cr$ give its
+        factors.""",
         {"needed": "stacked"},
         ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
     ),

@@ -47,23 +47,23 @@ def measure_splits(context: Context) -> list[Split]:
 @claim(
     "fedlrt/assumption-1",
     where="Section 3.2, Assumption 1, eq. (14), and the paragraph after it; Appendix G.1",
-    says=r"There is $\delta \ll 1$ such that at each coefficient update of a client $\|\nabla_{\tilde S}G(\tilde "
-    r"U\tilde S_c^s\tilde V^\top)\| - \|\nabla_SG(\tilde U\tilde S_c^s\tilde V^\top)\| < \delta\|\nabla_{\tilde "
-    r"S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$ for $G = \mathcal{L}$ and $G = \mathcal{L}_c$, $c = 1, \ldots, "
-    r"C$. That is, most of the dynamics are captured by the coefficients of rank r; Appendix G.1 draws from it that "
-    r"the rest of the gradient is at most $\delta\|\nabla_{\tilde S}\mathcal{L}\|$.",
+    says=r"""There is $\delta \ll 1$ such that at each coefficient update of a client $\|\nabla_{\tilde S}G(\tilde
+    U\tilde S_c^s\tilde V^\top)\| - \|\nabla_SG(\tilde U\tilde S_c^s\tilde V^\top)\| < \delta\|\nabla_{\tilde
+    S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$ for $G = \mathcal{L}$ and $G = \mathcal{L}_c$, $c = 1, \ldots, C$.
+    That is, most of the dynamics are captured by the coefficients of rank r; Appendix G.1 draws from it that the rest
+    of the gradient is at most $\delta\|\nabla_{\tilde S}\mathcal{L}\|$.""",
     measure=measure_splits,
     control=Form(
         r"(14) gives less than $2\sqrt\delta\|\nabla_{\tilde S}\mathcal{L}\|$ for $G = \mathcal{L}$ at the start.",
         {"form": "root"},
     ),
     correction=Form(
-        r"For $0 < \delta \le 1$ and $G = \mathcal{L}$ at the start (14) gives $\|\nabla_{\hat S}\mathcal{L}\| < "
-        r"\sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and not less. For $G = \mathcal{L}_c$ it bounds "
-        r"$\|\nabla_{\hat S}\mathcal{L}_c\|^2$ by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde "
-        r"S}\mathcal{L}\|$ only, which is no bound in $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is "
-        r"$\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$ "
-        "(14), which is strict, cannot be met.",
+        r"""For $0 < \delta \le 1$ and $G = \mathcal{L}$ at the start (14) gives $\|\nabla_{\hat S}\mathcal{L}\| <
+        \sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and not less. For $G = \mathcal{L}_c$ it bounds
+        $\|\nabla_{\hat S}\mathcal{L}_c\|^2$ by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde
+        S}\mathcal{L}\|$ only, which is no bound in $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is
+        $\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$
+        (14), which is strict, cannot be met.""",
         {"form": "best"},
         mutants=({"form": "printed"}, {"share": 0.98}),
     ),
@@ -182,10 +182,10 @@ def measure_met(context: Context, draw: int = 0) -> Met:
 @promises(
     "fedlrt/claim-assumption-when",
     where="Section 3.2, after Assumption 1",
-    says="Assumption 1 can be interpreted so that most of the dynamics in the gradient flow are captured in the update "
-    "of the r by r coefficients S, and the augmentation of the bases provides little information. This occurs when "
-    "FeDLRT identifies the optimal rank, which could happen early for simpler problems as in Figure 4, or when FeDLRT "
-    "approaches a stationary point.",
+    says="""Assumption 1 can be interpreted so that most of the dynamics in the gradient flow are captured in the
+    update of the r by r coefficients S, and the augmentation of the bases provides little information. This occurs when
+    FeDLRT identifies the optimal rank, which could happen early for simpler problems as in Figure 4, or when FeDLRT
+    approaches a stationary point.""",
     measure=measure_met,
     readings=(
         Reading(

@@ -169,8 +169,8 @@ def measure_limits(context: Context) -> Limits:
 @claim(
     "fedlrt/claim-fedlin",
     where="Section 2, after eq. (4)",
-    says="With constant learning rates the correction leads to global convergence to the minimiser of (1) for "
-    "convex L, and else to convergence to a stationary point, at the cost of one more communication round.",
+    says="""With constant learning rates the correction leads to global convergence to the minimiser of (1) for convex
+    L, and else to convergence to a stationary point, at the cost of one more communication round.""",
     measure=measure_limits,
     mutants=[{"method": "FedAvg"}, {"shift": 1e-3}, {"more": 0}],
     readings=(
@@ -277,9 +277,9 @@ def measure_drift(context: Context) -> list[Drift]:
 @claim(
     "fedlrt/claim-drift",
     where="Section 2, client-drift effect",
-    says=r"FedAvg's local updates converge to local minima and jeopardise the global training, as the mean of the "
-    r"local minimisers may be far from the global one. These effects are particularly pronounced for a large number "
-    r"of local iterations $s_*$, or large discrepancies between the $\mathcal{L}_c$, as illustrated by Figure 1.",
+    says=r"""FedAvg's local updates converge to local minima and jeopardise the global training, as the mean of the
+    local minimisers may be far from the global one. These effects are particularly pronounced for a large number of
+    local iterations $s_*$, or large discrepancies between the $\mathcal{L}_c$, as illustrated by Figure 1.""",
     measure=measure_drift,
     readings=(
         Reading(

@@ -20,27 +20,26 @@ from paper_checks.methods.inequality import judge_inequality
 @claim(
     "fedlrt/cor-1",
     where="Section 3.2, Corollary 1; Appendix G.2, Corollary 2, eq. (47)",
-    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
-    r"Under Assumption 1 Algorithm 5 guarantees for $0 < \lambda \le \frac1{s_*(12L+\delta^2)}$: "
-    r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
-    r"\frac{96L}T(\mathcal{L}(U^1S^1V^{1,\top}) - \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$. "
-    r"Corollary 2 has "
-    r"$\lambda \le \frac1{s_*(12L+\delta^2)}$ alone, and its proof $\frac1T\sum_t\|\tilde U^\top F(\tilde W_r)\tilde "
-    r"V\|^2$ between the two sides.",
+    says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
+    Under Assumption 1 Algorithm 5 guarantees for $0 < \lambda \le \frac1{s_*(12L+\delta^2)}$:
+    $\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le
+    \frac{96L}T(\mathcal{L}(U^1S^1V^{1,\top}) - \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$. Corollary 2
+    has $\lambda \le \frac1{s_*(12L+\delta^2)}$ alone, and its proof $\frac1T\sum_t\|\tilde U^\top F(\tilde W_r)\tilde
+    V\|^2$ between the two sides.""",
     measure=measure_simplified,
     control=Form(
-        r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ at the start of each "
-        r"round, $\delta \le 1$, $1/48 \le s_*\lambda L \le 1/12$, and the cost of truncation as in the correction.",
+        r"""With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ at the start of each
+        round, $\delta \le 1$, $1/48 \le s_*\lambda L \le 1/12$, and the cost of truncation as in the correction.""",
         {"assumption": "outside", "loss": "gradient", "least": 1.0 / 48.0, "most": 1.0},
     ),
     correction=Form(
-        r"If every round starts as in the corrected Theorem 4, with $\|\nabla_{\hat S}\mathcal{L}_c\| \le "
-        r"\delta\|\nabla_{\tilde S}\mathcal{L}\|$ for all clients, $\delta \le 1$, $\kappa = \frac12(1 + (1 - "
-        r"\frac1{s_*})\sqrt{1 + \delta^2})$ and $0 < x = s_*\lambda L \le \frac12$: $\min_{t \le T}\|\nabla_{\tilde "
-        r"S}\mathcal{L}\|^2 \le \frac{L}{x(1 - \kappa x)}\cdot\frac1T(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1})"
-        r" + \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with $\vartheta_t$ "
-        r"the norm of what round t cuts. As $\kappa < 1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and "
-        r"$25.28L$ at 1/24; 96 serves from x = 1/94 to 1/2.",
+        r"""If every round starts as in the corrected Theorem 4, with $\|\nabla_{\hat S}\mathcal{L}_c\| \le
+        \delta\|\nabla_{\tilde S}\mathcal{L}\|$ for all clients, $\delta \le 1$, $\kappa = \frac12(1 + (1 -
+        \frac1{s_*})\sqrt{1 + \delta^2})$ and $0 < x = s_*\lambda L \le \frac12$: $\min_{t \le T}\|\nabla_{\tilde
+        S}\mathcal{L}\|^2 \le \frac{L}{x(1 - \kappa x)}\cdot\frac1T(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) +
+        \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with $\vartheta_t$ the
+        norm of what round t cuts. As $\kappa < 1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and $25.28L$ at
+        1/24; 96 serves from x = 1/94 to 1/2.""",
         {"assumption": "outside", "loss": "gradient", "best": True, "most": 1.0, "limit": 0.5},
         mutants=({"factor": 0.95}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -121,11 +120,11 @@ PLUGGED = (
     "fedlrt/cor-2-proof",
     where="Appendix G.2, proof of Corollary 2, up to the inequality of one round (its mean over t, as in "
     "fedlrt/thm-10-proof with 96 for 48: fedlrt/cor-1)",
-    says=r"After the inequality of Theorem 4: with $\lambda s_* = \frac1{12L+\delta^2}$, that is $\lambda = "
-    r"\frac1{s_*(12L+\delta^2)} \le \frac1{Ls_*}$, which obeys the learning rate requirement of Theorem 2, plugging "
-    r"this learning rate into (38) gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le 96L(\mathcal{L}(W_r^t) - "
-    r"\mathcal{L}(W_r^{t+1}) + L\vartheta)$, where $\frac14 - \delta^2 \le \frac14$ and $\frac1{12L+\delta^2} \le "
-    r"\frac1{12L}$ are used.",
+    says=r"""After the inequality of Theorem 4: with $\lambda s_* = \frac1{12L+\delta^2}$, that is $\lambda =
+    \frac1{s_*(12L+\delta^2)} \le \frac1{Ls_*}$, which obeys the learning rate requirement of Theorem 2, plugging this
+    learning rate into (38) gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le 96L(\mathcal{L}(W_r^t) -
+    \mathcal{L}(W_r^{t+1}) + L\vartheta)$, where $\frac14 - \delta^2 \le \frac14$ and $\frac1{12L+\delta^2} \le
+    \frac1{12L}$ are used.""",
     measure=measure_brackets,
     readings=(
         Reading(
@@ -147,12 +146,12 @@ PLUGGED = (
         {"form": "Theorem 4", "rate": "24 L", "last": 0.0, "most": 0.5},
     ),
     correction=Form(
-        r"At the printed rate the corrected Theorem 4, with its hypothesis at the start of the round "
-        r"($\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_{\tilde "
-        r"S}\mathcal{L}(\tilde W_r)\|^2$, $\delta \le 1$), gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le "
-        r"96L(\mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1}) + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac "
-        r"L2\vartheta^2)$ where $L \ge \delta^2/82$. (12L is one over a learning rate and $\delta^2$ a number: which "
-        r"L are meant depends on the unit in which the loss is measured.)",
+        r"""At the printed rate the corrected Theorem 4, with its hypothesis at the start of the round
+        ($\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde
+        W_r)\|^2$, $\delta \le 1$), gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le 96L(\mathcal{L}(W_r^t) -
+        \mathcal{L}(W_r^{t+1}) + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2)$ where $L \ge
+        \delta^2/82$. (12L is one over a learning rate and $\delta^2$ a number: which L are meant depends on the unit in
+        which the loss is measured.)""",
         {"form": "root", "least": 1 / 82},
         mutants=({"constant": 95.0}, {"least": 1 / 90}, {"root": 3.0}),
     ),

@@ -78,23 +78,23 @@ def make_problems(context: Context) -> dict[str, Setting]:
 @promises(
     "fedlrt/exp-heterogeneous",
     where="Section 4.1, heterogeneous test, with Figure 1",
-    says=r"Losses $\mathcal{L}_c(W) = \frac1{2|X|}\sum_{(x,y) \in X}\|p(x)^\top Wp(y) - f_c(x,y)\|^2$ with a target "
-    r"$f_c$ of its own, of rank 1, at each client; 10,000 points that are available to all clients; n = 10, C = 4, "
-    r"$\lambda = 10^{-3}$, $s_* = 100$ local epochs.",
+    says=r"""Losses $\mathcal{L}_c(W) = \frac1{2|X|}\sum_{(x,y) \in X}\|p(x)^\top Wp(y) - f_c(x,y)\|^2$ with a target
+    $f_c$ of its own, of rank 1, at each client; 10,000 points that are available to all clients; n = 10, C = 4,
+    $\lambda = 10^{-3}$, $s_* = 100$ local epochs.""",
     measure=make_problems,
     control=Form(
-        "In every normalisation the minimiser of (1) is the mean of the targets, of rank 4 as drawn, for "
-        "10,000 points drawn uniformly.",
+        """In every normalisation the minimiser of (1) is the mean of the targets, of rank 4 as drawn, for 10,000
+        points drawn uniformly.""",
         {"keep": ("minimiser",)},
     ),
     correction=Form(
-        "With the normalisation of the polynomials and the law of the points named the second derivatives of the "
-        "expected loss are determined, those of a run up to the draw of its points, and all clients have the same. "
-        "Where the points determine W, the minimiser of (1) is the mean of the targets: of rank at most 4, and 4 for "
-        "targets in general position. Left open are the normalisation, the law of the points (uniform, as in the "
-        r"homogeneous test, is taken here) and of the targets, and with it the losses, $\tau$, rank and size of the "
-        "start, the number of rounds, and whether $s_*$ counts local epochs (the text) or iterations (Figure 1), "
-        "which agree only for steps on all points.",
+        r"""With the normalisation of the polynomials and the law of the points named the second derivatives of the
+        expected loss are determined, those of a run up to the draw of its points, and all clients have the same. Where
+        the points determine W, the minimiser of (1) is the mean of the targets: of rank at most 4, and 4 for targets in
+        general position. Left open are the normalisation, the law of the points (uniform, as in the homogeneous test,
+        is taken here) and of the targets, and with it the losses, $\tau$, rank and size of the start, the number of
+        rounds, and whether $s_*$ counts local epochs (the text) or iterations (Figure 1), which agree only for steps on
+        all points.""",
         {"bases": ("uniform",)},
         ({"bases": ("plain", "uniform")}, {"rank": 3}, {"rank": 5}, {"moved": 0.01}),
         asks="weaker",
@@ -350,17 +350,17 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
 @claim(
     "fedlrt/fig-1",
     where="Section 2, Figure 1 and its caption, which refers to the heterogeneous test of Section 4.1",
-    says=r"C = 4, $s_* = 100$ iterations, $\lambda = 10^{-3}$, C local targets of rank 1. Methods without variance "
-    "correction plateau quickly, whereas FedLin and FeDLRT with it converge to 1e-5. FeDLRT converges faster "
-    "than FedLin and has lower communication costs.",
+    says=r"""C = 4, $s_* = 100$ iterations, $\lambda = 10^{-3}$, C local targets of rank 1. Methods without variance
+    correction plateau quickly, whereas FedLin and FeDLRT with it converge to 1e-5. FeDLRT converges faster than FedLin
+    and has lower communication costs.""",
     measure=compare,
     readings=as_described(
         "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, the corrected "
         "methods come within it, FeDLRT in no more rounds than FedLin."
     ),
     control=Form(
-        "As it is described, on the points drawn, FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in no "
-        "more rounds.",
+        """As it is described, on the points drawn, FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in no
+        more rounds.""",
         {"parts": ("converge", "faster")},
     ),
     correction=Form(
@@ -435,8 +435,8 @@ AXES = SETTING.replace("of rank 1 from normal factors", "along axes")
 @promises(
     "fedlrt/claim-het-converge",
     where="Section 4.1, heterogeneous test",
-    says=r"As seen in Figure 1, for n = 10, C = 4, $\lambda = 10^{-3}$ and $s_* = 100$, FeDLRT with variance "
-    "correction converges to the minimiser $W^*$ of (1), to single precision accuracy, much faster than FedLin.",
+    says=r"""As seen in Figure 1, for n = 10, C = 4, $\lambda = 10^{-3}$ and $s_* = 100$, FeDLRT with variance
+    correction converges to the minimiser $W^*$ of (1), to single precision accuracy, much faster than FedLin.""",
     measure=compare,
     readings=(
         *as_described(
@@ -507,16 +507,16 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     measure=compare,
     readings=as_described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
     control=Form(
-        "FedAvg does stall on the points drawn where these are divided among the clients, at random or by region, in "
-        "each of the three normalisations.",
+        """FedAvg does stall on the points drawn where these are divided among the clients, at random or by region, in
+        each of the three normalisations.""",
         {"splits": ("random", "region"), "bases": BASES},
     ),
     correction=Form(
-        "With all points at every client and full gradients FedAvg's round is FedLin's, and the rounds of FeDLRT's "
-        "variants are one, whatever basis, targets, start and truncation: no correction decides whether one of them "
-        'stalls. Steps on minibatches, which "local epochs" may mean, are not covered. FedAvg '
-        "converges wherever FedLin does, on the points drawn to the minimiser. Where the points are divided among the "
-        "clients it does stall, which may be the set-up that was run.",
+        """With all points at every client and full gradients FedAvg's round is FedLin's, and the rounds of FeDLRT's
+        variants are one, whatever basis, targets, start and truncation: no correction decides whether one of them
+        stalls. Steps on minibatches, which "local epochs" may mean, are not covered. FedAvg converges wherever FedLin
+        does, on the points drawn to the minimiser. Where the points are divided among the clients it does stall, which
+        may be the set-up that was run.""",
         {"stands": False, "bases": BASES},
         ({"stands": True}, {"splits": ("random",)}, {"apart": -1.0}),
     ),
@@ -553,9 +553,9 @@ def claim_het_plateau(
 @promises(
     "fedlrt/claim-thm3-figure",
     where="Section 3.2, after Theorem 3, on Figure 1",
-    says=r"The convergence up to a $\vartheta$-distance is consistent with the numerical results in Figure 1, where "
-    "FedLin converges to the global minimiser (the only stationary point) while FeDLRT with variance correction stops "
-    r"at a point with slightly higher loss value due to a nonzero $\vartheta$.",
+    says=r"""The convergence up to a $\vartheta$-distance is consistent with the numerical results in Figure 1, where
+    FedLin converges to the global minimiser (the only stationary point) while FeDLRT with variance correction stops at
+    a point with slightly higher loss value due to a nonzero $\vartheta$.""",
     measure=compare,
     readings=(
         *as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
@@ -572,11 +572,11 @@ def claim_het_plateau(
     ),
     control=Form("FedLin comes within 1e-5 of the minimiser.", {"parts": ("FedLin",)}),
     correction=Form(
-        r"With $\tau = 0.01$, targets of rank 1 from normal factors, the start as in the reading and polynomials "
-        "orthonormal for the uniform law both come to the minimiser on the points and targets drawn, FeDLRT with full "
-        r"correction to single precision: a nonzero $\vartheta$ need not stop it. Figure 1's caption has both converge "
-        r"to 1e-5 as well. Where the last singular values of the minimiser are below $\tau$ times its norm it can stop "
-        "at a matrix of lower rank, whatever $\\tau$ is.",
+        r"""With $\tau = 0.01$, targets of rank 1 from normal factors, the start as in the reading and polynomials
+        orthonormal for the uniform law both come to the minimiser on the points and targets drawn, FeDLRT with full
+        correction to single precision: a nonzero $\vartheta$ need not stop it. Figure 1's caption has both converge to
+        1e-5 as well. Where the last singular values of the minimiser are below $\tau$ times its norm it can stop at a
+        matrix of lower rank, whatever $\tau$ is.""",
         {"parts": ("FedLin", "converges")},
         ({"parts": ("stops",)}, {"precision": 1e-9}),
     ),

@@ -13,9 +13,9 @@ from paper_checks.methods.promises import Promise, Promises, promises
 @promises(
     "fedlrt/fig-2",
     where="Figure 2 and its caption, with the text of Section 3 on its panels",
-    says=r"1) The current global basis U, V is broadcast. 2) The basis gradients $G_{c,U}$, $G_{c,V}$ are aggregated. "
-    r"3) The augmented basis $\bar U$, $\bar V$ is broadcast. 4) The clients' updates $\tilde S_c^{s_*}$ are "
-    "aggregated.",
+    says=r"""1) The current global basis U, V is broadcast. 2) The basis gradients $G_{c,U}$, $G_{c,V}$ are
+    aggregated. 3) The augmented basis $\bar U$, $\bar V$ is broadcast. 4) The clients' updates $\tilde S_c^{s_*}$
+    are aggregated.""",
     measure=run_layers,
     readings=(
         LITERAL,

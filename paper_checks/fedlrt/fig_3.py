@@ -65,10 +65,9 @@ def find_crossings(context: Context) -> list[Crossing]:
 @promises(
     "fedlrt/fig-3",
     where="Figure 3 and its caption (which ranks occur is a matter of the runs: fedlrt/fig-5 to fedlrt/fig-8)",
-    says="Communication cost, compute cost of a client and client memory for $s_* = 1$, a single data point and n = "
-    "512: "
-    r"the costs drop by orders of magnitude after the amortisation point of $r \approx 200$, which is 40 % of full "
-    "rank. The numerical evaluations show that, in practice, the matrix ranks are typically below it.",
+    says=r"""Communication cost, compute cost of a client and client memory for $s_* = 1$, a single data point and n =
+    512: the costs drop by orders of magnitude after the amortisation point of $r \approx 200$, which is 40 % of full
+    rank. The numerical evaluations show that, in practice, the matrix ranks are typically below it.""",
     measure=find_crossings,
     mutants=[{"of": "Table 1", "panels": ("communication",), "lows": ("FeDLRT, full",), "point": 220.0}],
     readings=(

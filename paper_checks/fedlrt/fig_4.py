@@ -18,9 +18,9 @@ from paper_checks.methods.promises import Promise, Promises, promises
 @promises(
     "fedlrt/fig-4",
     where="Figure 4 and its caption",
-    says="FeDLRT with simplified variance correction and FedLin, each line the median of 20 random initialisations "
-    "with C clients: rank, distance to the global optimiser, loss. FeDLRT converges faster in this low-rank test case "
-    "by identifying (and never underestimating) the target rank r = 4 early in the training.",
+    says="""FeDLRT with simplified variance correction and FedLin, each line the median of 20 random initialisations
+    with C clients: rank, distance to the global optimiser, loss. FeDLRT converges faster in this low-rank test case by
+    identifying (and never underestimating) the target rank r = 4 early in the training.""",
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
     readings=normalisation_readings(

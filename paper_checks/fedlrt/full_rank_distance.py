@@ -164,13 +164,12 @@ def measure_beside(context: Context) -> list[Beside]:
     ),
     control=Form("The statement for targets within the bases of the start.", {"inside": True}),
     correction=Form(
-        r"What matters is how much of the clients' corrected gradients lies outside the augmented bases, "
-        r"$G - \tilde U\tilde U^\top G\tilde V\tilde V^\top$ of a gradient G; one of rank r need not lie in them. "
-        r"Where that is at most $\epsilon$ in norm at every local step of FeDLRT, clients are L-smooth and every round "
-        r"cuts at most $\vartheta$, the distance from FedLin's weights after T rounds from a common start is at most "
-        r"$((3a - 2)^T - 1)(\frac\epsilon{3L} + \frac\vartheta{3(a - 1)})$ with "
-        r"$a = (1 + \lambda L)^{s_*} \approx 1 + \lambda s_*L$; with $\epsilon$ or $\vartheta$ zero it is attained for "
-        "one round of one step.",
+        r"""What matters is how much of the clients' corrected gradients lies outside the augmented bases, $G - \tilde
+        U\tilde U^\top G\tilde V\tilde V^\top$ of a gradient G; one of rank r need not lie in them. Where that is at
+        most $\epsilon$ in norm at every local step of FeDLRT, clients are L-smooth and every round cuts at most
+        $\vartheta$, the distance from FedLin's weights after T rounds from a common start is at most $((3a - 2)^T -
+        1)(\frac\epsilon{3L} + \frac\vartheta{3(a - 1)})$ with $a = (1 + \lambda L)^{s_*} \approx 1 + \lambda s_*L$;
+        with $\epsilon$ or $\vartheta$ zero it is attained for one round of one step.""",
         {"reading": "tangent"},
         ({"missed": 0.0}, {"missed": 0.99}, {"cut": 0.0}, {"cut": 0.99}, {"reading": "printed"}),
     ),

@@ -116,10 +116,10 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 @promises(
     "fedlrt/eq-6",
     where="Section 3.1, eq. (6)",
-    says=r"With the mean basis gradients $G_U = \frac1C\sum_c\nabla_U\mathcal{L}_c(U^tS^tV^{t,\top})$ and $G_V = "
-    r"\frac1C\sum_c\nabla_V\mathcal{L}_c(U^tS^tV^{t,\top})$ the augmented bases are $[U^t|\bar U]R = "
-    r"\mathrm{qr}([U^t|G_U]) \in \mathbb R^{n \times 2r}$ and $[V^t|\bar V]R = \mathrm{qr}([V^t|G_V]) \in "
-    r"\mathbb R^{n \times 2r}$, orthonormalised.",
+    says=r"""With the mean basis gradients $G_U = \frac1C\sum_c\nabla_U\mathcal{L}_c(U^tS^tV^{t,\top})$ and $G_V =
+    \frac1C\sum_c\nabla_V\mathcal{L}_c(U^tS^tV^{t,\top})$ the augmented bases are $[U^t|\bar U]R =
+    \mathrm{qr}([U^t|G_U]) \in \mathbb R^{n \times 2r}$ and $[V^t|\bar V]R = \mathrm{qr}([V^t|G_V]) \in \mathbb R^{n
+    \times 2r}$, orthonormalised.""",
     measure=measure_wide,
     mutants=[{"mean": False}, {"assembled": False}, {"length": 1.01}],
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
@@ -164,9 +164,9 @@ def measure_directions(context: Context) -> list[Wide]:
 @promises(
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
-    says="$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and "
-    "augmenting by them is consistent with the basis update of the augmented BUG splitting (which is said to ensure "
-    "that the clients' optimiser is robust: fedlrt/claim-robust).",
+    says="""$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and
+    augmenting by them is consistent with the basis update of the augmented BUG splitting (which is said to ensure that
+    the clients' optimiser is robust: fedlrt/claim-robust).""",
     measure=measure_directions,
     readings=(
         LITERAL,
@@ -214,8 +214,8 @@ def claim_gu_gv(
 @promises(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
-    says=r"$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 & "
-    r"0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S in place of $\tilde S$.",
+    says=r"""$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 &
+    0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S in place of $\tilde S$.""",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     hypotheses=(
@@ -253,10 +253,10 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
 @promises(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
-    says="$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns "
-    r"of $G_U$ only, with $\tilde U = [U, \bar U]$, $\bar U \in \mathbb R^{n \times r}$ and $\bar U^\top U = "
-    r"0$; likewise $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V "
-    r"= [V^\top V; \bar V^\top V] = [I; 0]$.",
+    says=r"""$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns of
+    $G_U$ only, with $\tilde U = [U, \bar U]$, $\bar U \in \mathbb R^{n \times r}$ and $\bar U^\top U = 0$; likewise
+    $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V = [V^\top V; \bar V^\top
+    V] = [I; 0]$.""",
     measure=measure_wide,
     readings=(
         LITERAL,

@@ -61,13 +61,13 @@ def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> 
 @promises(
     "fedlrt/lemma-2",
     where="Appendix D, Lemma 2, eqs. (18) and (19)",
-    says=r"Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ and "
-    r"$V = VS^\top$, and K and L take an explicit Euler step with learning rate $\lambda$, (18): "
-    r"$K(t_1) = K(0) - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)$, $K(0) = U_0S_0$, $L(t_1) = L(0) - "
-    r"\lambda\nabla_L\mathcal{L}(U_0L(0)^\top)$, $L(0) = V_0S_0^\top$. Then (16) can be "
-    r"expressed as (19): $\tilde UR = \mathrm{qr}([U_0|-\nabla_U\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times "
-    r"2r}$ and $\tilde VR = \mathrm{qr}([V_0|-\nabla_V\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$, and "
-    r"maintains the structure of the basis update and Galerkin operator split.",
+    says=r"""Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ and
+    $V = VS^\top$, and K and L take an explicit Euler step with learning rate $\lambda$, (18): $K(t_1) = K(0) -
+    \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)$, $K(0) = U_0S_0$, $L(t_1) = L(0) -
+    \lambda\nabla_L\mathcal{L}(U_0L(0)^\top)$, $L(0) = V_0S_0^\top$. Then (16) can be expressed as (19): $\tilde UR =
+    \mathrm{qr}([U_0|-\nabla_U\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$ and $\tilde VR =
+    \mathrm{qr}([V_0|-\nabla_V\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$, and maintains the structure of
+    the basis update and Galerkin operator split.""",
     measure=measure_lemma,
     readings=(
         Reading(
@@ -130,9 +130,9 @@ def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Pro
 @promises(
     "fedlrt/lemma-2-step-20",
     where="Appendix D, proof of Lemma 2, eq. (20)",
-    says=r"$\mathrm{span}([U_0|K(t_1)]) = \mathrm{span}([U_0|U_0 - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) = "
-    r"\mathrm{span}([U_0|-\lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) = "
-    r"\mathrm{span}([U_0|-\nabla_K\mathcal{L}(K(0)V_0^\top)])$.",
+    says=r"""$\mathrm{span}([U_0|K(t_1)]) = \mathrm{span}([U_0|U_0 - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) =
+    \mathrm{span}([U_0|-\lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) =
+    \mathrm{span}([U_0|-\nabla_K\mathcal{L}(K(0)V_0^\top)])$.""",
     measure=measure_steps,
     mutants=[{"beside": False}, {"rate": 0}, {"tilt": 1e-3}],
     expect=("holds", "proof"),
@@ -168,8 +168,8 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
 @identities(
     "fedlrt/lemma-2-step-21",
     where="Appendix D, proof of Lemma 2, eq. (21)",
-    says=r"$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - UU^\top)GVS^{-1}S - UU^\top GV = -(I - P_U)GV - P_UGV = "
-    r"(P_U - I)GV - P_UGV = -GV$ with $G = \nabla_W\mathcal{L}(USV^\top)$, by (5).",
+    says=r"""$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - UU^\top)GVS^{-1}S - UU^\top GV = -(I - P_U)GV - P_UGV =
+    (P_U - I)GV - P_UGV = -GV$ with $G = \nabla_W\mathcal{L}(USV^\top)$, by (5).""",
     measure=measure_symbols,
     mutants=[{"sign": -1}, {"left": True}, {"within": 0.99}],
     uses=("fedlrt/eq-5",),
@@ -199,10 +199,9 @@ def step_21(
 @identities(
     "fedlrt/lemma-2-step-chain",
     where="Appendix D, proof of Lemma 2, after eq. (21)",
-    says=r"$\nabla_U\mathcal{L}(USV^\top) = \nabla_W\mathcal{L}(USV^\top)\nabla_U(USV^\top) = "
-    r"\nabla_W\mathcal{L}(USV^\top)VS^\top$. So $-\nabla_U\mathcal{L}(USV^\top)S^{-\top} = "
-    r"-\nabla_W\mathcal{L}(USV^\top)V = \dot K$, and as S has full rank "
-    r"$\mathrm{span}(-\nabla_U\mathcal{L}(USV^\top)) = \mathrm{span}(\dot K)$.",
+    says=r"""$\nabla_U\mathcal{L}(USV^\top) = \nabla_W\mathcal{L}(USV^\top)\nabla_U(USV^\top) =
+    \nabla_W\mathcal{L}(USV^\top)VS^\top$. So $-\nabla_U\mathcal{L}(USV^\top)S^{-\top} = -\nabla_W\mathcal{L}(USV^\top)V
+    = \dot K$, and as S has full rank $\mathrm{span}(-\nabla_U\mathcal{L}(USV^\top)) = \mathrm{span}(\dot K)$.""",
     measure=measure_symbols,
     mutants=[{"plain": True}, {"inverse": "S^-1"}, {"scale": 1.01}, {"rank": "any"}],
     uses=("fedlrt/lemma-2-step-21",),

@@ -28,9 +28,9 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
 @promises(
     "fedlrt/eq-26",
     where="Appendix F.1, eq. (26) (the sentence after it, whose signs are others: fedlrt/eq-26-gradients)",
-    says=r"The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde "
-    r"W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$, with $F_c = -\nabla_W\mathcal{L}_c$ and $F = "
-    r"\frac1C\sum_cF_c$.",
+    says=r"""The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde
+    W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$, with $F_c = -\nabla_W\mathcal{L}_c$ and $F =
+    \frac1C\sum_cF_c$.""",
     measure=measure_full,
     mutants=[{"sign": -1}, {"stale": 0.99}, {"whole": 1.01}],
     uses=("fedlrt/eq-8",),
@@ -93,20 +93,20 @@ def measure_sides(context: Context) -> list[Sides]:
 @promises(
     "fedlrt/eq-26-gradients",
     where="Appendix F.1, sentence after eq. (26)",
-    says=r"In (26), $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}_c(\tilde U\tilde "
-    r"S_c^s\tilde V)$, $\tilde U^\top F_c(\tilde W_{r,c})\tilde V = \nabla_{\tilde S_c}\mathcal{L}_c(\tilde U\tilde "
-    r"S_c^{s=0}\tilde V)$ and $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}(\tilde "
-    r"U\tilde S_c^s\tilde V)$.",
+    says=r"""In (26), $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}_c(\tilde U\tilde
+    S_c^s\tilde V)$, $\tilde U^\top F_c(\tilde W_{r,c})\tilde V = \nabla_{\tilde S_c}\mathcal{L}_c(\tilde U\tilde
+    S_c^{s=0}\tilde V)$ and $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}(\tilde U\tilde
+    S_c^s\tilde V)$.""",
     measure=measure_sides,
     control=Form(
         r"With $\tilde V^\top$ for $\tilde V$ the two sides of the first two equations have the same norm.",
         {"keep": ("norms",)},
     ),
     correction=Form(
-        r"$\tilde U^\top F_c\tilde V = -\nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde S\tilde V^\top)$, as $F = "
-        r"-\nabla_W\mathcal{L}$, and the third with the global F: $\tilde U^\top F(\tilde W_r)\tilde V = "
-        r"-\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)$. As printed 2r columns of $\tilde U\tilde S$ "
-        r"meet n rows of $\tilde V$.",
+        r"""$\tilde U^\top F_c\tilde V = -\nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde S\tilde V^\top)$, as $F =
+        -\nabla_W\mathcal{L}$, and the third with the global F: $\tilde U^\top F(\tilde W_r)\tilde V = -\nabla_{\tilde
+        S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)$. As printed 2r columns of $\tilde U\tilde S$ meet n rows of
+        $\tilde V$.""",
         {"sign": -1.0, "third": "F", "last": "V^T"},
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),
@@ -196,15 +196,15 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
 @promises(
     "fedlrt/lemma-3",
     where="Appendix F, Lemma 3, eqs. (24) and (25) (the lines of its proof: fedlrt/lemma-3-proof)",
-    says=r"For orthonormal $U, V \in \mathbb R^{n \times r}$, an L-continuous F and $S_1, S_2 \in \mathbb R^{r "
-    r"\times r}$: (24) $\|P_U(F(US_1V^\top) - F(US_2V^\top))P_V\| \le L\|S_1 - S_2\|$ and (25) "
-    r"$\|U(F(US_1V^\top) - F(US_2V^\top))V^\top\| \le L\|S_1 - S_2\|$.",
+    says=r"""For orthonormal $U, V \in \mathbb R^{n \times r}$, an L-continuous F and $S_1, S_2 \in \mathbb R^{r \times
+    r}$: (24) $\|P_U(F(US_1V^\top) - F(US_2V^\top))P_V\| \le L\|S_1 - S_2\|$ and (25) $\|U(F(US_1V^\top) -
+    F(US_2V^\top))V^\top\| \le L\|S_1 - S_2\|$.""",
     measure=measure_lipschitz,
     control=Form("(24), with the first and the last step of its proof.", {"keep": ("(24)", "proof")}),
     correction=Form(
-        r"(24) holds, and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later. The "
-        r"constant L is the best. Norms of U and V in the proof are operator norms; Frobenius norms would be $\sqrt "
-        "r$.",
+        r"""(24) holds, and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later. The
+        constant L is the best. Norms of U and V in the proof are operator norms; Frobenius norms would be $\sqrt
+        r$.""",
         {"form": "U'(.)V"},
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
@@ -246,10 +246,10 @@ def lemma_3(
 @promises(
     "fedlrt/lemma-3-proof",
     where="Appendix F, proof of Lemma 3 (of (24); (25) is said to be analogous: fedlrt/lemma-3)",
-    says=r"With $D = F(US_1V^\top) - F(US_2V^\top)$: $\|P_UDP_V\| = \|UU^\top DVV^\top\| \le "
-    r"\|U\|\|U^\top\|\|D\|\|V\|\|V^\top\| \le \|D\| \le L\|US_1V^\top - US_2V^\top\| = L\|U(S_1 - S_2)V^\top\| \le "
-    r"L\|U\|\|S_1 - S_2\|\|V^\top\| \le L\|S_1 - S_2\|$, by the operator norm inequality of the Frobenius norm (I), "
-    "orthonormality (II) and L-continuity (III).",
+    says=r"""With $D = F(US_1V^\top) - F(US_2V^\top)$: $\|P_UDP_V\| = \|UU^\top DVV^\top\| \le
+    \|U\|\|U^\top\|\|D\|\|V\|\|V^\top\| \le \|D\| \le L\|US_1V^\top - US_2V^\top\| = L\|U(S_1 - S_2)V^\top\| \le
+    L\|U\|\|S_1 - S_2\|\|V^\top\| \le L\|S_1 - S_2\|$, by the operator norm inequality of the Frobenius norm (I),
+    orthonormality (II) and L-continuity (III).""",
     measure=measure_lipschitz,
     readings=(
         Reading(

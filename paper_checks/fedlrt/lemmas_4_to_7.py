@@ -58,9 +58,9 @@ def measure_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedlrt/lemma-4",
     where="Appendix F.2, Lemma 4, eq. (28)",
-    says=r"For $Y_1, Y_2 \in \mathbb R^{n \times n}$ and an L-smooth $\mathcal{L}$ with constant L: $\mathcal{L}(Y_1) "
-    r"- \mathcal{L}(Y_2) \le -\langle Y_1 - Y_2, F(Y_2)\rangle + \frac L2\|Y_1 - Y_2\|^2$, where $F(Y) = "
-    r"-\nabla_Y\mathcal{L}(Y)$.",
+    says=r"""For $Y_1, Y_2 \in \mathbb R^{n \times n}$ and an L-smooth $\mathcal{L}$ with constant L: $\mathcal{L}(Y_1)
+    - \mathcal{L}(Y_2) \le -\langle Y_1 - Y_2, F(Y_2)\rangle + \frac L2\|Y_1 - Y_2\|^2$, where $F(Y) =
+    -\nabla_Y\mathcal{L}(Y)$.""",
     measure=measure_pairs,
     mutants=[{"half": 0.49}, {"sign": 1.0}, {"power": 1.5}],
     vary=("half", "sign"),
@@ -116,8 +116,8 @@ def measure_sums(context: Context) -> Searched:
 @claim(
     "fedlrt/lemma-5",
     where="Appendix F.2, Lemma 5, eq. (29)",
-    says=r"For $x_1, x_2 \in \mathbb R^d$ and $\gamma > 0$: $\|x_1 + x_2\|^2 \le (1+\gamma)\|x_1\|^2 + (1 + "
-    r"\frac1\gamma)\|x_2\|^2$.",
+    says=r"""For $x_1, x_2 \in \mathbb R^d$ and $\gamma > 0$: $\|x_1 + x_2\|^2 \le (1+\gamma)\|x_1\|^2 + (1 +
+    \frac1\gamma)\|x_2\|^2$.""",
     measure=measure_sums,
     mutants=[{"first": 0.99}, {"second": 0.99}, {"share": 0.99}],
     vary=("share",),

@@ -39,9 +39,9 @@ def measure_pooling(context: Context) -> Sequence[Point]:
 @claim(
     "fedlrt/eq-1",
     where="Section 2, eq. (1)",
-    says=r"The problem is $\min_w\mathcal{L}(w) := \frac1C\sum_{c=1}^C\mathcal{L}_c(w)$, with $\mathcal{L}$ the loss "
-    r"of the global data X and $\mathcal{L}_c$ that of client c's $X_c$. With $X = \bigcup_{c=1}^CX_c$ and all $X_c$ "
-    r"of one size, $\mathcal{L}$ is the mean of the $\mathcal{L}_c$ with uniform weights.",
+    says=r"""The problem is $\min_w\mathcal{L}(w) := \frac1C\sum_{c=1}^C\mathcal{L}_c(w)$, with $\mathcal{L}$ the loss
+    of the global data X and $\mathcal{L}_c$ that of client c's $X_c$. With $X = \bigcup_{c=1}^CX_c$ and all $X_c$ of
+    one size, $\mathcal{L}$ is the mean of the $\mathcal{L}_c$ with uniform weights.""",
     measure=measure_pooling,
     readings=(
         Reading(
@@ -147,9 +147,9 @@ def measure_fedavg(context: Context) -> list[Local]:
 @claim(
     "fedlrt/eq-2",
     where="Section 2, eq. (2), with Algorithm 3, line 5",
-    says=r"Each client optimises its local loss $\mathcal{L}_c$ for $s_*$ local iterations of gradient descent, "
-    r"$w_c^{s+1} = w_c^s - \lambda\nabla_w\mathcal{L}(w_c^s)$ with learning rate $\lambda$ for $s = 0, \ldots, "
-    r"s_*-1$, from the last global weight, $w_c^0 = w^t$.",
+    says=r"""Each client optimises its local loss $\mathcal{L}_c$ for $s_*$ local iterations of gradient descent,
+    $w_c^{s+1} = w_c^s - \lambda\nabla_w\mathcal{L}(w_c^s)$ with learning rate $\lambda$ for $s = 0, \ldots, s_*-1$,
+    from the last global weight, $w_c^0 = w^t$.""",
     measure=measure_fedavg,
     readings=(
         LITERAL,
@@ -205,9 +205,9 @@ def measure_fedlin(context: Context) -> list[Local]:
 @claim(
     "fedlrt/eq-4",
     where="Section 2, eq. (4)",
-    says=r"FedLin: with the correction $V_c = \nabla_w\mathcal{L}_c(w^t) - "
-    r"\frac1C\sum_{c=1}^C\nabla_w\mathcal{L}_c(w^t)$ the client's iteration is $w_c^{s+1} = w_c^s - "
-    r"\lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.",
+    says=r"""FedLin: with the correction $V_c = \nabla_w\mathcal{L}_c(w^t) -
+    \frac1C\sum_{c=1}^C\nabla_w\mathcal{L}_c(w^t)$ the client's iteration is $w_c^{s+1} = w_c^s -
+    \lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.""",
     measure=measure_fedlin,
     readings=(
         LITERAL,

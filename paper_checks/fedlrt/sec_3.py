@@ -41,16 +41,16 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
 @claim(
     "fedlrt/eq-5",
     where="Section 3, eq. (5)",
-    says=r"The gradient flow, projected onto a local tangent plane of $\mathcal M_r$, is for the factors $\dot S = "
-    r"-U^\top\nabla_W\mathcal{L}(USV^\top)V$, $\dot U = -(I - P_U)\nabla_W\mathcal{L}(USV^\top)VS^{-1}$, $\dot V = "
-    r"-(I - P_V)\nabla_W\mathcal{L}(USV^\top)US^{-\top}$, with $P_U = UU^\top$ and $P_V = VV^\top$.",
+    says=r"""The gradient flow, projected onto a local tangent plane of $\mathcal M_r$, is for the factors $\dot S =
+    -U^\top\nabla_W\mathcal{L}(USV^\top)V$, $\dot U = -(I - P_U)\nabla_W\mathcal{L}(USV^\top)VS^{-1}$, $\dot V = -(I -
+    P_V)\nabla_W\mathcal{L}(USV^\top)US^{-\top}$, with $P_U = UU^\top$ and $P_V = VV^\top$.""",
     measure=measure_flow,
     control=Form(
         r"The lines for S and U: the flow in the row space, $(\dot US + U\dot S)V^\top = -GP_V$.", {"lines": "S and U"}
     ),
     correction=Form(
-        r"The third line is $\dot V = -(I - P_V)G^\top US^{-\top}$ with $G = \nabla_W\mathcal{L}(USV^\top)$; then "
-        r"$\dot W = -(G - (I - P_U)G(I - P_V))$, and $U^\top\dot U = V^\top\dot V = 0$.",
+        r"""The third line is $\dot V = -(I - P_V)G^\top US^{-\top}$ with $G = \nabla_W\mathcal{L}(USV^\top)$; then
+        $\dot W = -(G - (I - P_U)G(I - P_V))$, and $U^\top\dot U = V^\top\dot V = 0$.""",
         {"transposed": True},
         ({"transposed": False}, {"inverses": "exchanged"}, {"sign": -1}, {"projection": 0.9}),
         asks="neither",
@@ -131,14 +131,14 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
 @promises(
     "fedlrt/claim-factors",
     where="Section 3.1, first paragraph",
-    says="FeDLRT ensures that for all $t > 1$ the bases $U^t$ and $V^t$ are orthonormal and $S^t$ is diagonal and "
-    "of full rank.",
+    says="""FeDLRT ensures that for all $t > 1$ the bases $U^t$ and $V^t$ are orthonormal and $S^t$ is diagonal and of
+    full rank.""",
     measure=measure_factors,
     control=Form(r"Where $2r \le n$ the bases are orthonormal and S is diagonal.", {"full": False}),
     correction=Form(
-        r"With $2r \le n$, as the shapes of (6) imply, or bases of fewer columns where n is smaller, U and V are "
-        r"orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde "
-        r"S^*\|$ is on the tail from $\sigma_{r_1+1}$ on, and $r_1$ the smallest that meets it.",
+        r"""With $2r \le n$, as the shapes of (6) imply, or bases of fewer columns where n is smaller, U and V are
+        orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde S^*\|$ is on the
+        tail from $\sigma_{r_1+1}$ on, and $r_1$ the smallest that meets it.""",
         {"rule": "after"},
         ({"rule": "printed"}, {"length": 1.01}, {"diagonal": 0.99}),
     ),
@@ -173,9 +173,9 @@ def claim_factors(
 @promises(
     "fedlrt/claim-server-qr-svd",
     where="Section 3, low client compute cost",
-    says=r"The clients only evaluate gradients of low-rank factors and optimise the small matrix $S \in \mathbb "
-    r"R^{r \times r}$; for clients with GPUs this further implies that all parts that suit GPUs badly, SVD and QR "
-    "decomposition for augmenting and compressing, are performed on the server.",
+    says=r"""The clients only evaluate gradients of low-rank factors and optimise the small matrix $S \in \mathbb R^{r
+    \times r}$; for clients with GPUs this further implies that all parts that suit GPUs badly, SVD and QR decomposition
+    for augmenting and compressing, are performed on the server.""",
     measure=run_layers,
     readings=(
         LITERAL,
@@ -215,9 +215,9 @@ def claim_server_qr_svd(
 @promises(
     "fedlrt/claim-two-rounds",
     where="Section 3, efficient communication",
-    says="Similar to FedLin, FeDLRT requires in practice two communication rounds: one that aggregates and "
-    "distributes global gradients for basis augmentation and variance correction, and one that aggregates "
-    "the locally updated coefficients.",
+    says="""Similar to FedLin, FeDLRT requires in practice two communication rounds: one that aggregates and
+    distributes global gradients for basis augmentation and variance correction, and one that aggregates the locally
+    updated coefficients.""",
     measure=run_layers,
     mutants=[{"rounds": 1}, {"rounds": 3}, {"variants": ("FeDLRT, full",)}],
     readings=(

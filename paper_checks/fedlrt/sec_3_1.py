@@ -33,9 +33,9 @@ from paper_checks.recorded_federation import Watched
 @promises(
     "fedlrt/eq-7",
     where="Section 3.1, eq. (7)",
-    says=r"Without variance correction client c trains $\tilde S_c$ for $s_*$ iterations with learning rate "
-    r"$\lambda$: $\tilde S_c^{s+1} = \tilde S_c^s - \lambda\nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde S_c^s\tilde "
-    r"V^\top)$, $s = 0, \ldots, s_* - 1$, with $\tilde S_c^{s=0} = \tilde S$.",
+    says=r"""Without variance correction client c trains $\tilde S_c$ for $s_*$ iterations with learning rate $\lambda$:
+    $\tilde S_c^{s+1} = \tilde S_c^s - \lambda\nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde S_c^s\tilde V^\top)$, $s =
+    0, \ldots, s_* - 1$, with $\tilde S_c^{s=0} = \tilde S$.""",
     measure=lambda context: first_rounds(context, "none"),
     mutants=[{"rate": 1.01}, {"more": 1}, {"transposed": True}, {"own": False}],
     uses=("fedlrt/lemma-1",),
@@ -60,11 +60,10 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
 @promises(
     "fedlrt/eq-8",
     where="Section 3.1, eq. (8)",
-    says=r"One more communication round aggregates $G_{\tilde S,c} = \nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde "
-    r"S\tilde V^\top)$ to $G_{\tilde S} = \frac1C\sum_cG_{\tilde S,c}$ and broadcasts it. With $V_c = G_{\tilde S} - "
-    r"G_{\tilde S,c}$ client c iterates $\tilde S_c^{s+1} = \tilde S_c^s - \lambda(\nabla_{\tilde "
-    r"S}\mathcal{L}_c(\tilde U\tilde S_c^s\tilde V^\top) + V_c)$, $s = 0, \ldots, s_*-1$, with $\tilde S_c^{s=0} = "
-    r"\tilde S$.",
+    says=r"""One more communication round aggregates $G_{\tilde S,c} = \nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde
+    S\tilde V^\top)$ to $G_{\tilde S} = \frac1C\sum_cG_{\tilde S,c}$ and broadcasts it. With $V_c = G_{\tilde S} -
+    G_{\tilde S,c}$ client c iterates $\tilde S_c^{s+1} = \tilde S_c^s - \lambda(\nabla_{\tilde S}\mathcal{L}_c(\tilde
+    U\tilde S_c^s\tilde V^\top) + V_c)$, $s = 0, \ldots, s_*-1$, with $\tilde S_c^{s=0} = \tilde S$.""",
     measure=measure_full,
     mutants=[{"sign": -1.0}, {"sign": 0.0}, {"more": 0}, {"share": 0.99}],
     uses=("fedlrt/eq-7",),
@@ -112,11 +111,11 @@ def measure_simplified(context: Context) -> Simplified:
     "fedlrt/eq-9",
     where=r"Section 3.1, eq. (9), as the definition of $\check V_c$ (what it lacks of $V_c$, for $\approx$: "
     "fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient)",
-    says=r"$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} = "
-    r"\begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 & "
-    r"0\end{bmatrix}$, the correction of the coefficients that are not augmented. It makes lines 10 and 12 of "
-    r"Algorithm 1 redundant, since $\tilde G_{\tilde S}$ can be aggregated with $G_U$, $G_V$ in line 4 and broadcast "
-    r"with $\bar U$, $\bar V$ in line 6, which leaves two communication rounds, as many as FedLin's.",
+    says=r"""$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} =
+    \begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 &
+    0\end{bmatrix}$, the correction of the coefficients that are not augmented. It makes lines 10 and 12 of Algorithm 1
+    redundant, since $\tilde G_{\tilde S}$ can be aggregated with $G_U$, $G_V$ in line 4 and broadcast with $\bar U$,
+    $\bar V$ in line 6, which leaves two communication rounds, as many as FedLin's.""",
     measure=measure_simplified,
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"sign": -1}, {"fewer": 0}],
     uses=("fedlrt/eq-8",),
@@ -179,10 +178,10 @@ def measure_shared(context: Context) -> Shared:
 @claim(
     "fedlrt/eq-10",
     where="Section 3.1, coefficient averaging, eq. (10)",
-    says=r"With shared bases $\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_r^{s_*} = \frac1C\sum_{c=1}^C(\tilde "
-    r"U\tilde S_c^{s_*}\tilde V^\top) = \tilde U(\frac1C\sum_{c=1}^C\tilde S_c^{s_*})\tilde V^\top = \tilde "
-    r"U\tilde S^*\tilde V^\top$. As the basis is fixed, the rank 2r is preserved in the aggregation, where "
-    "other schemes may aggregate to full rank.",
+    says=r"""With shared bases $\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_r^{s_*} = \frac1C\sum_{c=1}^C(\tilde U\tilde
+    S_c^{s_*}\tilde V^\top) = \tilde U(\frac1C\sum_{c=1}^C\tilde S_c^{s_*})\tilde V^\top = \tilde U\tilde S^*\tilde
+    V^\top$. As the basis is fixed, the rank 2r is preserved in the aggregation, where other schemes may aggregate to
+    full rank.""",
     measure=measure_shared,
     readings=(
         LITERAL,
@@ -261,17 +260,17 @@ def measure_spectra(context: Context) -> list[Spectrum]:
 @promises(
     "fedlrt/claim-trunc",
     where="Section 3.1, automatic compression via rank truncation",
-    says="Truncation is needed to identify the optimal rank and to make sure that S has full rank. The SVD of "
-    r"$\tilde S^*$ is cut to its $r_1$ largest singular values; $r_1$ can be chosen by a variety of criteria, "
-    r"such as the threshold $\|[\sigma_{r_1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$.",
+    says=r"""Truncation is needed to identify the optimal rank and to make sure that S has full rank. The SVD of $\tilde
+    S^*$ is cut to its $r_1$ largest singular values; $r_1$ can be chosen by a variety of criteria, such as the
+    threshold $\|[\sigma_{r_1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$.""",
     measure=measure_spectra,
     control=Form(r"Where the rule leaves a choice, the truncated part is below $\vartheta$.", {"keep": ("error",)}),
     correction=Form(
-        r"With the tail from the first value that goes, $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$, "
-        r"and $0 < \vartheta \le \|\tilde S^*\|$ the smallest such $r_1$ always exists, is the least rank of any "
-        r"matrix nearer than $\vartheta$ to $\tilde W_r^*$ in the Frobenius norm, and every kept singular value is "
-        r"positive. The tail from $\sigma_{r_1}$ on keeps one value more, which may be zero, and no $r_1$ satisfies "
-        r"it where $\sigma_{2r} \ge \vartheta$.",
+        r"""With the tail from the first value that goes, $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$, and
+        $0 < \vartheta \le \|\tilde S^*\|$ the smallest such $r_1$ always exists, is the least rank of any matrix nearer
+        than $\vartheta$ to $\tilde W_r^*$ in the Frobenius norm, and every kept singular value is positive. The tail
+        from $\sigma_{r_1}$ on keeps one value more, which may be zero, and no $r_1$ satisfies it where $\sigma_{2r} \ge
+        \vartheta$.""",
         {"after": 1},
         ({"after": 0}, {"after": 2}, {"strict": False}, {"bound": 0.99}),
     ),

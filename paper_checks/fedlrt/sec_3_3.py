@@ -30,8 +30,8 @@ from paper_checks.methods.promises import Promise, Promises, judge_promises, pro
 @promises(
     "fedlrt/claim-svd-size",
     where="Section 3.3",
-    says="The server's compute cost scales linearly with the layer dimension n, as the SVD for truncation is "
-    r"needed of the augmented coefficient matrix only, of size $2r \times 2r$.",
+    says=r"""The server's compute cost scales linearly with the layer dimension n, as the SVD for truncation is needed
+    of the augmented coefficient matrix only, of size $2r \times 2r$.""",
     measure=run_layers,
     mutants=[{"sides": 1.0}, {"sides": 4.0}, {"variants": ("naive",)}],
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
@@ -59,8 +59,8 @@ def claim_svd_size(
 @promises(
     "fedlrt/claim-no-full-matrix",
     where="Section 3.3",
-    says="The complete federated learning process is performed on the low-rank factors, and the full matrix $W_r$ is "
-    "never required, as, e.g., in [31, 44].",
+    says="""The complete federated learning process is performed on the low-rank factors, and the full matrix $W_r$ is
+    never required, as, e.g., in [31, 44].""",
     measure=run_layers,
     mutants=[{"variants": ("naive",)}, {"variants": ("FedAvg",)}, {"columns": 1.0}],
     readings=(
@@ -105,9 +105,9 @@ def least_coefficient(polynomial: Mapping[Powers, Any], widest: int, steps: int)
 @claim(
     "fedlrt/claim-simplified-cheaper",
     where="Section 3.3",
-    says="The client's cost with the simplified correction is slightly below that with the full one, as gradients "
-    "of coefficients that are not augmented suffice; the asymptotic behaviour is the same. Its main "
-    "advantage is the smaller number of communication rounds.",
+    says="""The client's cost with the simplified correction is slightly below that with the full one, as gradients of
+    coefficients that are not augmented suffice; the asymptotic behaviour is the same. Its main advantage is the smaller
+    number of communication rounds.""",
     measure=count_costs,
     readings=(
         Reading(

@@ -71,23 +71,22 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
 @promises(
     "fedlrt/exp-homogeneous",
     where="Section 4.1, homogeneous test, with Figure 4 and, for the sizes of the $X_c$, Section 2",
-    says=r"Losses $\mathcal{L}_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in "
-    r"\mathbb R^{n \times n}$, p the Legendre polynomial basis of degree n - 1; target $f(x,y) = p(x)^\top W_rp(y)$ "
-    r"with random $W_r$ of rank r; n = 20, r = 4; 10,000 points uniform on $[-1,1]^2$, spread uniformly among C = 1, "
-    r"2, 4, 8, 16, 32 clients, each $X_c$ of the same size; FeDLRT with variance correction (Figure 4: the simplified "
-    r"one) is compared with FedLin; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, $\tau = 0.1$; "
-    r"medians over 20 random initial weights. The minimiser is $W^* = W_r$.",
+    says=r"""Losses $\mathcal{L}_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in
+    \mathbb R^{n \times n}$, p the Legendre polynomial basis of degree n - 1; target $f(x,y) = p(x)^\top W_rp(y)$ with
+    random $W_r$ of rank r; n = 20, r = 4; 10,000 points uniform on $[-1,1]^2$, spread uniformly among C = 1, 2, 4, 8,
+    16, 32 clients, each $X_c$ of the same size; FeDLRT with variance correction (Figure 4: the simplified one) is
+    compared with FedLin; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, $\tau = 0.1$; medians over
+    20 random initial weights. The minimiser is $W^* = W_r$.""",
     measure=make_problems,
     control=Form(
         "In every normalisation of the polynomials the minimiser is $W_r$, the only one.", {"keep": ("minimiser",)}
     ),
     correction=Form(
-        "With one of the normalisations named the second derivatives of the expected loss are determined, and those "
-        "of a run up to the draw of its points; with 10,000 points the minimiser is $W_r$, the only one, and 1, 2, 4, "
-        "8 and 16 clients have as many points each. For 32 clients that cannot be: 312.5 points each. Left open are "
-        "the normalisation of the polynomials, the law of $W_r$, and with it the loss, rank and size of the start, "
-        "the number of rounds, how 32 clients are weighted, and in Section 4.1, not in Figure 4, which correction is "
-        "used.",
+        """With one of the normalisations named the second derivatives of the expected loss are determined, and those
+        of a run up to the draw of its points; with 10,000 points the minimiser is $W_r$, the only one, and 1, 2, 4, 8
+        and 16 clients have as many points each. For 32 clients that cannot be: 312.5 points each. Left open are the
+        normalisation of the polynomials, the law of $W_r$, and with it the loss, rank and size of the start, the number
+        of rounds, how 32 clients are weighted, and in Section 4.1, not in Figure 4, which correction is used.""",
         {"bases": ("uniform",), "clients": (1, 2, 4, 8, 16)},
         ({"bases": ("plain", "uniform")}, {"samples": 300}, {"moved": 0.01}, {"clients": CLIENTS}),
         asks="weaker",
@@ -148,8 +147,8 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
 @promises(
     "fedlrt/claim-hom-stepsize",
     where="Section 4.1, homogeneous test",
-    says=r"The homogeneous test ($s_* = 20$, $\lambda = 10^{-3}$, C = 1, 2, 4, 8, 16, 32 clients) satisfies the "
-    r"step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.",
+    says=r"""The homogeneous test ($s_* = 20$, $\lambda = 10^{-3}$, C = 1, 2, 4, 8, 16, 32 clients) satisfies the
+    step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.""",
     measure=find_smoothness,
     mutants=[{"steps": 100}],
     readings=normalisation_readings(
@@ -207,9 +206,9 @@ MEDIANS = (
 @promises(
     "fedlrt/claim-hom-rank",
     where="Section 4.1 and Figure 4",
-    says="The results, medians over 20 random initial weights, indicate that FeDLRT is able to identify the correct "
-    "rank within a few aggregation rounds and, furthermore, never underestimates it, which would have increased the "
-    "loss value significantly.",
+    says="""The results, medians over 20 random initial weights, indicate that FeDLRT is able to identify the correct
+    rank within a few aggregation rounds and, furthermore, never underestimates it, which would have increased the loss
+    value significantly.""",
     measure=follow_all,
     mutants=[{"rank": 5}, {"basis": "tau 0.5"}, {"own": -1.0}, {"times": 1e15}],
     readings=normalisation_readings(
@@ -349,15 +348,15 @@ def count_rounds(context: Context) -> list[Counts]:
         ),
     ),
     control=Form(
-        "With polynomials orthonormal for the uniform law and the simplified correction 32 clients need at most 6 % "
-        "more rounds than one to come within 1e-2 of the minimiser, on the points drawn.",
+        """With polynomials orthonormal for the uniform law and the simplified correction 32 clients need at most 6 %
+        more rounds than one to come within 1e-2 of the minimiser, on the points drawn.""",
         {"least": -10.0, "most": 0.06},
     ),
     correction=Form(
-        "With the simplified correction 32 clients need somewhat more rounds than one: on eight sets of points 1.3 to "
-        "3.1 % more to distances of 1e-2 and 1e-5 with polynomials orthonormal for the uniform law, and 0.09 to 0.6 % "
-        "to a distance of 0.1 with those for dx. With the full correction they need the same number within one round, "
-        "on these sets to these distances.",
+        """With the simplified correction 32 clients need somewhat more rounds than one: on eight sets of points 1.3 to
+        3.1 % more to distances of 1e-2 and 1e-5 with polynomials orthonormal for the uniform law, and 0.09 to 0.6 % to
+        a distance of 0.1 with those for dx. With the full correction they need the same number within one round, on
+        these sets to these distances.""",
         {"least": 0.0, "most": 0.06, "within": 1.0},
         ({"least": 0.1}, {"most": 1e-4}, {"within": -1.0}, {"kind": "full", "least": 0.005}, {"own": -1.0}),
     ),
@@ -544,9 +543,9 @@ def measure_test(context: Context) -> Test:
     "fedlrt/claim-hom-jointly",
     where="Section 4.1, homogeneous test, with Figure 4: four of its statements taken together; that FeDLRT is faster "
     "with more clients (fedlrt/claim-hom-clients) and by up to ten times (fedlrt/claim-hom-10x) is judged by itself",
-    says="One and the same setting satisfies the step-size restriction of Theorem 2 for C = 1, 2, 4, 8, 16, 32; in it "
-    "FeDLRT identifies the correct rank within a few rounds and never underestimates it, converges to $W_r$ up to an "
-    "error of $10^{-5}$, and converges faster than FedLin.",
+    says="""One and the same setting satisfies the step-size restriction of Theorem 2 for C = 1, 2, 4, 8, 16, 32; in it
+    FeDLRT identifies the correct rank within a few rounds and never underestimates it, converges to $W_r$ up to an
+    error of $10^{-5}$, and converges faster than FedLin.""",
     measure=measure_test,
     mutants=[{"rate": 1.0}],
     readings=(*normalisation_readings(WHOLE, "plain", "dx", "uniform", one="target and points", why=EARLY), UNDECIDED),

@@ -26,12 +26,12 @@ from workloads.image_networks.vit import vit_shapes
 BUDGET, ROUNDS = 240, 200
 
 UP_TO_16 = Form(
-    "With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round. "
-    "With 32 clients it is 7.5. In Algorithm 2 every client makes the same number of iterations, of whole batches: as "
-    "a maximum 7.5 means 7, and 32 clients then go through 224 batches; 8 would be 256, and 7 for half of the clients "
-    "and 8 for the others, above the maximum, 240. Nor have 50,000 images 32 equal parts. Left open are the rank of "
-    "the start, what becomes of the statistics of batch norm and of the momentum when clients are averaged, whether "
-    "the rate is annealed by rounds or iterations, the validation set, and how many iterations 32 clients make.",
+    """With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round.
+    With 32 clients it is 7.5. In Algorithm 2 every client makes the same number of iterations, of whole batches: as a
+    maximum 7.5 means 7, and 32 clients then go through 224 batches; 8 would be 256, and 7 for half of the clients and 8
+    for the others, above the maximum, 240. Nor have 50,000 images 32 equal parts. Left open are the rank of the start,
+    what becomes of the statistics of batch norm and of the momentum when clients are averaged, whether the rate is
+    annealed by rounds or iterations, the validation set, and how many iterations 32 clients make.""",
     {"largest": 16},
     ({"largest": 16, "budget": 250}, {"largest": 16, "every": True}, {"largest": 32}),
     asks="weaker",
@@ -119,12 +119,12 @@ def count_networks(context: Context) -> Heads:
 @claim(
     "fedlrt/exp-resnet18",
     where="Section 4.2 and Table 2, with Figure 5",
-    says=r"ResNet18 on CIFAR10, FeDLRT on its fully connected head, $\vartheta = \tau\|\tilde S^*\|$ with $\tau = "
-    r"0.01$; the data are partitioned equally; a local iteration is one mini-batch update and $s_*$ the maximum "
-    r"number of local iterations; $s_* = 240/C$ for C = 1, ..., 16 or 32, so that in each training run the global "
-    "network iterates through the same amount of data; 10 random initialisations, each warm-started with 5 iterations "
-    "with one client; 200 aggregation rounds, batch size 128, SGD with learning rate 1e-3 to 5e-4 by cosine "
-    "annealing, momentum 0.9, weight decay 1e-3.",
+    says=r"""ResNet18 on CIFAR10, FeDLRT on its fully connected head, $\vartheta = \tau\|\tilde S^*\|$ with $\tau =
+    0.01$; the data are partitioned equally; a local iteration is one mini-batch update and $s_*$ the maximum number of
+    local iterations; $s_* = 240/C$ for C = 1, ..., 16 or 32, so that in each training run the global network iterates
+    through the same amount of data; 10 random initialisations, each warm-started with 5 iterations with one client; 200
+    aggregation rounds, batch size 128, SGD with learning rate 1e-3 to 5e-4 by cosine annealing, momentum 0.9, weight
+    decay 1e-3.""",
     measure=count_networks,
     mutants=[{"budget": 250}],
     readings=READINGS,
@@ -159,29 +159,28 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
 @claim(
     "fedlrt/exp-other-vision",
     where="Appendix B.3 and Table 2, with Figures 6 to 8",
-    says=r"AlexNet on CIFAR10, its fully connected head low-rank, 100 local iterations, $CTs_*$ random batches seen in "
-    "all; VGG16 on CIFAR10; a vision "
-    "transformer on CIFAR100: 6 attention layers with 2 heads each followed by a ResNet block and a drop-out layer, "
-    "all with weight matrices of dimension 512 x 512, patches of size 8, embedding dimension 512; 240/C local "
-    "iterations for VGG16 and the transformer; 200 aggregation rounds; batch sizes 128, 128, 256; learning rates by "
-    "cosine annealing from 1e-2, 1e-2, 3e-4 to 1e-5, 5e-4, 1e-5, momenta 0.0, 0.1, n.a., weight decays 1e-4, 1e-4, "
-    r"1e-2; truncation $\tau = 0.01$; stochastic gradients for "
-    "AlexNet and VGG16, Adam with PyTorch's standard parameters for the transformer. FeDLRT is compared with FedLin "
-    "for AlexNet, with variance correction (simplified, in Figure 6), with FedAvg without and with FedLin with the "
-    "simplified correction for VGG16, and, variance corrected, with FedLin for the transformer.",
+    says=r"""AlexNet on CIFAR10, its fully connected head low-rank, 100 local iterations, $CTs_*$ random batches seen in
+    all; VGG16 on CIFAR10; a vision transformer on CIFAR100: 6 attention layers with 2 heads each followed by a ResNet
+    block and a drop-out layer, all with weight matrices of dimension 512 x 512, patches of size 8, embedding dimension
+    512; 240/C local iterations for VGG16 and the transformer; 200 aggregation rounds; batch sizes 128, 128, 256;
+    learning rates by cosine annealing from 1e-2, 1e-2, 3e-4 to 1e-5, 5e-4, 1e-5, momenta 0.0, 0.1, n.a., weight decays
+    1e-4, 1e-4, 1e-2; truncation $\tau = 0.01$; stochastic gradients for AlexNet and VGG16, Adam with PyTorch's standard
+    parameters for the transformer. FeDLRT is compared with FedLin for AlexNet, with variance correction (simplified, in
+    Figure 6), with FedAvg without and with FedLin with the simplified correction for VGG16, and, variance corrected,
+    with FedLin for the transformer.""",
     measure=count_networks,
     control=Form(
         "The transformer has matrices of 512 x 512, and 240/C is a whole number for 1, 2, 4, 8 and 16 clients.",
         {"layers": ()},
     ),
     correction=Form(
-        "With VGG16's low-rank layers and the widths of its head named it is determined how much of it is factorised, "
-        "and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 clients (7.5 if 32 are among them, as in Section "
-        "4.2). That all runs go through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet "
-        "the batches seen grow with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the "
-        "ranks at the start, the transformer's correction, which may be either (AlexNet's is the simplified one by "
-        "Figure 6 alone), its ResNet block and its rate of drop-out, the split of the data, the validation sets, the "
-        "numbers of runs, and whether the rates are annealed by rounds or iterations.",
+        """With VGG16's low-rank layers and the widths of its head named it is determined how much of it is factorised,
+        and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 clients (7.5 if 32 are among them, as in Section 4.2).
+        That all runs go through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet the
+        batches seen grow with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the ranks
+        at the start, the transformer's correction, which may be either (AlexNet's is the simplified one by Figure 6
+        alone), its ResNet block and its rate of drop-out, the split of the data, the validation sets, the numbers of
+        runs, and whether the rates are annealed by rounds or iterations.""",
         {"layers": ("head",)},
         ({"layers": LAYERS}, {"largest": 32}, {"budget": 250}, {"dimension": 256}),
         asks="weaker",
@@ -255,9 +254,9 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
 @promises(
     "fedlrt/exp-data",
     where="Appendix B.2",
-    says="CIFAR10: training images are flipped horizontally at random, then normalised with mean [0.4914, 0.4822, "
-    "0.4465] and standard deviation [0.2470, 0.2435, 0.2616]; test images are only normalised. CIFAR100: the same "
-    "with mean [0.5071, 0.4867, 0.4408] and standard deviation [0.2673, 0.2564, 0.2762].",
+    says="""CIFAR10: training images are flipped horizontally at random, then normalised with mean [0.4914, 0.4822,
+    0.4465] and standard deviation [0.2470, 0.2435, 0.2616]; test images are only normalised. CIFAR100: the same with
+    mean [0.5071, 0.4867, 0.4408] and standard deviation [0.2673, 0.2564, 0.2762].""",
     measure=prepare_images,
     readings=(
         Reading(
@@ -316,8 +315,8 @@ def exp_data(
 @claim(
     "fedlrt/exp-compute",
     where="Appendix B.1",
-    says="The convex tests were computed on one GTX 1080 Ti, the vision benchmarks on V100 (16 GB) and P100 (16 GB), "
-    "prototypes on an RTX 4090.",
+    says="""The convex tests were computed on one GTX 1080 Ti, the vision benchmarks on V100 (16 GB) and P100 (16 GB),
+    prototypes on an RTX 4090.""",
     measure=lambda context: None,
     kind="setting",
     importance="detail",

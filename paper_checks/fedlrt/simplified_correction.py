@@ -184,8 +184,8 @@ def measure_sufficiency(context: Context) -> Sufficiency:
 @promises(
     "fedlrt/claim-simplified-sufficient",
     where="Section 3.1, client coefficient update with simplified variance correction",
-    says="Empirically, a simplified correction, of the coefficients $S^t$ that are not augmented only, is "
-    "sufficient (see Figure 5).",
+    says="""Empirically, a simplified correction, of the coefficients $S^t$ that are not augmented only, is sufficient
+    (see Figure 5).""",
     measure=measure_sufficiency,
     readings=(
         Reading(
@@ -209,12 +209,12 @@ def measure_sufficiency(context: Context) -> Sufficiency:
         ),
     ),
     correction=Form(
-        r"The minimiser stays fixed where the clients' gradients at it lie in the block of S, $\nabla_{\hat "
-        r"S}\mathcal{L}_c = 0$ there; more is not corrected. Where they leave the block and the curvatures differ, a "
-        r"round of two or more local steps can lead away from the minimiser, and FeDLRT can stall, more than three "
-        r"times as far from it as with the full correction after as many rounds; the distances of each run, also "
-        r"without correction, stand in the check's scope. Whether it is sufficient in the training of Figure 5 these "
-        r"problems do not tell (fedlrt/fig-5).",
+        r"""The minimiser stays fixed where the clients' gradients at it lie in the block of S, $\nabla_{\hat
+        S}\mathcal{L}_c = 0$ there; more is not corrected. Where they leave the block and the curvatures differ, a round
+        of two or more local steps can lead away from the minimiser, and FeDLRT can stall, more than three times as far
+        from it as with the full correction after as many rounds; the distances of each run, also without correction,
+        stand in the check's scope. Whether it is sufficient in the training of Figure 5 these problems do not tell
+        (fedlrt/fig-5).""",
         {"among": "agreeing"},
         mutants=({"among": "all"}, {"kind": "none"}, {"close": 1e-9}, {"own": -1.0}, {"farther": 1e6}),
     ),

@@ -155,8 +155,8 @@ def measure_robustness(context: Context) -> Robust:
 @promises(
     "fedlrt/claim-robust",
     where="Appendix D, after Theorem 5",
-    says="Theorem 5 guarantees that the low-rank representation implies no step-size restrictions on the optimisation "
-    "scheme, in stark contrast to a naive alternating descent in the low-rank factors U, S, V.",
+    says="""Theorem 5 guarantees that the low-rank representation implies no step-size restrictions on the optimisation
+    scheme, in stark contrast to a naive alternating descent in the low-rank factors U, S, V.""",
     measure=measure_robustness,
     mutants=[{"method": "(5) by Euler"}, {"method": "alternating"}, {"share": 0.5}],
     readings=(
@@ -219,8 +219,8 @@ EQUAL_COSTS = 200
 @claim(
     "fedlrt/claim-memory-200",
     where="Appendix D, before Lemma 2",
-    says="The reparametrisation by K and L implies a memory cost increase of 200 % on the client, since three "
-    "versions of the low-rank layer need to be tracked.",
+    says="""The reparametrisation by K and L implies a memory cost increase of 200 % on the client, since three
+    versions of the low-rank layer need to be tracked.""",
     measure=lambda context: sympy.symbols("n r", positive=True),
     readings=(
         Reading(

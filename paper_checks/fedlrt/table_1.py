@@ -90,8 +90,8 @@ def largest_ranks(
 @claim(
     "fedlrt/claim-order-of-magnitude",
     where="Abstract",
-    says="The efficiency of FeDLRT is demonstrated in an array of computer vision benchmarks, where client compute and "
-    "communication costs are reduced by up to an order of magnitude, with minimal impacts on global accuracy.",
+    says="""The efficiency of FeDLRT is demonstrated in an array of computer vision benchmarks, where client compute
+    and communication costs are reduced by up to an order of magnitude, with minimal impacts on global accuracy.""",
     measure=count_costs,
     uses=("fedlrt/table-1",),
     kind="experiment",
@@ -128,11 +128,11 @@ ROUNDS = (1, 2, 2, 2, 3)
     "fedlrt/table-1",
     where="Table 1, rows of FedAvg, FedLin and FeDLRT, columns of costs and rounds (those of FeDLR and Riemannian FL, "
     "and the marks for variance correction and rank adaptivity: fedlrt/claim-linear-n)",
-    says=r"Client compute, client memory, server compute, server memory and communication, each inside $O(\cdot)$: "
-    "FedAvg $s_*bn^2$, $2n^2$, $n^2$, $2n^2$, $2n^2$; FedLin the same with communication $4n^2$; FeDLRT "
-    "$s_*b(4nr + 4r^2)$, $4(nr + 2r^2)$, $2nr + (8 + 4n)r^2 + 8r^3$, $2nr + 4r^2$, $6nr + 6r^2$; with "
-    "simplified correction compute $s_*b(4nr + 4r^2) + r^2$ and communication $6nr + 8r^2$, with full "
-    "correction $s_*b(4nr + 4r^2) + 4r^2$ and $6nr + 10r^2$. Communication rounds 1, 2, 2, 2, 3.",
+    says=r"""Client compute, client memory, server compute, server memory and communication, each inside $O(\cdot)$:
+    FedAvg $s_*bn^2$, $2n^2$, $n^2$, $2n^2$, $2n^2$; FedLin the same with communication $4n^2$; FeDLRT $s_*b(4nr +
+    4r^2)$, $4(nr + 2r^2)$, $2nr + (8 + 4n)r^2 + 8r^3$, $2nr + 4r^2$, $6nr + 6r^2$; with simplified correction compute
+    $s_*b(4nr + 4r^2) + r^2$ and communication $6nr + 8r^2$, with full correction $s_*b(4nr + 4r^2) + 4r^2$ and $6nr +
+    10r^2$. Communication rounds 1, 2, 2, 2, 3.""",
     measure=count_costs,
     mutants=[{"thinner": "nr"}, {"thinner": "steps"}, {"rounds": (1, 2, 2, 2, 2)}, {"full_rank": "nr"}],
     readings=(
@@ -154,11 +154,10 @@ ROUNDS = (1, 2, 2, 2, 3)
         ),
     ),
     correction=Form(
-        r"Communication: $2n^2$, $4n^2$, $6nr+5r^2$, $6nr+7r^2$, $6nr+13r^2$; memory of a client in its local steps: "
-        r"$2n^2$, $3n^2$ with the correction, $4nr+8r^2$ as printed without it, and $4nr+9r^2$, $4nr+12r^2$ with it; "
-        r"of "
-        "the server at truncation: $4nr+4r^2$. So the full correction's communication, FedLin's memory, that of the "
-        "corrected clients and the server's exceed the numbers in the entries; $6nr+5r^2$ and $6nr+7r^2$ are less.",
+        """Communication: $2n^2$, $4n^2$, $6nr+5r^2$, $6nr+7r^2$, $6nr+13r^2$; memory of a client in its local steps:
+        $2n^2$, $3n^2$ with the correction, $4nr+8r^2$ as printed without it, and $4nr+9r^2$, $4nr+12r^2$ with it; of
+        the server at truncation: $4nr+4r^2$. So the full correction's communication, FedLin's memory, that of the
+        corrected clients and the server's exceed the numbers in the entries; $6nr+5r^2$ and $6nr+7r^2$ are less.""",
         {
             "squares": (5.0, 7.0, 13.0),
             "held": ((2, 8), (3, 9), (3, 12)),
@@ -281,8 +280,8 @@ MARKS = {
 @claim(
     "fedlrt/claim-linear-n",
     where="Table 1, caption, with the marks of the table (on methods beyond it: fedlrt/claim-only-method)",
-    says="The FeDLRT variants are the only low-rank schemes with memory, compute and communication costs that scale "
-    "linearly in n, with automatic compression and variance correction.",
+    says="""The FeDLRT variants are the only low-rank schemes with memory, compute and communication costs that scale
+    linearly in n, with automatic compression and variance correction.""",
     measure=count_costs,
     readings=(
         Reading(
@@ -344,8 +343,8 @@ def claim_linear_n(
 @claim(
     "fedlrt/claim-only-method",
     where="Section 3.3, first paragraph",
-    says="To the best of the authors' knowledge FeDLRT is the only low-rank method with adaptive compression "
-    "incorporating variance correction whose server compute cost scales linearly with the layer dimension.",
+    says="""To the best of the authors' knowledge FeDLRT is the only low-rank method with adaptive compression
+    incorporating variance correction whose server compute cost scales linearly with the layer dimension.""",
     measure=lambda context: {name: row["server compute"] for name, row in {**TABLE_1, **OTHERS}.items()},
     uses=("fedlrt/claim-svd-size", "fedlrt/claim-linear-n"),
     importance="detail",

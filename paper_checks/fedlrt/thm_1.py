@@ -39,12 +39,11 @@ def measure_drift(context: Context) -> list[Round]:
     "fedlrt/thm-1",
     where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27), which has $s_r$, defined nowhere, for "
     "$s_*$ in the bound on the rate",
-    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
-    r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local "
-    r"steps: for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le "
-    r"\exp(1)s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$, with the corrected "
-    r"coefficients $\tilde S_c^s$ of (8); (27) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the "
-    "gradient.",
+    says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
+    Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local steps:
+    for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le \exp(1)s_*\lambda\|\nabla_{\tilde
+    S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$, with the corrected coefficients $\tilde S_c^s$ of (8); (27) has
+    $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient.""",
     measure=measure_drift,
     mutants=[{"constant": 1.7}, {"power": 2}],
     best={"constant": Best(math.e - 1.0, r"proved: the worst drift is $((1 + \lambda L)^s - 1)/L$")},
@@ -87,14 +86,13 @@ def thm_1(
     "fedlrt/thm-6-recursion",
     where="Appendix F.1, proof of Theorem 6, the first chain (the second, from a on: fedlrt/thm-6-proof; Theorem 6 "
     "prints λ ≤ 1/(L s_r), where Theorem 1 has s_*, and s_* is taken)",
-    says=r"Under the assumptions of Theorem 6: $\|\tilde S_c^{s+1} - \tilde S_c\| = \|\tilde S_c^s - \tilde S_c + "
-    r"\lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V\| \le \|\tilde S_c^s - "
-    r"\tilde S_c\| + \lambda\|\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))\tilde V\| + \lambda\|\tilde "
-    r"U^\top F(\tilde W_r)\tilde V\|$, which is by Lemma 3 (I) at most $\|\tilde S_c^s - \tilde S_c\| + \lambda "
-    r"L\|\tilde "
-    r"S_c^s - \tilde S\| + \lambda\|\tilde U^\top F(\tilde W_r)\tilde V\| \le (1 + \lambda L)\|\tilde S_c^s - \tilde "
-    r"S\| + \lambda\|\tilde U^\top F(\tilde W_r)\tilde V\| \le (1 + \frac1{s_*})\|\tilde S_c^s - \tilde S\| + "
-    r"\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|$.",
+    says=r"""Under the assumptions of Theorem 6: $\|\tilde S_c^{s+1} - \tilde S_c\| = \|\tilde S_c^s - \tilde S_c +
+    \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V\| \le \|\tilde S_c^s - \tilde
+    S_c\| + \lambda\|\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))\tilde V\| + \lambda\|\tilde U^\top F(\tilde
+    W_r)\tilde V\|$, which is by Lemma 3 (I) at most $\|\tilde S_c^s - \tilde S_c\| + \lambda L\|\tilde S_c^s - \tilde
+    S\| + \lambda\|\tilde U^\top F(\tilde W_r)\tilde V\| \le (1 + \lambda L)\|\tilde S_c^s - \tilde S\| +
+    \lambda\|\tilde U^\top F(\tilde W_r)\tilde V\| \le (1 + \frac1{s_*})\|\tilde S_c^s - \tilde S\| + \lambda\|\tilde
+    U^\top F(\tilde W_r)\tilde V\|$.""",
     measure=measure_rounds,
     mutants=[{"steps": 1.01}, {"drift": 0.5}, {"leading": 0.99}, {"last": 0.01}],
     uses=("fedlrt/eq-26", "fedlrt/lemma-3"),
@@ -154,11 +152,11 @@ def measure_chain(context: Context) -> list[Chain]:
 @claim(
     "fedlrt/thm-6-proof",
     where="Appendix F.1, proof of Theorem 6, the chain from a on (the chain before it: fedlrt/thm-6-recursion)",
-    says=r"With $a = 1 + \frac1{s_*}$ and $g = \tilde U^\top F(\tilde W_r)\tilde V$, recursively plugging in the "
-    r"inequality $\|\tilde S_c^{s+1} - \tilde S_c\| \le a\|\tilde S_c^s - \tilde S\| + \lambda\|g\|$ yields $\|\tilde "
-    r"S_c^{s+1} - \tilde S_c\| \le a^{s+1}\|\tilde S_c^{s=0} - \tilde S\| + (\sum_{j=0}^sa^j)\lambda\|g\| = "
-    r"(\sum_{j=0}^sa^j)\lambda\|g\| = \frac{a^{s+1}-1}{a-1}\lambda\|g\| \le (1+\frac1{s_*})^{s+1}s_*\lambda\|g\| \le "
-    r"(1+\frac1{s_*})^{s_*}s_*\lambda\|g\| \le \exp(1)s_*\lambda\|g\|$.",
+    says=r"""With $a = 1 + \frac1{s_*}$ and $g = \tilde U^\top F(\tilde W_r)\tilde V$, recursively plugging in the
+    inequality $\|\tilde S_c^{s+1} - \tilde S_c\| \le a\|\tilde S_c^s - \tilde S\| + \lambda\|g\|$ yields $\|\tilde
+    S_c^{s+1} - \tilde S_c\| \le a^{s+1}\|\tilde S_c^{s=0} - \tilde S\| + (\sum_{j=0}^sa^j)\lambda\|g\| =
+    (\sum_{j=0}^sa^j)\lambda\|g\| = \frac{a^{s+1}-1}{a-1}\lambda\|g\| \le (1+\frac1{s_*})^{s+1}s_*\lambda\|g\| \le
+    (1+\frac1{s_*})^{s_*}s_*\lambda\|g\| \le \exp(1)s_*\lambda\|g\|$.""",
     measure=measure_chain,
     mutants=[{"last": 2.7}, {"third": 0.6}, {"second": 1.01}],
     best={"third": Best(1.0 - 1.0 / math.e, r"proved: $1 - a^{-s_*}$, its limit for many steps")},

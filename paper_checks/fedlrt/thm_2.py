@@ -67,24 +67,23 @@ def measure_truncated(context: Context) -> list[Truncated]:
 @claim(
     "fedlrt/thm-2",
     where="Section 3.2, Theorem 2, eq. (12); Appendix F.2, Theorem 9, eqs. (35) and (38)",
-    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2, "
-    r"repeated in Theorem 9), $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ the factorisation before and after "
-    r"iteration t of Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le "
-    r"\frac1{12Ls_*}$ (Theorem 9: $0 \le \lambda$). Then $\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) - "
-    r"\mathcal{L}(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde "
-    r"S\tilde V^\top)\|^2 + L\vartheta$. (35) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the "
-    r"gradient, (38) $\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|$.",
+    says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2,
+    repeated in Theorem 9), $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ the factorisation before and after
+    iteration t of Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le
+    \frac1{12Ls_*}$ (Theorem 9: $0 \le \lambda$). Then $\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) -
+    \mathcal{L}(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde
+    S\tilde V^\top)\|^2 + L\vartheta$. (35) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient,
+    (38) $\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|$.""",
     measure=measure_truncated,
     control=Form(
         r"$\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.",
         {"loss": "gradient"},
     ),
     correction=Form(
-        r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - (1 - \frac1{2s_*})s_*\lambda "
-        r"L)\|\nabla_{\tilde S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$, "
-        r"for all $s_*\lambda L \le 1$ and any threshold; $1 - \frac1{2s_*}$ is the least constant that serves all "
-        r"small learning rates. The printed cost $L\vartheta$ serves where L also bounds the gradient along the "
-        r"truncation.",
+        r"""$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - (1 - \frac1{2s_*})s_*\lambda
+        L)\|\nabla_{\tilde S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$, for
+        all $s_*\lambda L \le 1$ and any threshold; $1 - \frac1{2s_*}$ is the least constant that serves all small
+        learning rates. The printed cost $L\vartheta$ serves where L also bounds the gradient along the truncation.""",
         {"loss": "gradient", "constant": 1.0, "best": True, "limit": 1.0},
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
@@ -143,16 +142,16 @@ THETA = float(Fraction(str(WITNESS["theta"])))
 @promises(
     "fedlrt/eq-36",
     where="Appendix F.2, proof of Theorem 9, eq. (36)",
-    says=r"For some $h \in [0,1]$: $\mathcal{L}(W_r^{t+1}) = \mathcal{L}(\tilde W_r^*) + \langle -F(hW_r^{t+1} + "
-    r"(1-h)\tilde W_r^*), W_r^{t+1} - \tilde W_r^*\rangle \le \mathcal{L}(\tilde W_r^*) + \|F(hW_r^{t+1} + "
-    r"(1-h)\tilde W_r^*)\|\,\|W_r^{t+1} - \tilde W_r^*\| \le \mathcal{L}(\tilde W_r^*) + L\vartheta$, by L-smoothness "
-    r"and $\vartheta \ge \|W_r^{t+1} - \tilde W_r^*\|$.",
+    says=r"""For some $h \in [0,1]$: $\mathcal{L}(W_r^{t+1}) = \mathcal{L}(\tilde W_r^*) + \langle -F(hW_r^{t+1} +
+    (1-h)\tilde W_r^*), W_r^{t+1} - \tilde W_r^*\rangle \le \mathcal{L}(\tilde W_r^*) + \|F(hW_r^{t+1} + (1-h)\tilde
+    W_r^*)\|\,\|W_r^{t+1} - \tilde W_r^*\| \le \mathcal{L}(\tilde W_r^*) + L\vartheta$, by L-smoothness and $\vartheta
+    \ge \|W_r^{t+1} - \tilde W_r^*\|$.""",
     measure=measure_rounds,
     control=Form("The equality and the first inequality.", {"keep": ("equal", "product")}),
     correction=Form(
-        r"$\mathcal{L}(W_r^{t+1}) \le \mathcal{L}(\tilde W_r^*) + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + "
-        r"\frac L2\vartheta^2$; with a bound G on the gradient along the way, $\mathcal{L}(\tilde W_r^*) + "
-        r"G\vartheta$. Smoothness bounds no gradient.",
+        r"""$\mathcal{L}(W_r^{t+1}) \le \mathcal{L}(\tilde W_r^*) + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac
+        L2\vartheta^2$; with a bound G on the gradient along the way, $\mathcal{L}(\tilde W_r^*) + G\vartheta$.
+        Smoothness bounds no gradient.""",
         {"cost": "gradient"},
         mutants=({"cost": "L theta"}, {"share": 0.99}, {"h": 0.45}, {"sign": 1.0}),
     ),
@@ -187,10 +186,10 @@ def eq_36(
 @promises(
     "fedlrt/thm-9-proof",
     where="Appendix F.2, end of the proof of Theorem 9",
-    says=r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) + "
-    r"(\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r)) + (\mathcal{L}(\tilde W_r) - \mathcal{L}(W_r^t))$, and by "
-    r"(36), Theorem 8 and Lemma 7 this is at most $L\vartheta - (s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top "
-    r"F(\tilde W_r)\tilde V\|^2$.",
+    says=r"""$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) +
+    (\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r)) + (\mathcal{L}(\tilde W_r) - \mathcal{L}(W_r^t))$, and by
+    (36), Theorem 8 and Lemma 7 this is at most $L\vartheta - (s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F(\tilde
+    W_r)\tilde V\|^2$.""",
     measure=measure_truncated,
     readings=(
         LITERAL,

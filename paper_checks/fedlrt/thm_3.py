@@ -76,12 +76,11 @@ def measure_runs(context: Context) -> list[Run]:
 @claim(
     "fedlrt/thm-3",
     where="Section 3.2, Theorem 3, eq. (13); Appendix F.3, Theorem 10, eq. (37)",
-    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2; "
-    r"Theorem 10: L, for all $c = 1, \ldots, C$), and $\tilde U^t\tilde S^t\tilde V^{t,\top}$ the augmented "
-    r"representation at iteration t. Algorithm 1 with full variance correction guarantees, for learning rate $\lambda "
-    r"\le \frac1{12Ls_*}$ and final iteration T: $\min_{t=1,\ldots,T}\|\nabla_{\tilde "
-    r"S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le \frac{48L}T(\mathcal{L}(U^1S^1V^{1,\top}) - "
-    r"\mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 48L^2\vartheta$.",
+    says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2;
+    Theorem 10: L, for all $c = 1, \ldots, C$), and $\tilde U^t\tilde S^t\tilde V^{t,\top}$ the augmented representation
+    at iteration t. Algorithm 1 with full variance correction guarantees, for learning rate $\lambda \le \frac1{12Ls_*}$
+    and final iteration T: $\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le
+    \frac{48L}T(\mathcal{L}(U^1S^1V^{1,\top}) - \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 48L^2\vartheta$.""",
     measure=measure_runs,
     readings=(
         LITERAL,
@@ -96,18 +95,17 @@ def measure_runs(context: Context) -> list[Run]:
         ),
     ),
     control=Form(
-        r"$s_*\lambda L = 1/24$, the rate of the proof, and $48L$ times the mean of "
-        r"$\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $48L^2\vartheta$.",
+        r"""$s_*\lambda L = 1/24$, the rate of the proof, and $48L$ times the mean of
+        $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $48L^2\vartheta$.""",
         {"loss": "gradient", "only": 1.0 / 24.0},
     ),
     correction=Form(
-        r"With that correction $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le "
-        r"K\cdot\frac1T\left(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) + "
-        r"\sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with "
-        r"$\vartheta_t$ the norm of what round t cuts and $K = 2L/(1 - (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L "
-        r"\le 1/2$: the least K for T = 1, at most $1/(s_*\lambda(1 - s_*\lambda L))$. K is at most $25.02L$ at "
-        r"$s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 serves for $s_*\lambda L$ from 0.0213 to 1/2, and no constant "
-        "serves all small rates.",
+        r"""With that correction $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le
+        K\cdot\frac1T\left(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde
+        W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t cuts and $K = 2L/(1 -
+        (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$: the least K for T = 1, at most $1/(s_*\lambda(1 -
+        s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 serves for $s_*\lambda
+        L$ from 0.0213 to 1/2, and no constant serves all small rates.""",
         {"loss": "gradient", "best": True, "limit": 0.5},
         mutants=({"share": 0.9}, {"factor": 0.99}, {"loss": "L theta"}),
     ),
@@ -157,12 +155,12 @@ def thm_3(
 @identities(
     "fedlrt/thm-10-proof",
     where="Appendix F.3, proof of Theorem 10",
-    says=r"With $\lambda s_* = \frac1{24L}$, that is $\lambda = \frac1{24Ls_*} \le \frac1{Ls_*}$, which obeys the "
-    r"learning rate requirement of Theorem 2, plugging this learning rate into (38) gives $\|\nabla_{\tilde "
-    r"S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le 48L(\mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1}) + L\vartheta)$. "
-    r"Averaging from t = 1 to T yields $\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
-    r"\frac1T\sum_{t=1}^T\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
-    r"\frac{48L}T(\mathcal{L}(W_r^{t=1}) - \mathcal{L}(W_r^{t=T+1})) + 48L^2\vartheta$.",
+    says=r"""With $\lambda s_* = \frac1{24L}$, that is $\lambda = \frac1{24Ls_*} \le \frac1{Ls_*}$, which obeys the
+    learning rate requirement of Theorem 2, plugging this learning rate into (38) gives $\|\nabla_{\tilde
+    S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le 48L(\mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1}) + L\vartheta)$. Averaging
+    from t = 1 to T yields $\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le
+    \frac1T\sum_{t=1}^T\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le \frac{48L}T(\mathcal{L}(W_r^{t=1}) -
+    \mathcal{L}(W_r^{t=T+1})) + 48L^2\vartheta$.""",
     measure=lambda context: sympy.symbols("L theta T l_1 l_T+1 l_T+2 least above"),
     mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
@@ -275,22 +273,22 @@ def measure_limits(context: Context) -> list[Limit]:
 @promises(
     "fedlrt/claim-thm3-text",
     where="Section 3.2, after Theorem 3 (the sentence between the two, on Figure 1: fedlrt/claim-thm3-figure)",
-    says=r"Theorem 3 implies convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a "
-    "global stationary point. If the problem has a low-rank solution, the truncation error bounded by "
-    r"$\vartheta$ vanishes and convergence to a stationary point is guaranteed.",
+    says=r"""Theorem 3 implies convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a global
+    stationary point. If the problem has a low-rank solution, the truncation error bounded by $\vartheta$ vanishes and
+    convergence to a stationary point is guaranteed.""",
     measure=measure_limits,
     control=Form("Under the correction's conditions the projected gradient tends to 0.", {"which": "projected"}),
     correction=Form(
-        r"With full correction, let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation, "
-        r"$\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss "
-        r"is bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is "
-        r"finite: the gradient projected to the wide bases vanishes, with it the one along matrices of rank r. (Where "
-        r"every round cuts a fixed amount this says nothing; the corrected fedlrt/thm-3 then bounds the least "
-        r"projected gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ may stay: with one client, one local "
-        r"step of $0 < \lambda \le \frac1{12L}$ and $\frac{\lambda L}4 < \vartheta < \frac12$, however small, the "
-        r"tail from $\sigma_{r_1+1}$ on, every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top - "
-        r"\frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two, is cut to rank one and "
-        r"leads to $bb^\top$: $\frac12 > \vartheta$ away from the only stationary point, with a gradient of norm 1/2.",
+        r"""With full correction, let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation,
+        $\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss is
+        bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is finite:
+        the gradient projected to the wide bases vanishes, with it the one along matrices of rank r. (Where every round
+        cuts a fixed amount this says nothing; the corrected fedlrt/thm-3 then bounds the least projected gradient.) The
+        part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ may stay: with one client, one local step of $0 < \lambda \le
+        \frac1{12L}$ and $\frac{\lambda L}4 < \vartheta < \frac12$, however small, the tail from $\sigma_{r_1+1}$ on,
+        every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 +
+        \frac12e_2$, whose solution has rank two, is cut to rank one and leads to $bb^\top$: $\frac12 > \vartheta$ away
+        from the only stationary point, with a gradient of norm 1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),

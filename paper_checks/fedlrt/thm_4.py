@@ -23,27 +23,26 @@ from paper_checks.methods.promises import Promise, Promises, promises
 @claim(
     "fedlrt/thm-4",
     where="Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)",
-    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
-    r"Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to "
-    r"$\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) - \mathcal{L}(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde "
-    r"S}\mathcal{L}(\tilde W_r)\|^2 + L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + "
-    r"\delta^2s_*\lambda)$ (not the number C of clients); (41) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the "
-    "norm of the gradient.",
+    says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
+    Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to
+    $\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) - \mathcal{L}(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde S}\mathcal{L}(\tilde
+    W_r)\|^2 + L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + \delta^2s_*\lambda)$ (not the number C
+    of clients); (41) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient.""",
     measure=measure_simplified,
     control=Form(
-        r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ instead of (14), "
-        r"$-2\delta^2$ instead of the two terms in $\delta$, and $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + "
-        r"\frac L2\vartheta^2$.",
+        r"""With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ instead of (14),
+        $-2\delta^2$ instead of the two terms in $\delta$, and $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac
+        L2\vartheta^2$.""",
         {"assumption": "outside", "first": 2.0, "second": 0.0, "loss": "gradient", "most": 1.0},
     ),
     correction=Form(
-        r"If at the start of the round $\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le "
-        r"\delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2$, $\delta \le 1$, and $s_*\lambda L \le 1$: "
-        r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_{\tilde "
-        r"S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ with $\kappa = "
-        r"\frac12(1 + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. Nothing is asked at later steps, and no $\delta^2$ is "
-        r"lost; for $\delta = 0$ it is Theorem 2 with its best constant. No smaller $\kappa$ serves all small "
-        r"learning rates, from two clients on. Under (14) the loss can rise instead, however small $\delta > 0$ is.",
+        r"""If at the start of the round $\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le
+        \delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2$, $\delta \le 1$, and $s_*\lambda L \le 1$:
+        $\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_{\tilde
+        S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ with $\kappa = \frac12(1
+        + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. Nothing is asked at later steps, and no $\delta^2$ is lost; for $\delta
+        = 0$ it is Theorem 2 with its best constant. No smaller $\kappa$ serves all small learning rates, from two
+        clients on. Under (14) the loss can rise instead, however small $\delta > 0$ is.""",
         {"assumption": "outside", "form": "root", "loss": "gradient", "most": 1.0, "limit": 1.0},
         mutants=({"constant": 0.9}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -142,9 +141,9 @@ def is_linear(one: Trace) -> bool:
         "All but the last line of the first term and the first equality of the second.", {"keep": ("lines", "bounds")}
     ),
     correction=Form(
-        r"The last line of the first term is an inequality, $\le \delta^2s_*\lambda\|\nabla_{\tilde "
-        r"S}\mathcal{L}(\tilde W_r)\|^2$, as on its left the block is left out; and the gradients at $\tilde "
-        r"W_{r,c}^s$ in the second term are those of $\mathcal{L}_c$, printed without the index c.",
+        r"""The last line of the first term is an inequality, $\le \delta^2s_*\lambda\|\nabla_{\tilde
+        S}\mathcal{L}(\tilde W_r)\|^2$, as on its left the block is left out; and the gradients at $\tilde W_{r,c}^s$ in
+        the second term are those of $\mathcal{L}_c$, printed without the index c.""",
         {"last": "at most", "index": True},
         mutants=(
             {"last": "equal", "index": True},
@@ -298,10 +297,10 @@ def thm_11_hat_first(
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
-        r"With $\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|$ at most $\delta\|\nabla_{\tilde "
-        r"S}\mathcal{L}(\tilde W_r)\|$ in root mean square over clients and steps, instead of (14), the first "
-        r"expression is at most the last one. In the one between, $\nabla_{\tilde S}$ has to stand for $\nabla_{\hat "
-        "S}$: it then is the last one.",
+        r"""With $\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|$ at most $\delta\|\nabla_{\tilde
+        S}\mathcal{L}(\tilde W_r)\|$ in root mean square over clients and steps, instead of (14), the first expression
+        is at most the last one. In the one between, $\nabla_{\tilde S}$ has to stand for $\nabla_{\hat S}$: it then is
+        the last one.""",
         {"assumption": "in mean"},
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
@@ -340,12 +339,12 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     measure=measure_combined,
     control=Form(r"Step (I) for $\|U^\top FV\| = \|\tilde U^\top F\tilde V\|$.", {"keep": ("within",)}),
     correction=Form(
-        r"With $x = s_*\lambda \le \frac1{12L}$, $\tilde g = \tilde U^\top F\tilde V$ and $\|U^\top FV\|^2 \ge (1 - "
-        r"\delta^2)\|\tilde g\|^2$ in place of Assumption 1, which does not give it (fedlrt/assumption-1): $-x(1 - "
-        r"12xL)\|U^\top FV\|^2 + \delta^2x\|\tilde g\|^2 + \frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - "
-        r"12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g\|^2$. Step (I) needs the reverse inequality; (46) and the "
-        r"bounds as corrected (fedlrt/eq-46, fedlrt/thm-11-hat-first, fedlrt/thm-11-hat-second) give $\delta^2$ and "
-        r"$\frac L2\delta^2$, and the last term enters with the other sign.",
+        r"""With $x = s_*\lambda \le \frac1{12L}$, $\tilde g = \tilde U^\top F\tilde V$ and $\|U^\top FV\|^2 \ge (1 -
+        \delta^2)\|\tilde g\|^2$ in place of Assumption 1, which does not give it (fedlrt/assumption-1): $-x(1 -
+        12xL)\|U^\top FV\|^2 + \delta^2x\|\tilde g\|^2 + \frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 -
+        \delta^2)xL - \frac12\delta^2xL)\|\tilde g\|^2$. Step (I) needs the reverse inequality; (46) and the bounds as
+        corrected (fedlrt/eq-46, fedlrt/thm-11-hat-first, fedlrt/thm-11-hat-second) give $\delta^2$ and $\frac
+        L2\delta^2$, and the last term enters with the other sign.""",
         {"form": "corrected", "keep": ("inequality",)},
         mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
     ),

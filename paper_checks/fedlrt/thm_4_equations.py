@@ -53,9 +53,9 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
 @promises(
     "fedlrt/eq-39",
     where="Appendix G, eq. (39)",
-    says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} = "
-    r"\begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 & "
-    r"0\end{bmatrix}$.",
+    says=r"""$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} =
+    \begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 &
+    0\end{bmatrix}$.""",
     measure=measure_traces,
     mutants=[{"sign": -1}, {"full": True}, {"share": 1.01}],
     expect=("holds", "proof"),
@@ -77,18 +77,18 @@ def _shown(one: Trace) -> dict[str, object] | None:
 @promises(
     "fedlrt/eq-39b",
     where="Appendix G, after eq. (39)",
-    says=r"$\check V_c = [U^\top|0](F(\tilde W_r) - F_c(\tilde W_r))\begin{bmatrix}V\\0\end{bmatrix} = \tilde "
-    r"U^\top\begin{bmatrix}I & 0\\0 & 0\end{bmatrix}(F_c(\tilde W_r) - F(\tilde W_r))\begin{bmatrix}I & 0\\0 "
-    r"& 0\end{bmatrix}\tilde V$.",
+    says=r"""$\check V_c = [U^\top|0](F(\tilde W_r) - F_c(\tilde W_r))\begin{bmatrix}V\\0\end{bmatrix} = \tilde
+    U^\top\begin{bmatrix}I & 0\\0 & 0\end{bmatrix}(F_c(\tilde W_r) - F(\tilde W_r))\begin{bmatrix}I & 0\\0 &
+    0\end{bmatrix}\tilde V$.""",
     measure=measure_traces,
     control=Form("The second expression in that reading.", {"keep": ("second",)}),
     correction=Form(
-        r"With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r, and $[U|0]$, $[V|0]$, $\tilde U$ and $\tilde "
-        r"V$, n by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde "
-        r"W_r) - F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, whatever "
-        r"the shapes, and $[U^\top|0]$ has more than n columns. The second has E between $\tilde U^\top$, 2r by n, and "
-        r"$F_c - F$, n by n: 2r by 2r it does not fit, and n by n it cuts entries of $F_c - F$ and not of the "
-        "coefficients, so that the value is another one in general.",
+        r"""With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r, and $[U|0]$, $[V|0]$, $\tilde U$ and $\tilde
+        V$, n by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde W_r) -
+        F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, whatever the shapes,
+        and $[U^\top|0]$ has more than n columns. The second has E between $\tilde U^\top$, 2r by n, and $F_c - F$, n by
+        n: 2r by 2r it does not fit, and n by n it cuts entries of $F_c - F$ and not of the coefficients, so that the
+        value is another one in general.""",
         {"first": 1.0},
         mutants=({"first": -1.0}, {"second": -1.0}, {"second": 1.01}, {"cut": "n by n"}),
     ),
@@ -125,16 +125,16 @@ def eq_39b(
 @promises(
     "fedlrt/eq-40",
     where="Appendix G, eq. (40)",
-    says=r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) + \begin{bmatrix}I & 0\\0 "
-    r"& 0\end{bmatrix}(F_C(\tilde W_r) - F(\tilde W_r))\begin{bmatrix}I & 0\\0 & 0\end{bmatrix})\tilde V = "
-    r"\tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s))\tilde V + \check V_c$.",
+    says=r"""$\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) + \begin{bmatrix}I & 0\\0 &
+    0\end{bmatrix}(F_C(\tilde W_r) - F(\tilde W_r))\begin{bmatrix}I & 0\\0 & 0\end{bmatrix})\tilde V = \tilde S_c^s +
+    \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s))\tilde V + \check V_c$.""",
     measure=measure_traces,
     control=Form("The block outside of the upper left one.", {"keep": ("outside",)}),
     correction=Form(
-        r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in "
-        r"Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no "
-        r"$\lambda$ before $\check V_c$ in the second. (In the first $F_C$ is read as $F_c$, and the corner matrices "
-        r"as those that keep the block: where they stand they do not fit, as in fedlrt/eq-39b.)",
+        r"""$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in
+        Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no $\lambda$
+        before $\check V_c$ in the second. (In the first $F_C$ is read as $F_c$, and the corner matrices as those that
+        keep the block: where they stand they do not fit, as in fedlrt/eq-39b.)""",
         {"first": -1.0, "second": -1.0, "power": 1},
         mutants=({"first": 1.0}, {"second": 1.0}, {"power": 0}),
     ),
@@ -170,9 +170,9 @@ def eq_40(
 @promises(
     "fedlrt/eq-42",
     where="Appendix G.1, eq. (42)",
-    says=r"The adjusted coefficient update in (40) is split into the non-augmented r by r matrix S and the three "
-    r"off-diagonal blocks given by the augmentation, $\hat S$: $\hat S = \tilde S - \begin{bmatrix}S & 0\\0 & "
-    r"0\end{bmatrix}$.",
+    says=r"""The adjusted coefficient update in (40) is split into the non-augmented r by r matrix S and the three
+    off-diagonal blocks given by the augmentation, $\hat S$: $\hat S = \tilde S - \begin{bmatrix}S & 0\\0 &
+    0\end{bmatrix}$.""",
     measure=measure_traces,
     readings=(
         Reading(
@@ -240,12 +240,11 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
         "The three equalities and the split.", {"keep": ("factors", "coefficients", "projected gradient", "split")}
     ),
     correction=Form(
-        r"Every line holds with the opposite sign of its inner product: $\langle\cdot, -F(\tilde W_r)\rangle$ in the "
-        r"inequality and the first equality, $\langle\tilde S^* - \tilde S, -\tilde U^\top F(\tilde W_r)\tilde "
-        r"V\rangle$ "
-        r"in the second, $\langle\tilde S^* - \tilde S, \nabla_{\tilde S}\mathcal{L}(\tilde W_r)\rangle$ in the third, "
-        r"and $\nabla_S\mathcal{L}$, $\nabla_{\hat S}\mathcal{L}$ in (43) and (44), as in Lemma 4. Only the inequality "
-        "is false as printed; the equalities and the split keep what stands before them, sign and all.",
+        r"""Every line holds with the opposite sign of its inner product: $\langle\cdot, -F(\tilde W_r)\rangle$ in the
+        inequality and the first equality, $\langle\tilde S^* - \tilde S, -\tilde U^\top F(\tilde W_r)\tilde V\rangle$
+        in the second, $\langle\tilde S^* - \tilde S, \nabla_{\tilde S}\mathcal{L}(\tilde W_r)\rangle$ in the third, and
+        $\nabla_S\mathcal{L}$, $\nabla_{\hat S}\mathcal{L}$ in (43) and (44), as in Lemma 4. Only the inequality is
+        false as printed; the equalities and the split keep what stands before them, sign and all.""",
         {"sign": 1.0},
         mutants=({"sign": -1.0}, {"half": 0.49}, {"mixed": 0.01}, {"last": 0.99}),
     ),
@@ -291,8 +290,8 @@ def eq_43_44(
 @promises(
     "fedlrt/eq-45",
     where="Appendix G.1, eq. (45)",
-    says=r"The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde "
-    r"W_r) + F(\tilde W_r))V$.",
+    says=r"""The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) +
+    F(\tilde W_r))V$.""",
     measure=measure_traces,
     readings=(
         Reading(
@@ -343,16 +342,16 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     r"-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top F(\tilde W_r)V\|^2$, by Theorem 2.",
     measure=measure_with_large_parts,
     control=Form(
-        r"The inner product with the opposite sign, where $\|\nabla_{\hat S}\mathcal{L}_c\| \le "
-        r"\|\nabla_S\mathcal{L}\|$ at the start.",
+        r"""The inner product with the opposite sign, where $\|\nabla_{\hat S}\mathcal{L}_c\| \le
+        \|\nabla_S\mathcal{L}\|$ at the start.""",
         {"sign": 1.0, "most": 1.0},
     ),
     correction=Form(
-        r"If $\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_S\mathcal{L}(\tilde "
-        r"W_r)\|^2$, $\delta \le 1$ and $s_*\lambda L \le 1$: $\langle S^* - S, \nabla_S\mathcal{L}\rangle + \frac "
-        r"L2\|S^* - S\|^2 \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_S\mathcal{L}\|^2$ with $\kappa = \frac12(1 "
-        r"+ (1 - \frac1{s_*})\sqrt{1 + \delta^2})$. An assumption is needed: the block's drift also follows the moves "
-        r"outside of it.",
+        r"""If $\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_S\mathcal{L}(\tilde
+        W_r)\|^2$, $\delta \le 1$ and $s_*\lambda L \le 1$: $\langle S^* - S, \nabla_S\mathcal{L}\rangle + \frac L2\|S^*
+        - S\|^2 \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_S\mathcal{L}\|^2$ with $\kappa = \frac12(1 + (1 -
+        \frac1{s_*})\sqrt{1 + \delta^2})$. An assumption is needed: the block's drift also follows the moves outside of
+        it.""",
         {"sign": 1.0, "most": 1.0, "form": "root", "limit": 1.0},
         mutants=({"sign": -1.0}, {"constant": 0.9}, {"half": 0.55}, {"form": "printed", "most": 0.0, "limit": LIMIT}),
     ),

@@ -63,9 +63,9 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
 @identities(
     "fedlrt/eq-15",
     where="Appendix D, eq. (15)",
-    says=r"With $K = US$ and $L = VS^\top$ the basis update reads $\dot K = -\nabla_K\mathcal{L}(K(t)V_0^\top) \in "
-    r"\mathbb R^{n \times r}$, $K(0) = U_0S_0$, and $\dot L = -\nabla_L\mathcal{L}(U_0L(t)^\top) \in \mathbb R^{n "
-    r"\times r}$, $L(0) = V_0S_0^\top$.",
+    says=r"""With $K = US$ and $L = VS^\top$ the basis update reads $\dot K = -\nabla_K\mathcal{L}(K(t)V_0^\top) \in
+    \mathbb R^{n \times r}$, $K(0) = U_0S_0$, and $\dot L = -\nabla_L\mathcal{L}(U_0L(t)^\top) \in \mathbb R^{n \times
+    r}$, $L(0) = V_0S_0^\top$.""",
     measure=measure_factors,
     mutants=[{"transposed": False}, {"start": "plain"}, {"scale": 1.01}],
     kind="definition",
@@ -105,9 +105,9 @@ def measure_bases(context: Context) -> list[Step]:
 @promises(
     "fedlrt/eq-16",
     where="Appendix D, eq. (16)",
-    says=r"The bases are augmented by orthonormalising the new directions: $\tilde UR = \mathrm{qr}([U_0|K(t_1)]) "
-    r"\in \mathbb R^{n \times 2r}$, $\tilde VR = \mathrm{qr}([V_0|L(t_1)]) \in \mathbb R^{n \times 2r}$; R "
-    "can be discarded.",
+    says=r"""The bases are augmented by orthonormalising the new directions: $\tilde UR = \mathrm{qr}([U_0|K(t_1)])
+    \in \mathbb R^{n \times 2r}$, $\tilde VR = \mathrm{qr}([V_0|L(t_1)]) \in \mathbb R^{n \times 2r}$; R can be
+    discarded.""",
     measure=measure_bases,
     mutants=[{"old": False}, {"new": False}, {"length": 1.01}],
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
@@ -135,18 +135,18 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
 @promises(
     "fedlrt/eq-17",
     where="Appendix D, eq. (17)",
-    says=r"The coefficients follow $\dot{\tilde S} = -\nabla_S\mathcal{L}(\tilde U\tilde S(t)\tilde V^\top)$ from "
-    r"$S(t_0)$ projected onto the new bases, $\tilde S(0) = \tilde U^\top U_0\tilde S(0)V_0^\top\tilde V$.",
+    says=r"""The coefficients follow $\dot{\tilde S} = -\nabla_S\mathcal{L}(\tilde U\tilde S(t)\tilde V^\top)$ from
+    $S(t_0)$ projected onto the new bases, $\tilde S(0) = \tilde U^\top U_0\tilde S(0)V_0^\top\tilde V$.""",
     measure=measure_steps,
     control=Form(
         r"$\tilde U^\top U_0$ has as many rows, and $V_0^\top\tilde V$ as many columns, as $\tilde S$.",
         {"keep": ("outer",)},
     ),
     correction=Form(
-        r"$\tilde S(0) = \tilde U^\top U_0\,S_0\,V_0^\top\tilde V$ with the r by r coefficients $S_0$: the model stays "
-        r"as it is, and where $\tilde U = [U_0|\bar U]$ and $\tilde V = [V_0|\bar V]$, as in (6), $\tilde S(0)$ is "
-        r"$S_0$ in the corner of zeros (Lemma 1). The printed inner factor is 2r by 2r between matrices of r columns "
-        r"and r rows.",
+        r"""$\tilde S(0) = \tilde U^\top U_0\,S_0\,V_0^\top\tilde V$ with the r by r coefficients $S_0$: the model
+        stays as it is, and where $\tilde U = [U_0|\bar U]$ and $\tilde V = [V_0|\bar V]$, as in (6), $\tilde S(0)$
+        is $S_0$ in the corner of zeros (Lemma 1). The printed inner factor is 2r by 2r between matrices of r
+        columns and r rows.""",
         {"inner": "S_0"},
         ({"inner": "wide"}, {"scale": 1.01}, {"transposed": True}),
     ),
@@ -250,11 +250,11 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
 @promises(
     "fedlrt/thm-5",
     where="Appendix D, Theorem 5 (cited)",
-    says="Let L be L-smooth with constant L and locally bounded by B, $W_r(t)$ the low-rank solution of (15) and "
-    "(17) and $W(t)$ the full-rank solution at t = 0, the K, L and S equations integrated exactly from 0 to "
-    r"$\Delta t$, and for any $Y \in \mathcal M_r$ close enough to $W_r(t)$ the gradient F(Y) be $\epsilon$ "
-    r"close to $\mathcal M_r$. Then $\|W(\Delta t) - W_r(\Delta t)\| \le d_1\epsilon + d_2\Delta t + "
-    r"d_3\frac\vartheta{\Delta t}$, where $d_1, d_2, d_3$ depend on L and B only.",
+    says=r"""Let L be L-smooth with constant L and locally bounded by B, $W_r(t)$ the low-rank solution of (15) and (17)
+    and $W(t)$ the full-rank solution at t = 0, the K, L and S equations integrated exactly from 0 to $\Delta t$, and
+    for any $Y \in \mathcal M_r$ close enough to $W_r(t)$ the gradient F(Y) be $\epsilon$ close to $\mathcal M_r$. Then
+    $\|W(\Delta t) - W_r(\Delta t)\| \le d_1\epsilon + d_2\Delta t + d_3\frac\vartheta{\Delta t}$, where $d_1, d_2, d_3$
+    depend on L and B only.""",
     measure=measure_flows,
     readings=(
         LITERAL,

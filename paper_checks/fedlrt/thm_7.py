@@ -77,12 +77,12 @@ def measure_spent(context: Context) -> list[Spent]:
 @claim(
     "fedlrt/thm-7",
     where="Appendix F.2, Theorem 7, eq. (31)",
-    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
-    r"For $\tilde W_r = \tilde U\tilde S\tilde V^\top$ and $\tilde W_r^* = \tilde U\tilde S^*\tilde V^\top$ with "
-    r"$\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $\mathcal{L}(\tilde W_r^*) - "
-    r"\mathcal{L}(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 + "
-    r"(\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde W_r)\tilde "
-    r"V\| + \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.",
+    says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
+    For $\tilde W_r = \tilde U\tilde S\tilde V^\top$ and $\tilde W_r^* = \tilde U\tilde S^*\tilde V^\top$ with $\tilde
+    S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $\mathcal{L}(\tilde W_r^*) -
+    \mathcal{L}(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 +
+    (\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde W_r)\tilde V\| +
+    \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.""",
     measure=measure_spent,
     mutants=[{"first": 0.4}, {"first": 0.5, "drift": 0.9}, {"square": 0.2}],
     best={
@@ -132,17 +132,17 @@ def measure_clients(context: Context) -> list[Trace]:
 @promises(
     "fedlrt/thm-7-clients",
     where="Appendix F.2, proof of Theorem 7, the chain before eq. (32)",
-    says=r"$\tilde W_{r,c}^{s_*} = \tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U\tilde S_c^{s=0}\tilde V^\top + "
-    r"\tilde U\tilde U^\top\sum_{s=0}^{s_*-1}\lambda(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde "
-    r"V\tilde V^\top = \tilde W_r - \lambda\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - \lambda "
-    r"P_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V}$.",
+    says=r"""$\tilde W_{r,c}^{s_*} = \tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U\tilde S_c^{s=0}\tilde V^\top +
+    \tilde U\tilde U^\top\sum_{s=0}^{s_*-1}\lambda(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde
+    V\tilde V^\top = \tilde W_r - \lambda\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - \lambda
+    P_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V}$.""",
     measure=measure_clients,
     control=Form("The first two equalities.", {"keep": ("second",)}),
     correction=Form(
-        r"The last member is $\tilde W_r + \lambda\sum_sP_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} + "
-        r"s_*\lambda P_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V}$: as printed both signs are those of "
-        r"$F = +\nabla\mathcal{L}$, and the factor $s_*$ of the sum over s is lost. In the mean over the clients the "
-        "last term is zero, so that (32) misses the factor as well, at no cost.",
+        r"""The last member is $\tilde W_r + \lambda\sum_sP_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} + s_*\lambda
+        P_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V}$: as printed both signs are those of $F =
+        +\nabla\mathcal{L}$, and the factor $s_*$ of the sum over s is lost. In the mean over the clients the last term
+        is zero, so that (32) misses the factor as well, at no cost.""",
         {"sign": 1.0, "times": "s"},
         mutants=({"sign": -1.0, "times": "s"}, {"sign": 1.0, "times": "1"}, {"sign": 1.001, "times": "s"}),
     ),
@@ -174,15 +174,15 @@ def thm_7_clients(
 @promises(
     "fedlrt/eq-32",
     where="Appendix F.2, proof of Theorem 7, eq. (32) (the chain before it: fedlrt/thm-7-clients)",
-    says=r"$\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_{r,c}^{s_*} = \tilde W_r - \frac\lambda "
-    r"C\sum_{c=1}^C\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - \frac\lambda "
-    r"C\sum_{c=1}^CP_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V} = \tilde W_r - \frac\lambda "
-    r"C\sum_{c=1}^C\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$.",
+    says=r"""$\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_{r,c}^{s_*} = \tilde W_r - \frac\lambda
+    C\sum_{c=1}^C\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - \frac\lambda C\sum_{c=1}^CP_{\tilde
+    U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V} = \tilde W_r - \frac\lambda C\sum_{c=1}^C\sum_{s=0}^{s_*-1}P_{\tilde
+    U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$.""",
     measure=measure_rounds,
     control=Form("The two right sides are equal: the corrections cancel in the mean.", {"keep": ("cancel",)}),
     correction=Form(
-        r"$\tilde W_r^* = \tilde W_r + \frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$; as "
-        r"printed the line is that of $F = +\nabla\mathcal{L}$, against Appendix C and eq. (26).",
+        r"""$\tilde W_r^* = \tilde W_r + \frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$; as
+        printed the line is that of $F = +\nabla\mathcal{L}$, against Appendix C and eq. (26).""",
         {"sign": 1.0},
         mutants=({"sign": -1.0}, {"share": 1.001}, {"projected": False}),
     ),
@@ -217,27 +217,26 @@ def eq_32(
     "fedlrt/thm-7-first-term-lines",
     where="Appendix F.2, proof of Theorem 7, first term: the five equalities, and the first line of the bound (its "
     "second line: fedlrt/thm-7-first-term)",
-    says=r"$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle = "
-    r"-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V} + P_{\tilde "
-    r"U}(\frac\lambda C\sum_{c,s}F_c(\tilde W_r))P_{\tilde V}, F(\tilde W_r)\rangle = -\langle\frac\lambda "
-    r"C\sum_{c,s}P_{\tilde U}(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V} + P_{\tilde U}\frac{s_*\lambda}"
-    r"C\sum_cF_c(\tilde W_r)P_{\tilde V}, F(\tilde W_r)\rangle = -\langle P_{\tilde U}(\frac\lambda C\sum_{c,s}"
-    r"F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V} + P_{\tilde U}s_*\lambda F(\tilde W_r)P_{\tilde V}, "
-    r"F(\tilde "
-    r"W_r)\rangle = -\langle\tilde U^\top(\frac\lambda C\sum_{c,s}F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))\tilde V, "
-    r"\tilde U^\top F(\tilde W_r)\tilde V^\top\rangle - s_*\lambda\langle\tilde U^\top F(\tilde W_r)\tilde V, \tilde "
-    r"U^\top F(\tilde W_r)\tilde V\rangle = -\langle\frac\lambda C\sum_{c,s}\tilde U^\top(F_c(\tilde W_{r,c}^s) - "
-    r"F_c(\tilde W_r))\tilde V, \tilde U^\top F(\tilde W_r)\tilde V\rangle - s_*\lambda\|\tilde U^\top F(\tilde "
-    r"W_r)\tilde V\|^2$, which is at most $\frac\lambda C\sum_{c,s}\|\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde "
-    r"W_r))\tilde V\|\|\tilde U^\top F(\tilde W_r)\tilde V\| - s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
+    says=r"""$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle =
+    -\langle\frac\lambda C\sum_{c,s}P_{\tilde U}(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V} + P_{\tilde
+    U}(\frac\lambda C\sum_{c,s}F_c(\tilde W_r))P_{\tilde V}, F(\tilde W_r)\rangle = -\langle\frac\lambda
+    C\sum_{c,s}P_{\tilde U}(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V} + P_{\tilde
+    U}\frac{s_*\lambda}C\sum_cF_c(\tilde W_r)P_{\tilde V}, F(\tilde W_r)\rangle = -\langle P_{\tilde U}(\frac\lambda
+    C\sum_{c,s}F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V} + P_{\tilde U}s_*\lambda F(\tilde W_r)P_{\tilde V},
+    F(\tilde W_r)\rangle = -\langle\tilde U^\top(\frac\lambda C\sum_{c,s}F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))\tilde
+    V, \tilde U^\top F(\tilde W_r)\tilde V^\top\rangle - s_*\lambda\langle\tilde U^\top F(\tilde W_r)\tilde V, \tilde
+    U^\top F(\tilde W_r)\tilde V\rangle = -\langle\frac\lambda C\sum_{c,s}\tilde U^\top(F_c(\tilde W_{r,c}^s) -
+    F_c(\tilde W_r))\tilde V, \tilde U^\top F(\tilde W_r)\tilde V\rangle - s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde
+    V\|^2$, which is at most $\frac\lambda C\sum_{c,s}\|\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))\tilde
+    V\|\|\tilde U^\top F(\tilde W_r)\tilde V\| - s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.""",
     measure=measure_rounds,
     control=Form(
         "All lines but the fourth equality, in the third the sums taken of both terms in the bracket.",
         {"keep": ("three", "fifth", "bound")},
     ),
     correction=Form(
-        r"In the fourth equality $\tilde U^\top F(\tilde W_r)\tilde V$ for $\tilde U^\top F(\tilde W_r)\tilde V^\top$, "
-        "and in it and the third the sums over c and s taken of both terms in the bracket. The other lines hold.",
+        r"""In the fourth equality $\tilde U^\top F(\tilde W_r)\tilde V$ for $\tilde U^\top F(\tilde W_r)\tilde V^\top$,
+        and in it and the third the sums over c and s taken of both terms in the bracket. The other lines hold.""",
         {"transposed": False},
         mutants=({"transposed": True}, {"transposed": False, "share": 0.99}),
     ),
@@ -314,9 +313,9 @@ def _judge_rounds(
     "fedlrt/thm-7-first-term",
     where="Appendix F.2, proof of Theorem 7, first term: the last line of its bound (the lines before it: "
     "fedlrt/thm-7-first-term-lines)",
-    says=r"$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle "
-    r"\le \frac{L\lambda}C\sum_{c,s}\|\tilde S_c^s-\tilde S\|\,\|\tilde U^\top F(\tilde W_r)\tilde V\| - "
-    r"s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
+    says=r"""$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle \le
+    \frac{L\lambda}C\sum_{c,s}\|\tilde S_c^s-\tilde S\|\,\|\tilde U^\top F(\tilde W_r)\tilde V\| - s_*\lambda\|\tilde
+    U^\top F(\tilde W_r)\tilde V\|^2$.""",
     measure=measure_spent,
     mutants=[{"drift": 0.99}, {"leading": 1.01}],
     expect=("holds", "proof"),
@@ -333,13 +332,13 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
     "fedlrt/thm-7-second-term-lines",
     where="Appendix F.2, proof of Theorem 7, second term: all lines (from the first expression to the last: "
     "fedlrt/thm-7-second-term)",
-    says=r"With $A_c^s = P_{\tilde U}(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V}$: $\frac L2\|\frac\lambda "
-    r"C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 = \frac L2\|\frac\lambda C\sum_{c,s}A_c^s + "
-    r"s_*\lambda P_{\tilde U}F(\tilde W_r)P_{\tilde V}\|^2$, which is by Lemma 5 with $\gamma = 1$ (I) at most "
-    r"$L\|\frac\lambda C\sum_{c,s}A_c^s\|^2 + (s_*\lambda)^2L\|P_{\tilde U}F(\tilde W_r)P_{\tilde V}\|^2$, by Jensen "
-    r"(II) at most $\frac LC\sum_c\lambda^2s_*\sum_s\|A_c^s\|^2$ with the same last term, by Lemma 3 (III) at most "
-    r"$\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s - \tilde S_c\|^2$ with it, and (IV) at most the same with "
-    r"$(s_*\lambda)^2L\|P_{\tilde U}F(\tilde W_r)\tilde V\|^2$.",
+    says=r"""With $A_c^s = P_{\tilde U}(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))P_{\tilde V}$: $\frac L2\|\frac\lambda
+    C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 = \frac L2\|\frac\lambda C\sum_{c,s}A_c^s + s_*\lambda
+    P_{\tilde U}F(\tilde W_r)P_{\tilde V}\|^2$, which is by Lemma 5 with $\gamma = 1$ (I) at most $L\|\frac\lambda
+    C\sum_{c,s}A_c^s\|^2 + (s_*\lambda)^2L\|P_{\tilde U}F(\tilde W_r)P_{\tilde V}\|^2$, by Jensen (II) at most $\frac
+    LC\sum_c\lambda^2s_*\sum_s\|A_c^s\|^2$ with the same last term, by Lemma 3 (III) at most
+    $\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s - \tilde S_c\|^2$ with it, and (IV) at most the same with
+    $(s_*\lambda)^2L\|P_{\tilde U}F(\tilde W_r)\tilde V\|^2$.""",
     measure=measure_rounds,
     mutants=[{"first": 0.4}, {"second": 0.4}, {"third": 0.4}, {"fourth": 0.99}, {"leading": 1.01}],
     uses=("fedlrt/lemma-5", "fedlrt/lemma-6", "fedlrt/lemma-3"),
@@ -389,9 +388,9 @@ _SEARCHED = (
     "fedlrt/thm-7-second-term",
     where="Appendix F.2, proof of Theorem 7, second term: its first and its last expression (the lines between them: "
     "fedlrt/thm-7-second-term-lines; the sum of both bounds is (31): fedlrt/thm-7)",
-    says=r"$\frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 \le "
-    r"\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S_c\|^2 + (s_*\lambda)^2L\|P_{\tilde U}"
-    r"F(\tilde W_r)\tilde V\|^2$.",
+    says=r"""$\frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 \le
+    \frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S_c\|^2 + (s_*\lambda)^2L\|P_{\tilde U}F(\tilde W_r)\tilde
+    V\|^2$.""",
     measure=measure_spent,
     mutants=[{"square": 0.4}, {"leading": 0.4}],
     best={"square": Best(0.6637, _SEARCHED.format(1.19)), "leading": Best(0.7671, _SEARCHED.format(0.775))},
@@ -408,16 +407,16 @@ def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float =
 @promises(
     "fedlrt/eq-33",
     where="Appendix F.2, proof of Theorem 7, eq. (33)",
-    says=r"$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde "
-    r"W_r)\rangle + \frac L2\|\tilde W_r^* - \tilde W_r\|^2 = -\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde "
-    r"W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle + \frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde "
-    r"W_{r,c}^s)P_{\tilde V}\|^2$.",
+    says=r"""$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde
+    W_r)\rangle + \frac L2\|\tilde W_r^* - \tilde W_r\|^2 = -\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde
+    W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle + \frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde
+    W_{r,c}^s)P_{\tilde V}\|^2$.""",
     measure=measure_rounds,
     control=Form("The change is at most the last expression.", {"keep": ("ends",)}),
     correction=Form(
-        r"$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4, and (32) with its "
-        r"sign corrected (fedlrt/eq-32), or $F = +\nabla\mathcal{L}$ in both (32) and (33): both steps then hold, and "
-        r"nothing changes afterwards.",
+        r"""$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4, and (32) with its
+        sign corrected (fedlrt/eq-32), or $F = +\nabla\mathcal{L}$ in both (32) and (33): both steps then hold, and
+        nothing changes afterwards.""",
         {"inner": -1.0},
         mutants=({"inner": 1.0}, {"half": 0.49}, {"inner": -1.01}),
     ),

@@ -51,9 +51,9 @@ def measure_descent(context: Context) -> list[Round]:
 @claim(
     "fedlrt/thm-8",
     where="Appendix F.2, Theorem 8, eq. (34)",
-    says=r"Under the assumptions of Theorem 7, with $0 < \lambda \le \frac1{12Ls_*}$ and $s_* \ge 1$: "
-    r"$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le -s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^\top "
-    r"F(\tilde W_r)\tilde V\|^2$.",
+    says=r"""Under the assumptions of Theorem 7, with $0 < \lambda \le \frac1{12Ls_*}$ and $s_* \ge 1$:
+    $\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le -s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^\top F(\tilde
+    W_r)\tilde V\|^2$.""",
     measure=measure_descent,
     mutants=[{"constant": 0.99}, {"leading": 1.01}],
     best={"constant": Best(1.0, r"proved: $1 - \frac1{2s_*}$, its limit for many steps, for all $s_*\lambda L \le 1$")},
@@ -128,19 +128,19 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
 @claim(
     "fedlrt/thm-8-proof",
     where="Appendix F.2, proof of Theorem 8",
-    says=r"With $g = \tilde U^\top F(\tilde W_r)\tilde V$, Theorem 1 in (31) leads to $-(s_*\lambda)(1 - "
-    r"(s_*\lambda)L)\|g\|^2 + (\frac{L\lambda}C\sum_{c,s}(\exp(1)s_*\lambda\|g\|))\|g\| + "
-    r"\frac{L^3\lambda^2s_*}C\sum_{c,s}(\exp(1)s_*\lambda\|g\|)^2 = -(s_*\lambda)(1 - (s_*\lambda)L)\|g\|^2 + "
-    r"L\lambda^2s_*^2\exp(1)\|g\|^2 + L^3\lambda^4s_*^4\exp(2)\|g\|^2 = -(s_*\lambda)(1 - (s_*\lambda)L - "
-    r"(s_*\lambda)L\exp(1) - (s_*\lambda)^3L^2\exp(2))\|g\|^2 \le -(s_*\lambda)(1 - (s_*\lambda)L(1 + \exp(1) + "
-    r"\exp(2)))\|g\|^2 \le -(s_*\lambda)(1 - 12(s_*\lambda)L)\|g\|^2$, as $(s_*\lambda)L \le 1$ and $1 + \exp(1) + "
-    r"\exp(2) \approx 11.107 \le 12$.",
+    says=r"""With $g = \tilde U^\top F(\tilde W_r)\tilde V$, Theorem 1 in (31) leads to $-(s_*\lambda)(1 -
+    (s_*\lambda)L)\|g\|^2 + (\frac{L\lambda}C\sum_{c,s}(\exp(1)s_*\lambda\|g\|))\|g\| +
+    \frac{L^3\lambda^2s_*}C\sum_{c,s}(\exp(1)s_*\lambda\|g\|)^2 = -(s_*\lambda)(1 - (s_*\lambda)L)\|g\|^2 +
+    L\lambda^2s_*^2\exp(1)\|g\|^2 + L^3\lambda^4s_*^4\exp(2)\|g\|^2 = -(s_*\lambda)(1 - (s_*\lambda)L -
+    (s_*\lambda)L\exp(1) - (s_*\lambda)^3L^2\exp(2))\|g\|^2 \le -(s_*\lambda)(1 - (s_*\lambda)L(1 + \exp(1) +
+    \exp(2)))\|g\|^2 \le -(s_*\lambda)(1 - 12(s_*\lambda)L)\|g\|^2$, as $(s_*\lambda)L \le 1$ and $1 + \exp(1) + \exp(2)
+    \approx 11.107 \le 12$.""",
     measure=measure_rates,
     mutants=[{"total": 11.0}],
     control=Form(r"$(s_*\lambda)^3L^3e^2$ in the bracket, and $1+e+e^2 \le 13$.", {"power_L": 3, "total": 13.0}),
     correction=Form(
-        r"The last term of the bracket is $(s_*\lambda)^3L^3e^2$. With it both bounds hold as printed, by $s_*\lambda "
-        r"L \le 1$; with the printed one the first needs $(s_*\lambda)^2L \le 1$, which is not assumed.",
+        r"""The last term of the bracket is $(s_*\lambda)^3L^3e^2$. With it both bounds hold as printed, by $s_*\lambda
+        L \le 1$; with the printed one the first needs $(s_*\lambda)^2L \le 1$, which is not assumed.""",
         {"power_L": 3},
         mutants=({"power_L": 2}, {"power_L": 4}, {"power": 2}, {"total": 11.0}),
         asks="neither",

@@ -33,11 +33,11 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
 @claim(
     "rolora/alg-2",
     where="Algorithm 2 with Section 5.1 and eq. (14)",
-    says=r"Input: step size $\eta$, number of iterations T, number of clients N. For t = 1 to T: $a \leftarrow "
-    r"a^{t-1}$, $b \leftarrow b^{t-1}$; $\tilde b_i \leftarrow \mathrm{argmin}_bl_i(a, b)$ for every i; $\bar b = "
-    r"\frac1N\sum_i\tilde b_i$; $\nabla_al_i(a, \bar b)$ for every i; $\hat a^+ \leftarrow a - \frac\eta "
-    r"N\sum_i\nabla_al_i(a, \bar b)$, $\hat a \leftarrow \hat a^+/\|\hat a^+\|$; $a^t \leftarrow \hat a$, $b^t "
-    r"\leftarrow \bar b$.",
+    says=r"""Input: step size $\eta$, number of iterations T, number of clients N. For t = 1 to T: $a \leftarrow
+    a^{t-1}$, $b \leftarrow b^{t-1}$; $\tilde b_i \leftarrow \mathrm{argmin}_bl_i(a, b)$ for every i; $\bar b =
+    \frac1N\sum_i\tilde b_i$; $\nabla_al_i(a, \bar b)$ for every i; $\hat a^+ \leftarrow a - \frac\eta
+    N\sum_i\nabla_al_i(a, \bar b)$, $\hat a \leftarrow \hat a^+/\|\hat a^+\|$; $a^t \leftarrow \hat a$, $b^t \leftarrow
+    \bar b$.""",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     kind="algorithm",
@@ -52,8 +52,8 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
 @claim(
     "rolora/alg-2h",
     where="Algorithm 2 in Appendix A.5 (different clients, population loss)",
-    says=r"Algorithm 2 with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$: lines 5 and 9 use "
-    "this loss; there are no samples.",
+    says=r"""Algorithm 2 with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$: lines 5 and 9 use
+    this loss; there are no samples.""",
     measure=lambda context: exact_iterations(context, population=True),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     kind="algorithm",

@@ -28,8 +28,8 @@ from paper_checks.rolora.measurements.watched_rounds import (
 @claim(
     "rolora/alg-lora",
     where="Sections 3.2 and 6 (FedAVG of LoRA); that the aggregation is inaccurate is rolora/eq-1",
-    says="The clients train both factors locally. In iteration t the server receives $A_i^t$ and $B_i^t$ of every "
-    r"client and aggregates by $A^t = \mathrm{Avg}(A_i^t)$ and $B^t = \mathrm{Avg}(B_i^t)$.",
+    says=r"""The clients train both factors locally. In iteration t the server receives $A_i^t$ and $B_i^t$ of every
+    client and aggregates by $A^t = \mathrm{Avg}(A_i^t)$ and $B^t = \mathrm{Avg}(B_i^t)$.""",
     measure=lambda context: rounds_of(context, lambda adapter: FedLoRA(LOCAL, adapter)),
     mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1}],
     kind="algorithm",
@@ -68,10 +68,9 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
 @claim(
     "rolora/alg-ffa",
     where="Sections 3.2 and 6 (FFA-LoRA) and Section 5.1 (its linear version)",
-    says=r"Clients train B and keep A frozen; in iteration t the server aggregates by $B^t = \mathrm{Avg}(B_i^t)$, so "
-    r"that $\Delta W$ is computed precisely. In the linear model a of all clients is fixed to a random unit vector "
-    r"$a^0$, every $b_i$ "
-    "minimises $l_i$, and they are aggregated.",
+    says=r"""Clients train B and keep A frozen; in iteration t the server aggregates by $B^t = \mathrm{Avg}(B_i^t)$, so
+    that $\Delta W$ is computed precisely. In the linear model a of all clients is fixed to a random unit vector $a^0$,
+    every $b_i$ minimises $l_i$, and they are aggregated.""",
     measure=lambda context: (
         rounds_of(context, lambda adapter: FFALoRA(LOCAL, adapter)),
         exact_iterations(context, population=False, frozen=True),
@@ -133,8 +132,8 @@ def run_flexlora(context: Context) -> FlexRun:
 @claim(
     "rolora/alg-flexlora",
     where="Sections 3.2 and 6 (FlexLoRA)",
-    says=r"The product of every client's matrices gives $\Delta W_i$ accurately; the B and A of the next iteration "
-    r"come from a truncated SVD of the average of the $\Delta W_i$.",
+    says=r"""The product of every client's matrices gives $\Delta W_i$ accurately; the B and A of the next iteration
+    come from a truncated SVD of the average of the $\Delta W_i$.""",
     measure=run_flexlora,
     mutants=[{"rate": 1.01}, {"cut": 1}, {"scale": 1.001}],
     kind="algorithm",

@@ -29,8 +29,8 @@ exact = Rounded.exact
 @claim(
     "rolora/table-4",
     where="Table 4 and its caption, Appendix B.1",
-    says="Table 4: the rounds are for 3 clients; with more clients they are decreased accordingly, to keep the number "
-    "of samples used in fine-tuning; 20 local epochs.",
+    says="""Table 4: the rounds are for 3 clients; with more clients they are decreased accordingly, to keep the number
+    of samples used in fine-tuning; 20 local epochs.""",
     measure=lambda context: TABLE_4,
     readings=(
         LITERAL,
@@ -182,12 +182,12 @@ def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
 @claim(
     "rolora/table-8",
     where="Table 8 and Section 6.1: uplink cost at rank 4, RoBERTa-Large",
-    says="The communication costs of the three methods are identical: 187.5 KB with LoRA on W_v and W_q of layers 21 "
-    "to 23 (LoRA) or 18 to 23 (FFA-LoRA, RoLoRA), and 250 KB with layers 20 to 23 or 16 to 23.",
+    says="""The communication costs of the three methods are identical: 187.5 KB with LoRA on W_v and W_q of layers 21
+    to 23 (LoRA) or 18 to 23 (FFA-LoRA, RoLoRA), and 250 KB with layers 20 to 23 or 16 to 23.""",
     measure=lambda context: TABLE_8,
     control=Form(
-        "In each row the three methods send equally much, in 32-bit numbers 192 KiB (196.6 kB) and 256 KiB "
-        "(262.1 kB) per client and round. The printed numbers are 1000 times the sizes in MiB, 0.1875 and 0.25.",
+        """In each row the three methods send equally much, in 32-bit numbers 192 KiB (196.6 kB) and 256 KiB (262.1 kB)
+        per client and round. The printed numbers are 1000 times the sizes in MiB, 0.1875 and 0.25.""",
         {"kilobytes": (1024**2 / 1000,), "sizes": (4,), "copies": (1,)},
     ),
     kind="number",

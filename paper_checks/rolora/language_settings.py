@@ -34,11 +34,11 @@ NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"
 @claim(
     "rolora/exp-6",
     where="Section 6, its second sentence (all clients), implementation and configurations",
-    says="All methods are implemented on FederatedScope-LLM; NVIDIA GeForce RTX 4090 or A40 are used. All clients take "
-    "part in each round. The learning rate is chosen from 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2 and 1e-1; for each "
-    "data set the best performance on the test set is taken, and the average over multiple seeds; other "
-    "hyper-parameters are in Table 4; in all tasks the three methods are compared under the same number of "
-    "communication rounds.",
+    says="""All methods are implemented on FederatedScope-LLM; NVIDIA GeForce RTX 4090 or A40 are used. All clients
+    take part in each round. The learning rate is chosen from 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2 and 1e-1; for
+    each data set the best performance on the test set is taken, and the average over multiple seeds; other
+    hyper-parameters are in Table 4; in all tasks the three methods are compared under the same number of communication
+    rounds.""",
     measure=lambda context: RATES,
     kind="setting",
     importance="detail",
@@ -76,10 +76,10 @@ TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702
 @claim(
     "rolora/exp-glue",
     where="Section 6.1 and Appendix B.1, Tables 4 and 5",
-    says="RoBERTa-Large (355M) on SST-2, QNLI, MNLI, QQP and RTE, the original validation set as test set and a part "
-    "of the training set as validation set; 3, 20 or 50 clients, with no overlap of the training samples each client "
-    "can access; 500 rounds (RTE 200) with 3 clients, 20 local epochs, batches of 64 (SST-2) or 32; LoRA on the layers "
-    "of Tables 5 and 7.",
+    says="""RoBERTa-Large (355M) on SST-2, QNLI, MNLI, QQP and RTE, the original validation set as test set and a part
+    of the training set as validation set; 3, 20 or 50 clients, with no overlap of the training samples each client can
+    access; 500 rounds (RTE 200) with 3 clients, 20 local epochs, batches of 64 (SST-2) or 32; LoRA on the layers of
+    Tables 5 and 7.""",
     measure=lambda context: TRAINING,
     kind="setting",
     importance="detail",
@@ -115,9 +115,9 @@ def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
 @claim(
     "rolora/exp-commonsense",
     where="Section 6.2 and Appendix B.2.4, Table 9",
-    says="Llama-2-7B; following the setting in (Hu et al., 2021), the training sets of 8 sub-tasks are merged and "
-    "distributed evenly among 50 clients; each sub-task has its own test set; 10 rounds of 30 local epochs with "
-    "batches of one; LoRA of rank 8 (Table 2) or 2 (Table 10) on W_k, W_v, W_q, W_o of layers 26 to 31.",
+    says="""Llama-2-7B; following the setting in (Hu et al., 2021), the training sets of 8 sub-tasks are merged and
+    distributed evenly among 50 clients; each sub-task has its own test set; 10 rounds of 30 local epochs with batches
+    of one; LoRA of rank 8 (Table 2) or 2 (Table 10) on W_k, W_v, W_q, W_o of layers 26 to 31.""",
     measure=merged_parts,
     kind="setting",
     importance="detail",
@@ -144,8 +144,8 @@ def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
 @claim(
     "rolora/exp-generation",
     where="Appendix B.2.5, Table 11",
-    says="Llama-2-7B; CodeAlpaca evaluated on HumanEval and Alpaca evaluated on MMLU; 50 clients; five seeds; settings "
-    "of Table 11.",
+    says="""Llama-2-7B; CodeAlpaca evaluated on HumanEval and Alpaca evaluated on MMLU; 50 clients; five seeds;
+    settings of Table 11.""",
     measure=lambda context: TABLE_11,
     kind="setting",
     importance="detail",

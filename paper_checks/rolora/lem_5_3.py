@@ -62,17 +62,17 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
 @claim(
     "rolora/lem-5.3",
     where="Section 5.1, Lemma 5.3, eq. (9)",
-    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t = \|(I_d - a^*a^{*\top})a^t\|$ and $\delta^t \le \delta^{t-1} \le "
-    r"\cdots \le \delta^0$, m the number of samples for each updating step, $\epsilon' = "
-    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ for "
-    r"$\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = \Omega(q)$ for $q = \max(\frac{\log "
-    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < "
-    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
-    r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
+    says=r"""Let $\|b^*\| \le L_{max}$, $\delta^t = \|(I_d - a^*a^{*\top})a^t\|$ and $\delta^t \le \delta^{t-1} \le
+    \cdots \le \delta^0$, m the number of samples for each updating step, $\epsilon' =
+    \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ for
+    $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = \Omega(q)$ for $q = \max(\frac{\log
+    N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon <
+    \frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 -
+    \eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.""",
     measure=lambda context: (first_steps(context), fixed_runs(context)),
     control=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$, $\delta^t \le \delta^0$ and samples as in the correction the angle distance "
-        "does not grow, with its probability.",
+        r"""For $\eta \le 1/(2L_{max}^2)$, $\delta^t \le \delta^0$ and samples as in the correction the angle distance
+        does not grow, with its probability.""",
         {"limit": 0.5, "rate": 0.0, "probability": "least"},
     ),
     correction=Form(
@@ -198,24 +198,24 @@ r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for
     "rolora/lem-A.11",
     where=r"Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123); the scan has $\epsilon_0^2$ in both logarithms, "
     r"read as the $\epsilon_0$ of Lemma 5.3",
-    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t = \|(I_d - a^*a^{*\top})a\|$ for $a = a^t$, $\delta^t \le "
-    r"\delta^{t-1} \le \cdots \le \delta^0$, m the number of samples for each updating step, $\epsilon' = "
-    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ for "
-    r"$\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = \Omega(q)$ for $q = \max\{\frac{\log "
-    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\}$, $\epsilon', \tilde\epsilon < "
-    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
-    r"\eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at least $1 - 2q^{-10}$.",
+    says=r"""Let $\|b^*\| \le L_{max}$, $\delta^t = \|(I_d - a^*a^{*\top})a\|$ for $a = a^t$, $\delta^t \le \delta^{t-1}
+    \le \cdots \le \delta^0$, m the number of samples for each updating step, $\epsilon' =
+    \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ for
+    $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = \Omega(q)$ for $q = \max\{\frac{\log
+    N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\}$, $\epsilon', \tilde\epsilon <
+    \frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 -
+    \eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at least $1 - 2q^{-10}$.""",
     measure=search_steps,
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ and $\delta^t \le \delta^0$ the inequality holds on all samples that have "
-        r"(13), $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and (76), with (49) for the expectation, even for "
-        r"thresholds up to $(1-(\delta^0)^2)/10$; how probable that is says rolora/lem-5.3. On these samples a search "
-        "finds it to hold up to $0.71/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up to the printed ones. "
-        "With infinitely many samples, where the thresholds are 0, the limit is exact and larger: it holds at every "
-        r"angle $\delta^t \le \delta^0$ if and only if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$; beyond that it fails "
-        r"near $a^*$, where $\delta$ is multiplied by nearly $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step "
-        r"allowed, $\eta = 1/\|b^*\|^2$.",
+        r"""For $\eta \le 1/(2L_{max}^2)$ and $\delta^t \le \delta^0$ the inequality holds on all samples that have
+        (13), $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and (76), with (49) for the expectation, even for
+        thresholds up to $(1-(\delta^0)^2)/10$; how probable that is says rolora/lem-5.3. On these samples a search
+        finds it to hold up to $0.71/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up to the printed ones.
+        With infinitely many samples, where the thresholds are 0, the limit is exact and larger: it holds at every angle
+        $\delta^t \le \delta^0$ if and only if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$; beyond that it fails near
+        $a^*$, where $\delta$ is multiplied by nearly $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step allowed,
+        $\eta = 1/\|b^*\|^2$.""",
         {"limit": 0.5, "sampled": True, "sharp": 1.0},
         mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
     ),

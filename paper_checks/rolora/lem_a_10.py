@@ -118,21 +118,20 @@ COUNTED = {
 @claim(
     "rolora/lem-A.10",
     where="Appendix A.3, Lemma A.10, eq. (44)",
-    says=r"Let $a = a^t$ and $\delta^t = \|(I_d - a^*a^{*\top})a\|$. For $Nm = "
-    r"\Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, with probability at least $1 - 2q^{-10}$: $\|\nabla_al(a,\bar b) - "
-    r"E[\nabla_al(a,\bar b)]\| \le 2\tilde\epsilon((\epsilon')^2 + \epsilon')\delta^t\|b^*\|^2$, where "
-    r"$\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ and $\epsilon' = "
-    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, "
-    "1)$.",
+    says=r"""Let $a = a^t$ and $\delta^t = \|(I_d - a^*a^{*\top})a\|$. For $Nm =
+    \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2},
+    \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, with probability at least $1 - 2q^{-10}$: $\|\nabla_al(a,\bar b) -
+    E[\nabla_al(a,\bar b)]\| \le 2\tilde\epsilon((\epsilon')^2 + \epsilon')\delta^t\|b^*\|^2$, where $\tilde\epsilon =
+    \frac{\epsilon_3}{1-\epsilon_0}$ and $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0,
+    \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$.""",
     measure=gradient_settings,
     correction=Form(
-        r"With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with "
-        r"probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: then "
-        "(13) fails with probability at most $d^{-10}$, and so does (76) where (13) holds. a is "
-        r"independent of the samples (the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples "
-        r"of the gradient are those behind $\bar b$ or others. The deviation is of the order $\tilde\epsilon\delta$: "
-        r"for $\epsilon_3 = \epsilon_2 \to 0$ and m = Cq the printed bound fails with a probability that tends to 1.",
+        r"""With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with
+        probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: then (13)
+        fails with probability at most $d^{-10}$, and so does (76) where (13) holds. a is independent of the samples
+        (the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples of the gradient are those
+        behind $\bar b$ or others. The deviation is of the order $\tilde\epsilon\delta$: for $\epsilon_3 = \epsilon_2
+        \to 0$ and m = Cq the printed bound fails with a probability that tends to 1.""",
         {"form": "proof", "probability": "least"},
         mutants=({"share": 0.02}, {"power": 1e5}, {"form": "lemma"}),
     ),
@@ -283,8 +282,8 @@ def expected_gradients(_: Context) -> Gradients:
 @claim(
     "rolora/eq-48",
     where=r"Appendix A.3, eqs. (48) and (49), in Algorithm 2; the text read here has $\bar a$ for a, as up to (66)",
-    says=r"$E[\nabla_al(a,\bar b)] = \frac2{Nm}\sum_{i=1}^Nm(a\bar b^\top - a^*b^{*\top})\bar b = "
-    r"2(a\bar b^\top - a^*b^{*\top})\bar b$.",
+    says=r"""$E[\nabla_al(a,\bar b)] = \frac2{Nm}\sum_{i=1}^Nm(a\bar b^\top - a^*b^{*\top})\bar b = 2(a\bar b^\top -
+    a^*b^{*\top})\bar b$.""",
     measure=expected_gradients,
     readings=(
         LITERAL,
@@ -298,12 +297,12 @@ def expected_gradients(_: Context) -> Gradients:
         ),
     ),
     correction=Form(
-        r"With the same $X_i$ in both steps, as in lines 5 and 9 of Algorithm 2, and $m \ge 3$, the expectation of the "
-        r"left side minus that of the right one is along a $\frac{2\delta^2\|b^*\|^2}{N(m-2)}(\frac{2(N-1)}{Nm} - 1)$ "
-        r"and along p $\frac{2\delta(a^\top a^*)\|b^*\|^2}{Nm}$, where $a^* = (a^\top a^*)a + \delta p$ with a unit "
-        r"vector p orthogonal to a. (With $\tilde b_i = (a^\top "
-        r"a^* + \delta T_i)b^*$ and $Q_i = \|X_ia\|^2/m$ that follows from $ET_i = 0$, $EQ_i = 1$, $ET_i^2 = "
-        r"\frac1{m-2}$ and $E[Q_iT_i^2] = \frac1m$.) For one client $a^\top\nabla_al = 0$ on all samples.",
+        r"""With the same $X_i$ in both steps, as in lines 5 and 9 of Algorithm 2, and $m \ge 3$, the expectation of the
+        left side minus that of the right one is along a $\frac{2\delta^2\|b^*\|^2}{N(m-2)}(\frac{2(N-1)}{Nm} - 1)$ and
+        along p $\frac{2\delta(a^\top a^*)\|b^*\|^2}{Nm}$, where $a^* = (a^\top a^*)a + \delta p$ with a unit vector p
+        orthogonal to a. (With $\tilde b_i = (a^\top a^* + \delta T_i)b^*$ and $Q_i = \|X_ia\|^2/m$ that follows from
+        $ET_i = 0$, $EQ_i = 1$, $ET_i^2 = \frac1{m-2}$ and $E[Q_iT_i^2] = \frac1m$.) For one client $a^\top\nabla_al =
+        0$ on all samples.""",
         {"same": 1.0},
         mutants=({"same": 2.0}, {"same": 0.9}),
         asks="neither",
@@ -342,9 +341,9 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     "rolora/eq-77",
     where=r"Appendix A.3, eqs. (77) to (79); the scan has $\epsilon_0^2$ in this logarithm and in those of Lemma A.11, "
     r"read as the $\epsilon_0$ of Lemmas 5.3, A.9 and A.10",
-    says=r"If $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$, then there is a large constant C with $1 - "
-    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm) - q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - "
-    "q^{-10} > 1 - 2q^{-10}$.",
+    says=r"""If $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$, then there is a large constant C with $1 -
+    2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm) - q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - q^{-10}
+    > 1 - 2q^{-10}$.""",
     measure=lambda context: tuple(
         Setting(N, d, *e, 1.0)
         for N, d, e in product(
@@ -353,11 +352,10 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     ),
     control=Form("The first two inequalities.", {"last": "none"}),
     correction=Form(
-        r"The last one holds if and only if $q < d$, while $q \ge d\log(2/\epsilon_0)/\epsilon_2^2 > d$ for all "
-        r"$\epsilon_2 \le 0.8$ and always under $\epsilon' < 1/16$, the regime of Lemma 5.3; always true is $\ge 1 - "
-        r"2\min\{q, d\}^{-10}$ in its place. The others hold with C = 4 for $Nm \ge "
-        r"100d\log(2/\epsilon_0)/\epsilon_3^2$ ($c_5 = \frac12(1 - \log2)$, that of (59) for samples that $\bar b$ is "
-        "independent of).",
+        r"""The last one holds if and only if $q < d$, while $q \ge d\log(2/\epsilon_0)/\epsilon_2^2 > d$ for all
+        $\epsilon_2 \le 0.8$ and always under $\epsilon' < 1/16$, the regime of Lemma 5.3; always true is $\ge 1 -
+        2\min\{q, d\}^{-10}$ in its place. The others hold with C = 4 for $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$
+        ($c_5 = \frac12(1 - \log2)$, that of (59) for samples that $\bar b$ is independent of).""",
         {"last": "least"},
         mutants=({"factor": 5.0}, {"power": 100}, {"C": 60.0}),
     ),

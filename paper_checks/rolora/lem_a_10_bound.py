@@ -114,9 +114,9 @@ MEANT = {
 @claim(
     "rolora/eq-62",
     where=r"Appendix A.3, eqs. (62) to (64), with $\bar a$ for the a in M in the text read here",
-    says=r"$P\{\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} "
-    r"\le \sum_{w \in \mathcal N}P\{|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} \le "
-    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = a\bar b^\top - a^*b^{*\top}$.",
+    says=r"""$P\{\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\}
+    \le \sum_{w \in \mathcal N}P\{|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} \le
+    2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = a\bar b^\top - a^*b^{*\top}$.""",
     measure=column_tails,
     mutants=[{"c5": 0.06}],
     vary=("c5",),
@@ -197,19 +197,19 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
 @claim(
     "rolora/eq-65",
     where=r"Appendix A.3, eqs. (65) to (76); the text read here has $\bar a$ for a in (66), as in (48) to (64)",
-    says=r"Combining (42), (50) and (62), with probability at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
-    r"c_5\epsilon_3^2Nm) - q^{-10}$, $\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal "
-    r"N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le \frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - "
-    r"a^*b^{*\top}\|_{op}\|\bar b\| = \frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d - "
-    r"aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - "
-    r"aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \|(I_d - "
-    r"aa^\top)a^*\|\|b^*\|)\|\bar b\| = \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)\|\bar b - g "
-    r"+ g\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|g\|) \le "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|b^*\|) = "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\|^2 + \delta^t\|\bar b - g\|\|b^*\| + \|\bar b - g\|\|b^*\| + "
-    r"\delta^t\|b^*\|^2) \le \frac{2\epsilon_3}{1-\epsilon_0}((\epsilon')^2(\delta^t)^2 + \epsilon'(\delta^t)^2 + "
-    r"\epsilon'\delta^t + \delta^t)\|b^*\|^2 \le \frac{2\epsilon_3}{1-\epsilon_0}(\epsilon' + 1)^2\delta^t\|b^*\|^2 = "
-    r"2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
+    says=r"""Combining (42), (50) and (62), with probability at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) -
+    c_5\epsilon_3^2Nm) - q^{-10}$, $\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal
+    N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le \frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top -
+    a^*b^{*\top}\|_{op}\|\bar b\| = \frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d -
+    aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d -
+    aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \|(I_d -
+    aa^\top)a^*\|\|b^*\|)\|\bar b\| = \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)\|\bar b - g +
+    g\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|g\|) \le
+    \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|b^*\|) =
+    \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\|^2 + \delta^t\|\bar b - g\|\|b^*\| + \|\bar b - g\|\|b^*\| +
+    \delta^t\|b^*\|^2) \le \frac{2\epsilon_3}{1-\epsilon_0}((\epsilon')^2(\delta^t)^2 + \epsilon'(\delta^t)^2 +
+    \epsilon'\delta^t + \delta^t)\|b^*\|^2 \le \frac{2\epsilon_3}{1-\epsilon_0}(\epsilon' + 1)^2\delta^t\|b^*\|^2 =
+    2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.""",
     measure=chain_grid,
     readings=(
         LITERAL,
@@ -230,11 +230,11 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
         {"of": "events", "matrix": True, "one": 2.0},
     ),
     correction=Form(
-        r"With $a(\bar b - g)^\top$ in (68), as in (67), every line holds on the events of (42) and (62), up to (76), "
-        r"whatever vector stands for $E[\nabla_al]$ in (62) and in (65). The probability is that of both events: with "
-        r"(49) for $E[\nabla_al]$ and a independent of the samples at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
-        r"c_5\epsilon_3^2Nm) - p$, $c_5$ small enough for (62) (1/27 is), p that of failure in Lemma A.9, which for $m "
-        r"= Cq$ with an absolute C is above $q^{-10}$ for small $\epsilon_2$.",
+        r"""With $a(\bar b - g)^\top$ in (68), as in (67), every line holds on the events of (42) and (62), up to (76),
+        whatever vector stands for $E[\nabla_al]$ in (62) and in (65). The probability is that of both events: with (49)
+        for $E[\nabla_al]$ and a independent of the samples at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) -
+        c_5\epsilon_3^2Nm) - p$, $c_5$ small enough for (62) (1/27 is), p that of failure in Lemma A.9, which for $m =
+        Cq$ with an absolute C is above $q^{-10}$ for small $\epsilon_2$.""",
         {"of": "events", "matrix": True},
         mutants=({"matrix": False}, {"one": 0.95}, {"form": "lemma"}, {"power": 2.0}),
         asks="weaker",

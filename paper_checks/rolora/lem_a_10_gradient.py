@@ -64,9 +64,9 @@ def points_of(context: Context) -> list[Point]:
     "rolora/eq-45",
     where=r"Appendix A.3, eqs. (45) to (47); the text read here has $\bar a$, which is not defined, for the a on "
     "the left",
-    says=r"$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top Y_i\bar b) = "
-    r"\frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = "
-    r"\frac2{Nm}\sum_iX_i^\top X_i(\bar a\bar b^\top - a^*b^{*\top})\bar b$.",
+    says=r"""$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top Y_i\bar b) =
+    \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = \frac2{Nm}\sum_iX_i^\top
+    X_i(\bar a\bar b^\top - a^*b^{*\top})\bar b$.""",
     measure=points_of,
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     expect=("holds", "proof"),
@@ -97,10 +97,10 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
 @claim(
     "rolora/eq-50",
     where=r"Appendix A.3, eqs. (50) and (51), with $\bar a$ for the a in M; the summands are those of (52) and (59)",
-    says=r"For an $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|\nabla_al - E[\nabla_al]\| \le "
-    r"\frac1{1-\epsilon_0}\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le "
-    r"\frac1{1-\epsilon_0}\frac2{Nm}\max_{w \in \mathcal N}|\sum_{i,j}(x_{i,j}^\top w)(x_{i,j}M)\bar b - w^\top M\bar "
-    r"b|$, $M = a\bar b^\top - a^*b^{*\top}$.",
+    says=r"""For an $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|\nabla_al - E[\nabla_al]\| \le
+    \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le
+    \frac1{1-\epsilon_0}\frac2{Nm}\max_{w \in \mathcal N}|\sum_{i,j}(x_{i,j}^\top w)(x_{i,j}M)\bar b - w^\top M\bar b|$,
+    $M = a\bar b^\top - a^*b^{*\top}$.""",
     measure=points_of,
     readings=(
         LITERAL,
@@ -187,13 +187,13 @@ def centred_product_norm(correlation: float) -> float:
 @claim(
     "rolora/eq-52",
     where=r"Appendix A.3, eqs. (52) to (58), with $\bar a$ for the a in M in the text read here",
-    says=r"With $M = a\bar b^\top - a^*b^{*\top}$ the summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) - "
-    r"w^\top M\bar b\|_{\psi_1} \le \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \|w^\top M\bar b\|_{\psi_1} \le "
-    r"\|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| "
-    r"+ \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| + \frac{\|w\|\|M\bar b\|}{\log2} \le "
-    r"c_2\|w\|\|M\|_{op}\|\bar b\| + \frac{\|w\|\|M\|_{op}\|\bar b\|}{\log2} = c_4\|M\|_{op}\|\bar b\|$, where $c_4 = "
-    r"c_2 + \frac1{\log2}$ is some absolute constant greater than 1; a constant c has $\|c\|_{\psi_1} = "
-    r"\frac{|c|}{\log2}$ (rolora/def-A.2).",
+    says=r"""With $M = a\bar b^\top - a^*b^{*\top}$ the summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) -
+    w^\top M\bar b\|_{\psi_1} \le \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \|w^\top M\bar b\|_{\psi_1} \le
+    \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| +
+    \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| + \frac{\|w\|\|M\bar b\|}{\log2} \le
+    c_2\|w\|\|M\|_{op}\|\bar b\| + \frac{\|w\|\|M\|_{op}\|\bar b\|}{\log2} = c_4\|M\|_{op}\|\bar b\|$, where $c_4 = c_2
+    + \frac1{\log2}$ is some absolute constant greater than 1; a constant c has $\|c\|_{\psi_1} = \frac{|c|}{\log2}$
+    (rolora/def-A.2).""",
     measure=lambda context: np.array([[gaussian_product_norm(c), centred_product_norm(c), c] for c in COSINES]),
     readings=(
         LITERAL,
@@ -306,10 +306,10 @@ SECOND: dict[str, Any] = {
 @claim(
     "rolora/eq-59",
     where=r"Appendix A.3, eqs. (59) to (61), with $\bar a$ for the a in M in the text read here",
-    says=r"For any fixed $w \in \mathcal N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$: "
-    r"$P\{|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}M) - w^\top M]\bar b| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|\} \le "
-    r"2\exp(-c\min(\frac{\epsilon_3^2Nm}{c_4^2}, \frac{\epsilon_3Nm}{c_4})) = 2\exp(-c_5\epsilon_3^2Nm)$, $M = a\bar "
-    r"b^\top - a^*b^{*\top}$.",
+    says=r"""For any fixed $w \in \mathcal N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$:
+    $P\{|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}M) - w^\top M]\bar b| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|\} \le
+    2\exp(-c\min(\frac{\epsilon_3^2Nm}{c_4^2}, \frac{\epsilon_3Nm}{c_4})) = 2\exp(-c_5\epsilon_3^2Nm)$, $M = a\bar
+    b^\top - a^*b^{*\top}$.""",
     measure=sum_tails,
     readings=(
         LITERAL,

@@ -36,8 +36,8 @@ def slope_tail(one: Setting) -> float:
 @claim(
     "rolora/eq-116",
     where="Appendix A.3, eq. (116)",
-    says=r"Combining (109) and (115), $\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - "
-    r"4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
+    says=r"""Combining (109) and (115), $\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 -
+    4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.""",
     measure=worst_losses,
     mutants=[{"first": 3.9}, {"second": 1.9}, {"one": 0.9}],
     best={
@@ -120,23 +120,23 @@ def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
 @claim(
     "rolora/eq-117",
     where=r"Appendix A.3, eqs. (117) to (122), with $\eta \le \frac1{L_{max}^2}$ from Lemma A.11",
-    says=r"Combining (101), (91) and (116), $\delta^{t+1} \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \delta^tC$ with $C "
-    r"= \frac{1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 "
-    r"- 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose "
-    r"$\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ such that $1 - (\delta^0)^2 > "
-    r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + \epsilon'), 2\epsilon' + "
-    r"2\tilde\epsilon(\epsilon'+1)^2)$; then $C = \frac{1 - 2\eta(1-(\delta^0)^2)\|b^*\|^2 + 2\eta\epsilon'\|b^*\|^2 + "
-    r"2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + "
-    r"\epsilon')\|b^*\|^2}} \le \frac{1 - 2\eta(1-(\delta^0)^2)\|b^*\|^2 + \eta(2\epsilon' + "
-    r"2\tilde\epsilon(\epsilon'+1)^2)\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + "
-    r"\epsilon')\|b^*\|^2}} \le \frac{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}{\sqrt{1 - "
-    r"\eta(1-(\delta^0)^2)\|b^*\|^2}} = \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
+    says=r"""Combining (101), (91) and (116), $\delta^{t+1} \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \delta^tC$ with $C =
+    \frac{1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 -
+    4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose
+    $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ such that $1 - (\delta^0)^2 >
+    \max(4(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + \epsilon'), 2\epsilon' + 2\tilde\epsilon(\epsilon'+1)^2)$;
+    then $C = \frac{1 - 2\eta(1-(\delta^0)^2)\|b^*\|^2 + 2\eta\epsilon'\|b^*\|^2 +
+    2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 +
+    \epsilon')\|b^*\|^2}} \le \frac{1 - 2\eta(1-(\delta^0)^2)\|b^*\|^2 + \eta(2\epsilon' +
+    2\tilde\epsilon(\epsilon'+1)^2)\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 +
+    \epsilon')\|b^*\|^2}} \le \frac{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}{\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}} =
+    \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.""",
     measure=search_steps,
     control=Form("The lines after (117).", {"first": False}),
     correction=Form(
-        r"(117) holds for $\eta \le 1/(2L_{max}^2)$, $\delta^t \le \delta^0$ and thresholds as stated, wherever "
-        r"$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ and (76), with (49) for the expectation; (118) to (122) hold "
-        r"for all thresholds below $(1 - (\delta^0)^2)/16$, each of which satisfies the condition.",
+        r"""(117) holds for $\eta \le 1/(2L_{max}^2)$, $\delta^t \le \delta^0$ and thresholds as stated, wherever
+        $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ and (76), with (49) for the expectation; (118) to (122) hold for
+        all thresholds below $(1 - (\delta^0)^2)/16$, each of which satisfies the condition.""",
         {"limit": 0.5},
         mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4}),
     ),

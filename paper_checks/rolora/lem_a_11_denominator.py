@@ -27,9 +27,9 @@ from paper_checks.rolora.measurements.settings import Setting, tried_settings
 @promises(
     "rolora/eq-102",
     where="Appendix A.3, eqs. (102) to (106)",
-    says=r"$\|\hat a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge "
-    r"a^\top a - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top(\nabla_al - E[\nabla_al]) - "
-    r"2\eta a^\top E[\nabla_al]$.",
+    says=r"""$\|\hat a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge
+    a^\top a - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top(\nabla_al - E[\nabla_al]) - 2\eta
+    a^\top E[\nabla_al]$.""",
     measure=run_steps,
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     expect=("holds", "proof"),
@@ -100,9 +100,9 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
 @claim(
     "rolora/eq-107",
     where="Appendix A.3, eqs. (107) to (109)",
-    says=r"For $m = \Omega(q)$, $2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot \|\nabla_al - "
-    r"E[\nabla_al]\| = 2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\epsilon'(\epsilon'+1)^2\|b^*\|^2$ with probability "
-    r"at least $1 - 2q^{-10}$.",
+    says=r"""For $m = \Omega(q)$, $2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot \|\nabla_al -
+    E[\nabla_al]\| = 2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\epsilon'(\epsilon'+1)^2\|b^*\|^2$ with probability at
+    least $1 - 2q^{-10}$.""",
     measure=deviation_settings,
     vary=("power",),
     best={"power": Best(131.0, "searched, for this K and one client; for every power some K will do")},
@@ -130,9 +130,9 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
     because=r"(109) has $\epsilon'$ for the $\tilde\epsilon$ of (76), larger for $(1-\epsilon_1)\epsilon_3 > "
     r"\epsilon_2$; $m = Cq$ gives no $q^{-10}$.",
     correction=Form(
-        r"With $\tilde\epsilon$ as the first factor of (109), as in (116) and (152), on the events of (42) and (62), "
-        r"with (49) for $E[\nabla_al]$. Where $\epsilon_3 \le \frac{\epsilon_2}{1-\epsilon_1}$, so for $\epsilon_3 = "
-        r"\epsilon_2$, the printed one follows, since then $\tilde\epsilon \le \epsilon'$.",
+        r"""With $\tilde\epsilon$ as the first factor of (109), as in (116) and (152), on the events of (42) and (62),
+        with (49) for $E[\nabla_al]$. Where $\epsilon_3 \le \frac{\epsilon_2}{1-\epsilon_1}$, so for $\epsilon_3 =
+        \epsilon_2$, the printed one follows, since then $\tilde\epsilon \le \epsilon'$.""",
         {"of": "events", "form": "tilde"},
         mutants=({"form": "prime"}, {"factor": 0.1}),
         asks="neither",
@@ -188,13 +188,12 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
 @claim(
     "rolora/eq-110",
     where="Appendix A.3, eqs. (110) to (115), (158) being printed for (114) below them",
-    says=r"With $M = a\bar b^\top - a^*b^{*\top}$: $2\eta a^\top E[\nabla_al] = 4\eta a^\top M\bar b = 4\eta a^\top Mg "
-    r"- 4\eta a^\top M(g - \bar b)$, where $a^\top Mg = -a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = "
-    r"(\bar b - g)^\top g$ and $a^\top M(g - \bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b "
-    r"- g) = -(g - \bar b)^2$, $= 4\eta(\bar b - g)^\top g + "
-    r"4\eta(g - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^t\|b^*\|^2 + "
-    r"4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$ "
-    "with probability at least $1 - q^{-10}$, by Lemma A.9.",
+    says=r"""With $M = a\bar b^\top - a^*b^{*\top}$: $2\eta a^\top E[\nabla_al] = 4\eta a^\top M\bar b = 4\eta a^\top Mg
+    - 4\eta a^\top M(g - \bar b)$, where $a^\top Mg = -a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = (\bar
+    b - g)^\top g$ and $a^\top M(g - \bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b - g) =
+    -(g - \bar b)^2$, $= 4\eta(\bar b - g)^\top g + 4\eta(g - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar
+    b\|^2 \le 4\eta\epsilon'\delta^t\|b^*\|^2 + 4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 +
+    \epsilon')\|b^*\|^2$ with probability at least $1 - q^{-10}$, by Lemma A.9.""",
     measure=lambda context: (chain_grid(context), generic_points(context, sympy.symbols("p t0 t1 b0 o0"), 3)),
     readings=(
         LITERAL,

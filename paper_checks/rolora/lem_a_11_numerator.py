@@ -32,11 +32,11 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
 @claim(
     "rolora/eq-81",
     where="Appendix A.3, eqs. (81) to (85)",
-    says=r"$\hat a^+ = a - \eta E[\nabla_al] + \eta(E[\nabla_al] - \nabla_al)$ and $P\hat a^+ = Pa - \eta "
-    r"PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top - a^*b^{*\top})\bar b + \eta "
-    r"P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar b^\top\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa(1 - "
-    r"2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$ with $P = I_d - a^*(a^*)^\top$, by $E[\nabla_al] = "
-    r"2(a\bar b^\top - a^*b^{*\top})\bar b$ and $Pa^* = 0$.",
+    says=r"""$\hat a^+ = a - \eta E[\nabla_al] + \eta(E[\nabla_al] - \nabla_al)$ and $P\hat a^+ = Pa - \eta
+    PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top - a^*b^{*\top})\bar b + \eta
+    P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar b^\top\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa(1 - 2\eta\bar
+    b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$ with $P = I_d - a^*(a^*)^\top$, by $E[\nabla_al] = 2(a\bar b^\top
+    - a^*b^{*\top})\bar b$ and $Pa^* = 0$.""",
     measure=lambda context: generic_points(context, sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta"), 3),
     readings=(
         LITERAL,
@@ -85,12 +85,12 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
 @promises(
     "rolora/eq-86",
     where="Appendix A.3, eqs. (86) to (89)",
-    says=r"$\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, hence "
-    r"$\frac{\|P\hat a^+\|}{\|\hat a^+\|} \le \frac{\|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - "
-    r"\nabla_al\|}{\|\hat a^+\|}$ and, by $\delta^{t+1} = \frac{\|P\hat a^+\|}{\|\hat a^+\|}$ and $\delta^t = \|Pa\|$, "
-    r"$\delta^{t+1} \le \frac{\delta^t|1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|} = "
-    r"\frac{E_1 + E_2}{\|\hat a^+\|}$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ "
-    r"and $E_2 = \eta\|E[\nabla_al] - \nabla_al\|$.",
+    says=r"""$\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, hence
+    $\frac{\|P\hat a^+\|}{\|\hat a^+\|} \le \frac{\|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] -
+    \nabla_al\|}{\|\hat a^+\|}$ and, by $\delta^{t+1} = \frac{\|P\hat a^+\|}{\|\hat a^+\|}$ and $\delta^t = \|Pa\|$,
+    $\delta^{t+1} \le \frac{\delta^t|1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|} =
+    \frac{E_1 + E_2}{\|\hat a^+\|}$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ and $E_2 = \eta\|E[\nabla_al] -
+    \nabla_al\|$.""",
     measure=run_steps,
     readings=(
         LITERAL,
@@ -133,8 +133,8 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
 @promises(
     "rolora/eq-90",
     where="Appendix A.3, eqs. (90) and (91)",
-    says=r"By Lemma A.10, with probability at least $1 - 2q^{-10}$, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le "
-    r"2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.",
+    says=r"""By Lemma A.10, with probability at least $1 - 2q^{-10}$, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le
+    2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.""",
     measure=run_steps,
     readings=(
         LITERAL,
@@ -188,9 +188,9 @@ def student_between(low: float, high: float, m: float) -> float:
 @promises(
     "rolora/eq-92",
     where="Appendix A.3, eqs. (92) to (95)",
-    says=r"With probability at least $1 - q^{-10}$, by Lemma A.9, $\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g - "
-    r"\bar b\| = \sqrt{1 - (\delta^t)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 - (\delta^t)^2}\|b^*\| - "
-    r"\epsilon'\delta^t\|b^*\|$.",
+    says=r"""With probability at least $1 - q^{-10}$, by Lemma A.9, $\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g -
+    \bar b\| = \sqrt{1 - (\delta^t)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 - (\delta^t)^2}\|b^*\| -
+    \epsilon'\delta^t\|b^*\|$.""",
     measure=run_steps,
     readings=(
         LITERAL,
@@ -244,13 +244,11 @@ def shortfall_tail(level: float, m: float) -> float:
 @claim(
     "rolora/eq-96",
     where="Appendix A.3, eqs. (96) to (99)",
-    says=r"$\epsilon' < \frac{1-(\delta^0)^2}{16}$ makes $\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\| \ge "
-    r"0$; hence $\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|)^2 = "
-    r"(1-(\delta^t)^2)\|b^*\|^2 + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - "
-    r"2\epsilon'\delta^t\sqrt{1-(\delta^t)^2}\|b^*\|^2 \ge (1-(\delta^t)^2)\|b^*\|^2 + "
-    r"(\epsilon')^2(\delta^t)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge "
-    r"(1-(\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$, for $\delta^t \le \cdots \le \delta^0$, with probability at "
-    r"least $1 - q^{-10}$.",
+    says=r"""$\epsilon' < \frac{1-(\delta^0)^2}{16}$ makes $\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\| \ge
+    0$; hence $\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|)^2 = (1-(\delta^t)^2)\|b^*\|^2
+    + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - 2\epsilon'\delta^t\sqrt{1-(\delta^t)^2}\|b^*\|^2 \ge
+    (1-(\delta^t)^2)\|b^*\|^2 + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge (1-(\delta^0)^2)\|b^*\|^2 -
+    \epsilon'\|b^*\|^2$, for $\delta^t \le \cdots \le \delta^0$, with probability at least $1 - q^{-10}$.""",
     measure=angle_grid,
     readings=(
         LITERAL,
@@ -311,15 +309,15 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
 @claim(
     "rolora/eq-100",
     where="Appendix A.3, eqs. (100) and (101)",
-    says=r"$E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b| \le \delta^t|1 - 2\eta((1-(\delta^0)^2) - "
-    r"\epsilon')\|b^*\|^2|$ with probability at least $1 - q^{-10}$.",
+    says=r"""$E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b| \le \delta^t|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$
+    with probability at least $1 - q^{-10}$.""",
     measure=search_steps,
     control=Form(r"For $\eta \le 1/(2L_{max}^2)$, on the event of Lemma A.9.", {"limit": 0.5}),
     correction=Form(
-        r"(101) holds on the event of Lemma A.9 for $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le "
-        r"1$, so for $\eta \le 1/(2L_{max}^2)$. For every $\eta$ it is $E_1 \le \delta^t\max(1 - "
-        r"2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)\|b^*\|^2 - 1)$ on that event, "
-        r"whose probability is that of Lemma A.9: for $m = Cq$ not $1 - q^{-10}$.",
+        r"""(101) holds on the event of Lemma A.9 for $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le 1$,
+        so for $\eta \le 1/(2L_{max}^2)$. For every $\eta$ it is $E_1 \le \delta^t\max(1 - 2\eta((1-(\delta^0)^2) -
+        \epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)\|b^*\|^2 - 1)$ on that event, whose probability is that of Lemma
+        A.9: for $m = Cq$ not $1 - q^{-10}$.""",
         {"limit": 1.0, "sum_of_lengths": 1.0},
         mutants=({"sum_of_lengths": 1.05}, {"less": 0.5}),
     ),

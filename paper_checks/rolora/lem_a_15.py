@@ -26,8 +26,8 @@ def _scope(found: Sequence[Iteration], single: bool) -> str:
 @promises(
     "rolora/lem-A.15",
     where="Appendix A.5, Lemma A.15, eqs. (247) and (248)",
-    says=r"$b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \hat a = \frac{a^t - 2\eta(a^t\bar b^\top\bar b - "
-    r"a^*\bar b^{*\top}\bar b)}{\|\hat a^+\|}$, where $\bar b^* = \sum_{i=1}^Nb_i^*$ and $\hat a^+$ is the numerator.",
+    says=r"""$b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \hat a = \frac{a^t - 2\eta(a^t\bar b^\top\bar b -
+    a^*\bar b^{*\top}\bar b)}{\|\hat a^+\|}$, where $\bar b^* = \sum_{i=1}^Nb_i^*$ and $\hat a^+$ is the numerator.""",
     measure=iterations,
     control=TWICE,
     correction=Form(
@@ -57,19 +57,18 @@ def lem_A_15(
 @promises(
     "rolora/eq-249",
     where="Appendix A.5, proof of Lemma A.15, eqs. (249) to (253)",
-    says=r"$b_i = \frac{b_i^*a^{*\top}a}{a^\top a} = b_i^*a^{*\top}a$; the server computes the average $\bar b = "
-    r"\sum_ib_i = \sum_ib_i^*a^{*\top}a = \bar b^*a^{*\top}a$; $\nabla_al_i(a, \bar b) = 2(a\bar b^\top\bar b - "
-    r"a^*b_i^{*\top}\bar b)$; $\hat a^+ = a - \frac\eta N\sum_i\nabla_al_i(a, \bar b) = a - 2\frac\eta "
-    r"N\sum_i(a\bar b^\top\bar b - a^*b_i^{*\top}\bar b) = a - 2\eta(a\bar b^\top\bar b "
-    r"- a^*\bar b^{*\top}\bar b)$, $\hat a = \frac{a - 2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)}{\|\hat "
-    r"a^+\|}$.",
+    says=r"""$b_i = \frac{b_i^*a^{*\top}a}{a^\top a} = b_i^*a^{*\top}a$; the server computes the average $\bar b =
+    \sum_ib_i = \sum_ib_i^*a^{*\top}a = \bar b^*a^{*\top}a$; $\nabla_al_i(a, \bar b) = 2(a\bar b^\top\bar b -
+    a^*b_i^{*\top}\bar b)$; $\hat a^+ = a - \frac\eta N\sum_i\nabla_al_i(a, \bar b) = a - 2\frac\eta N\sum_i(a\bar
+    b^\top\bar b - a^*b_i^{*\top}\bar b) = a - 2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)$, $\hat a = \frac{a -
+    2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)}{\|\hat a^+\|}$.""",
     measure=iterations,
     control=TWICE,
     correction=Form(
-        r"With $\frac1N$ before both sums of (250), $\bar b = \frac1N\sum_ib_i = \frac1N\sum_ib_i^*a^{*\top}a = \bar "
-        r"b^*a^{*\top}a$, which is what the text before it says, $\bar b^*$ being the mean of the $b_i^*$ as after "
-        r"(246); the other lines as printed. (With the sum $\bar b^* = \sum_ib_i^*$ that Lemma A.15 prints, the last "
-        r"two sides of (250) agree, but the last line of (252) lacks $\frac1N$ before its last term.)",
+        r"""With $\frac1N$ before both sums of (250), $\bar b = \frac1N\sum_ib_i = \frac1N\sum_ib_i^*a^{*\top}a = \bar
+        b^*a^{*\top}a$, which is what the text before it says, $\bar b^*$ being the mean of the $b_i^*$ as after (246);
+        the other lines as printed. (With the sum $\bar b^* = \sum_ib_i^*$ that Lemma A.15 prints, the last two sides of
+        (250) agree, but the last line of (252) lacks $\frac1N$ before its last term.)""",
         {"mean_power": 1},
         mutants=({"mean_power": 2}, {"factor": 1.99}, {"own": False}),
     ),

@@ -22,9 +22,9 @@ from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterat
 @claim(
     "rolora/lem-A.16",
     where="Appendix A.5, Lemma A.16, eq. (254)",
-    says=r"Let $\delta_t = |\sin\theta(a^*, a^t)|$. If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \delta_{t-1} \le "
-    r"\cdots \le \delta_0$ and $\eta \le \frac1{2L_{max}^2}$, then $|\sin\theta(a^{t+1}, a^*)| = \delta_{t+1} \le "
-    r"\delta_t \cdot (1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2)$.",
+    says=r"""Let $\delta_t = |\sin\theta(a^*, a^t)|$. If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \delta_{t-1} \le
+    \cdots \le \delta_0$ and $\eta \le \frac1{2L_{max}^2}$, then $|\sin\theta(a^{t+1}, a^*)| = \delta_{t+1} \le \delta_t
+    \cdot (1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2)$.""",
     measure=search_contraction,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),
@@ -57,15 +57,15 @@ def lem_A_16(
 @promises(
     "rolora/eq-255",
     where=r"Appendix A.5, proof of Lemma A.16, eqs. (255) to (262); the third term of (257) lacks $2\eta$, but is 0",
-    says=r"By Lemma A.15 $b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \frac{a^t - 2\eta(a^t\bar "
-    r"b^\top\bar b - a^*\bar b^{*\top}\bar b)}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|}$. "
-    r"With $P = I_d - a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar b^{*\top}\bar "
-    r"b}{\|\ldots\|} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$; $\|Pa^{t+1}\| \le "
-    r"\frac{\|Pa^t\||1 - 2\eta\bar b^\top\bar b|}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|}$, "
-    r"$\delta_{t+1} \le \delta_t\frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar "
-    r"b^{*\top}\bar b)\|} = \delta_t\frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + 2\eta "
-    r"a^*\bar b^{*\top}\bar b\|} = \delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar "
-    r"b) + 2\eta a^*\bar b^{*\top}\bar b\|}$.",
+    says=r"""By Lemma A.15 $b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \frac{a^t - 2\eta(a^t\bar b^\top\bar
+    b - a^*\bar b^{*\top}\bar b)}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|}$. With $P = I_d -
+    a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar b^{*\top}\bar b}{\|\ldots\|} =
+    \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$; $\|Pa^{t+1}\| \le \frac{\|Pa^t\||1 -
+    2\eta\bar b^\top\bar b|}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|}$, $\delta_{t+1} \le
+    \delta_t\frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|} =
+    \delta_t\frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + 2\eta a^*\bar b^{*\top}\bar b\|} =
+    \delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + 2\eta a^*\bar b^{*\top}\bar
+    b\|}$.""",
     measure=iterations,
     mutants=[{"factor": 1.99}, {"third": "a"}, {"power": 1}, {"tight": 0.999}],
     uses=("rolora/lem-A.15",),
@@ -121,15 +121,14 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
 @identities(
     "rolora/eq-263",
     where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269), of which (266) repeats (265)",
-    says=r"For the C of (260): $C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{\|a(1 - 2\eta\bar b^\top\bar b) + 2\eta "
-    r"a^*\bar b^{*\top}\bar b\|^2} = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2a^\top a + "
-    r"4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b} = "
-    r"\frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar "
-    r"b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b}$; and, as $\bar b = \bar "
-    r"b^*a^{*\top}a = \bar b^*\cos\theta(a^*, a)$, it is $\frac{|1 - 2\eta\bar b^\top\bar "
-    r"b|^2}{1 + 4\eta^2\bar b^\top\bar b(\bar b^{*\top}\bar b^* - \bar b^\top\bar b)} \le (1 - 2\eta\bar b^\top\bar "
-    r"b)^2 = (1 - 2\eta\|\bar b\|^2)^2$, because $\bar b^{*\top}\bar b^* - \bar b^\top\bar b = (1 - "
-    r"\cos^2\theta(a^*, a))\bar b^{*\top}\bar b^* \ge 0$.",
+    says=r"""For the C of (260): $C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{\|a(1 - 2\eta\bar b^\top\bar b) + 2\eta
+    a^*\bar b^{*\top}\bar b\|^2} = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2a^\top a +
+    4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b} = \frac{|1 -
+    2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - 2\eta\bar
+    b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b}$; and, as $\bar b = \bar b^*a^{*\top}a = \bar b^*\cos\theta(a^*, a)$,
+    it is $\frac{|1 - 2\eta\bar b^\top\bar b|^2}{1 + 4\eta^2\bar b^\top\bar b(\bar b^{*\top}\bar b^* - \bar b^\top\bar
+    b)} \le (1 - 2\eta\bar b^\top\bar b)^2 = (1 - 2\eta\|\bar b\|^2)^2$, because $\bar b^{*\top}\bar b^* - \bar
+    b^\top\bar b = (1 - \cos^2\theta(a^*, a))\bar b^{*\top}\bar b^* \ge 0$.""",
     measure=draw_points,
     mutants=[{"four": 3.99}, {"sign": -1}, {"cross": 2.0}, {"power": 1}],
     uses=("rolora/eq-255",),
@@ -175,9 +174,9 @@ def search_steps(context: Context) -> Searched:
 @claim(
     "rolora/eq-270",
     where="Appendix A.5, proof of Lemma A.16, eqs. (270) to (273)",
-    says=r"$2\eta\|\bar b\|^2 \le 1$ can be ensured by $\eta \le \frac1{2L_{max}^2} \le \frac1{2\|\bar b\|^2}$, and "
-    r"then for $\delta_t \le \cdots \le \delta_0$: $C \le 1 - 2\eta\|\bar b\|^2 = 1 - 2\eta\cos^2\theta(a^*, a)\|\bar "
-    r"b^*\|^2 = 1 - 2\eta(1 - (\delta^t)^2)\|\bar b^*\|^2 \le 1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2$.",
+    says=r"""$2\eta\|\bar b\|^2 \le 1$ can be ensured by $\eta \le \frac1{2L_{max}^2} \le \frac1{2\|\bar b\|^2}$, and
+    then for $\delta_t \le \cdots \le \delta_0$: $C \le 1 - 2\eta\|\bar b\|^2 = 1 - 2\eta\cos^2\theta(a^*, a)\|\bar
+    b^*\|^2 = 1 - 2\eta(1 - (\delta^t)^2)\|\bar b^*\|^2 \le 1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2$.""",
     measure=search_steps,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
     uses=("rolora/eq-263", "rolora/asm-A.12"),

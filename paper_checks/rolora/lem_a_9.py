@@ -100,20 +100,19 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
 @claim(
     "rolora/lem-A.9",
     where="Appendix A.3, Lemma A.9, eq. (13)",
-    says=r"Let $a = a^t$, $\delta^t = \|(I_d - a^*a^{*\top})a\|$, $g^\top = a^\top a^*b^{*\top}$ and $\bar b = "
-    r"\frac1N\sum_{i=1}^Nb_i$. If $m = \Omega(q)$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then with probability $1 - q^{-10}$: $\|\bar b - g\| \le "
-    r"\epsilon'\delta^t\|b^*\|$, where $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, "
-    r"\epsilon_1, \epsilon_2 \in (0, 1)$.",
+    says=r"""Let $a = a^t$, $\delta^t = \|(I_d - a^*a^{*\top})a\|$, $g^\top = a^\top a^*b^{*\top}$ and $\bar b =
+    \frac1N\sum_{i=1}^Nb_i$. If $m = \Omega(q)$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2},
+    \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then with probability $1 - q^{-10}$: $\|\bar b - g\| \le
+    \epsilon'\delta^t\|b^*\|$, where $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0,
+    \epsilon_1, \epsilon_2 \in (0, 1)$.""",
     measure=minimiser_tails,
     correction=Form(
-        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (35), (59) and "
-        r"(62) use that too) and every m (13) holds with probability at least $1 - N(1 + "
-        r"\epsilon'^2)^{-m/2}$: no net and no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, "
-        r"d\}^{-10}$ (the q of Appendix "
-        r"A.4). For one client and m = Cq the probability of failure is at least $\exp(-(x + 1)^2)$ with $x^2 = "
-        r"\frac{Cd\log(2/\epsilon_0)}{2(1-\epsilon_0)^2(1-\epsilon_1)^2}$: it does not fall when $\epsilon_2 \to 0$, "
-        r"while $q^{-10} \to 0$. If C may depend on the thresholds the statement is true, at every $a^t$.",
+        r"""For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (35), (59) and
+        (62) use that too) and every m (13) holds with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no net and
+        no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix A.4). For one
+        client and m = Cq the probability of failure is at least $\exp(-(x + 1)^2)$ with $x^2 =
+        \frac{Cd\log(2/\epsilon_0)}{2(1-\epsilon_0)^2(1-\epsilon_1)^2}$: it does not fall when $\epsilon_2 \to 0$, while
+        $q^{-10} \to 0$. If C may depend on the thresholds the statement is true, at every $a^t$.""",
         {"bound": "least"},
         mutants=({"rate": 0.55}, {"power": 1e4}),
     ),
@@ -159,20 +158,19 @@ def printed_p0(one: Setting, m: float) -> float:
 @claim(
     "rolora/eq-43",
     where="Appendix A.3, the chain before eq. (43), and eq. (43)",
-    says=r"With the $p_0$ of (36): if $m = \Omega(q)$, q as in Lemma A.9, then $1 - Np_0 > 1 - \exp(-Cq) > 1 - "
-    r"q^{-10}$ for a large absolute constant C; then with probability at least $1 - q^{-10}$, $\|\bar b - g\| \le "
-    r"\epsilon'\delta^t\|b^*\|$.",
+    says=r"""With the $p_0$ of (36): if $m = \Omega(q)$, q as in Lemma A.9, then $1 - Np_0 > 1 - \exp(-Cq) > 1 -
+    q^{-10}$ for a large absolute constant C; then with probability at least $1 - q^{-10}$, $\|\bar b - g\| \le
+    \epsilon'\delta^t\|b^*\|$.""",
     measure=lambda context: tuple(
         Setting(N, d, *e, C)
         for C, e, N, d in product((10.0, 40.0), (*THRESHOLDS[:6], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))
     ),
     correction=Form(
-        r"With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$, $d \ge 2$ and $Q = "
-        r"\max\{\log N, d\}$: "
-        r"$1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest), and for a independent of the samples "
-        r"(43) with probability at least $1 - Q^{-10}$. The exponents of $p_0$ are "
-        r"$\epsilon_2^2m$ and $\epsilon_1^2m$, so that $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$ and not "
-        r"$\exp(-Cq)$; and q bounds $\epsilon_1^2m$ only through $\log N$.",
+        r"""With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$, $d \ge 2$ and $Q =
+        \max\{\log N, d\}$: $1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest), and for a
+        independent of the samples (43) with probability at least $1 - Q^{-10}$. The exponents of $p_0$ are
+        $\epsilon_2^2m$ and $\epsilon_1^2m$, so that $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$ and not $\exp(-Cq)$;
+        and q bounds $\epsilon_1^2m$ only through $\log N$.""",
         {"form": "least", "factor": 28.0},
         mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
     ),

@@ -58,9 +58,9 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
 @identities(
     "rolora/eq-14",
     where="Appendix A.3, eqs. (14) to (16)",
-    says=r"$\tilde b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = \frac{a^\top X_i^\top "
-    r"X_iaa^\top a^*b^{*\top} + a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia} = g^\top + "
-    r"\frac{a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia}$.",
+    says=r"""$\tilde b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = \frac{a^\top X_i^\top
+    X_iaa^\top a^*b^{*\top} + a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia} = g^\top +
+    \frac{a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia}$.""",
     measure=symbols_of,
     mutants=[{"weight": -1.0}, {"kept": 0}],
     expect=("holds", "proof"),
@@ -83,8 +83,8 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Equations:
 @identities(
     "rolora/eq-17",
     where="Appendix A.3, eq. (17)",
-    says=r"$\|\tilde b_i - g\| \le \|a^\top X_i^\top X_ia\|^{-1} \cdot \|a^\top X_i^\top X_i(I_d - "
-    r"aa^\top)a^*b^{*\top}\| = \|X_ia\|^{-2} \cdot \|a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}\|$.",
+    says=r"""$\|\tilde b_i - g\| \le \|a^\top X_i^\top X_ia\|^{-1} \cdot \|a^\top X_i^\top X_i(I_d -
+    aa^\top)a^*b^{*\top}\| = \|X_ia\|^{-2} \cdot \|a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}\|$.""",
     measure=symbols_of,
     mutants=[{"power": -1}, {"power": -3}],
     uses=("rolora/eq-14",),
@@ -114,10 +114,10 @@ LONGER: dict[str, Any] = {"cosine": "3/5", "sine": "4/5", "s": "1/2", "n": 1_000
 @claim(
     "rolora/eq-18",
     where="Appendix A.3, eq. (18)",
-    says=r"As $X_i$ has independent standard normal entries and $\|a\| = 1$, $X_ia$ is a standard normal vector, and "
-    r"$P\{\|X_ia\|^2 \le (1-\epsilon_1)m\} \le \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ for any $\epsilon_1 \in "
-    r"(0,1)$, where $K = \|\xi\|_{\psi_2} \ge 1$ for $\xi \sim N(0,1)$ and $c_1$ is some large absolute constant with "
-    "which this holds.",
+    says=r"""As $X_i$ has independent standard normal entries and $\|a\| = 1$, $X_ia$ is a standard normal vector,
+    and $P\{\|X_ia\|^2 \le (1-\epsilon_1)m\} \le \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ for any $\epsilon_1 \in
+    (0,1)$, where $K = \|\xi\|_{\psi_2} \ge 1$ for $\xi \sim N(0,1)$ and $c_1$ is some large absolute constant with
+    which this holds.""",
     measure=lower_tails,
     readings=(
         LITERAL,
@@ -178,10 +178,9 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
 @claim(
     "rolora/eq-19",
     where="Appendix A.3, eqs. (19) and (20)",
-    says=r"For any $\epsilon_0$-net $\mathcal N$ of the unit sphere, $0 < \epsilon_0 < 1$: $\|v\| \le "
-    r"\frac1{1-\epsilon_0}\max_{w \in "
-    r"\mathcal N}v^\top w \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|v^\top w|$, $v^\top = a^\top X_i^\top "
-    r"X_i(I_d - aa^\top)a^*b^{*\top}$.",
+    says=r"""For any $\epsilon_0$-net $\mathcal N$ of the unit sphere, $0 < \epsilon_0 < 1$: $\|v\| \le
+    \frac1{1-\epsilon_0}\max_{w \in \mathcal N}v^\top w \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|v^\top w|$,
+    $v^\top = a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}$.""",
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3}],
     stands_in={"share": ("first line",)},  # in the second it is on both sides
@@ -214,8 +213,8 @@ def eq_19(nets: Array, share: float = 1.0, power: int = 1) -> Evidence:
 @claim(
     "rolora/eq-21",
     where="Appendix A.3, eq. (21)",
-    says=r"$a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w = \sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - "
-    r"aa^\top)a^*b^{*\top}w)$.",
+    says=r"""$a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w = \sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d -
+    aa^\top)a^*b^{*\top}w)$.""",
     measure=lambda context: generic_points(context, sympy.symbols("x:6 w0 w1 u b0 b1"), 3),
     mutants=[{"projected": False}, {"rows": 2}],
     expect=("holds", "proof"),

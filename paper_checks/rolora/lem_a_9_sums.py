@@ -57,10 +57,10 @@ def size_of_summand() -> tuple[float, str]:
 @claim(
     "rolora/eq-22",
     where="Appendix A.3, eqs. (22) to (25)",
-    says=r"With $c_2 = (C')^2$, C' that of Corollary A.5, $\|a\| = \|w\| = 1$ and $v = (I_d - aa^\top)a^*b^{*\top}w$: "
-    r"$\|(a^\top x_{i,j})(x_{i,j}^\top v)\|_{\psi_1} "
-    r"\le \|a^\top x_{i,j}\|_{\psi_2} \cdot \|x_{i,j}^\top v\|_{\psi_2} \le c_2\|a\| \cdot \|v\| \le c_2\|a\| \cdot "
-    r"\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\|w\| \le c_2\|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
+    says=r"""With $c_2 = (C')^2$, C' that of Corollary A.5, $\|a\| = \|w\| = 1$ and $v = (I_d - aa^\top)a^*b^{*\top}w$:
+    $\|(a^\top x_{i,j})(x_{i,j}^\top v)\|_{\psi_1} \le \|a^\top x_{i,j}\|_{\psi_2} \cdot \|x_{i,j}^\top v\|_{\psi_2} \le
+    c_2\|a\| \cdot \|v\| \le c_2\|a\| \cdot \|(I_d - aa^\top)a^*b^{*\top}\|_{op}\|w\| \le c_2\|(I_d -
+    aa^\top)a^*b^{*\top}\|_{op}$.""",
     measure=lambda context: gaussian_product_norm(0.0),
     readings=(
         LITERAL,
@@ -131,27 +131,26 @@ def summed_products(_: Context) -> Array:
 @claim(
     "rolora/eq-26",
     where="Appendix A.3, eqs. (26) to (29)",
-    says=r"For any fixed $w \in \mathcal N$, $\epsilon_2 \in (0, 1)$ and some absolute constant $c_3$: $P\{|a^\top "
-    r"X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w| \ge \epsilon_2m\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} = "
-    r"P\{|\sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)| \ge \epsilon_2mK\} \le "
-    r"2\exp(-c\min(\frac{\epsilon_2^2m^2K^2}{\sum_j\|Z_j\|_{\psi_1}^2}, \frac{\epsilon_2mK}{\max_j\|Z_j\|_{\psi_1}})) "
-    r"= 2\exp(-c_3\epsilon_2^2m)$, where $Z_j$ are the summands and $K = \|(I_d - "
-    r"aa^\top)a^*b^{*\top}\|_{op}$.",
+    says=r"""For any fixed $w \in \mathcal N$, $\epsilon_2 \in (0, 1)$ and some absolute constant $c_3$: $P\{|a^\top
+    X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w| \ge \epsilon_2m\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} =
+    P\{|\sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)| \ge \epsilon_2mK\} \le
+    2\exp(-c\min(\frac{\epsilon_2^2m^2K^2}{\sum_j\|Z_j\|_{\psi_1}^2}, \frac{\epsilon_2mK}{\max_j\|Z_j\|_{\psi_1}})) =
+    2\exp(-c_3\epsilon_2^2m)$, where $Z_j$ are the summands and $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.""",
     measure=summed_products,
     uses=("rolora/thm-A.8", "rolora/eq-22", "rolora/eq-30"),
     importance="detail",
     because="(29) prints an equality: (28) depends on the angle of w and b*, and (29) does not; a bound is meant, and "
     "holds.",
     control=Form(
-        r"The first probability is at most the last bound with half of that $c_3$, for $K > 0$ and a independent of "
-        "the samples.",
+        """The first probability is at most the last bound with half of that $c_3$, for $K > 0$ and a independent of
+        the samples.""",
         {"equal": False, "c3": BEST_C3 / 2.0},
     ),
     correction=Form(
-        r"With $\le$ in (29), for $K > 0$ and a independent of the samples: by (30) and (31), (28) is at most the last "
-        r"bound for every $c_3 \le c/c_2^2$. (For $K = 0$ the first probability is 1 and (28) has 0/0; for $b^{*\top}w "
-        "= 0$ and $K > 0$ the first is 0, and (28) has numbers over 0.) The first probability is so even for $c_3 = g "
-        r"+ \frac12\log g$, 0.377, $g = \frac{\sqrt5 - 1}2$, and no larger one.",
+        r"""With $\le$ in (29), for $K > 0$ and a independent of the samples: by (30) and (31), (28) is at most the last
+        bound for every $c_3 \le c/c_2^2$. (For $K = 0$ the first probability is 1 and (28) has 0/0; for $b^{*\top}w =
+        0$ and $K > 0$ the first is 0, and (28) has numbers over 0.) The first probability is so even for $c_3 = g +
+        \frac12\log g$, 0.377, $g = \frac{\sqrt5 - 1}2$, and no larger one.""",
         {"equal": False},
         mutants=({"c3": 0.42}, {"power": 1.9}, {"equal": True}),
         asks="weaker",
@@ -190,10 +189,10 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
 @claim(
     "rolora/eq-30",
     where="Appendix A.3, eqs. (30) and (31) and the line after them",
-    says=r"With the summands $Z_j = (a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)$ and $K = \|(I_d - "
-    r"aa^\top)a^*b^{*\top}\|_{op}$ of (28): $\frac{\epsilon_2^2m^2K^2}{\sum_j\|Z_j\|_{\psi_1}^2} \ge "
-    r"\frac{\epsilon_2^2m}{c_2^2}$, $\frac{\epsilon_2mK}{\max_j\|Z_j\|_{\psi_1}} \ge \frac{\epsilon_2m}{c_2}$ and "
-    r"$\frac{\epsilon_2^2m}{c_2^2} \le \frac{\epsilon_2m}{c_2}$.",
+    says=r"""With the summands $Z_j = (a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)$ and $K = \|(I_d -
+    aa^\top)a^*b^{*\top}\|_{op}$ of (28): $\frac{\epsilon_2^2m^2K^2}{\sum_j\|Z_j\|_{\psi_1}^2} \ge
+    \frac{\epsilon_2^2m}{c_2^2}$, $\frac{\epsilon_2mK}{\max_j\|Z_j\|_{\psi_1}} \ge \frac{\epsilon_2m}{c_2}$ and
+    $\frac{\epsilon_2^2m}{c_2^2} \le \frac{\epsilon_2m}{c_2}$.""",
     measure=lambda context: gaussian_product_norm(0.0),
     readings=(
         LITERAL,

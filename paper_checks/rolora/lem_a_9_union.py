@@ -25,10 +25,10 @@ NO_TARGET = {"b": "0", "d": "2", "eps_0": "1/2", "eps_2": "1/2", "m": "10000", "
 @claim(
     "rolora/eq-32",
     where="Appendix A.3, eqs. (32) to (35)",
-    says=r"There is an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$, for which $P\{\max_{w \in "
-    r"\mathcal N}|v^\top w| \ge \epsilon_2mK\} \le \sum_{w \in \mathcal N}P\{|v^\top w| \ge \epsilon_2mK\} \le "
-    r"(\frac2{\epsilon_0} + 1)^d \cdot 2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
-    r"c_3\epsilon_2^2m)$, with the row vector $v^\top$ of (19) and $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
+    says=r"""There is an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$, for which $P\{\max_{w \in
+    \mathcal N}|v^\top w| \ge \epsilon_2mK\} \le \sum_{w \in \mathcal N}P\{|v^\top w| \ge \epsilon_2mK\} \le
+    (\frac2{\epsilon_0} + 1)^d \cdot 2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) -
+    c_3\epsilon_2^2m)$, with the row vector $v^\top$ of (19) and $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.""",
     measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
     readings=(
         LITERAL,
@@ -87,10 +87,10 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
 @claim(
     "rolora/eq-36",
     where="Appendix A.3, eqs. (36) and (37)",
-    says=r"$P\{\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - p_0$, $p_0 = "
-    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$, $c_1$ and K "
-    r"those of (18), $c_3$ that of (29), and $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$; and "
-    r"$P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.",
+    says=r"""$P\{\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - p_0$, $p_0 =
+    2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$, $c_1$ and K those of
+    (18), $c_3$ that of (29), and $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$; and
+    $P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.""",
     measure=union_rows,
     mutants=[{"scale": 20.0}],
     best={"scale": Best(1.32, r"searched on a grid of thresholds; for small ones $\frac1{2c_3} = 1.325$ is the end")},
@@ -156,9 +156,9 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
 @promises(
     "rolora/eq-38",
     where="Appendix A.3, eqs. (38) to (42)",
-    says=r"$\|\bar b - g\| = \|\frac1N\sum_i(\tilde b_i - g)\| \le \frac1N\sum_i\|\tilde b_i - g\| \le \epsilon'\|(I_d "
-    r"- aa^\top)a^*b^{*\top}\|_{op} = \epsilon'\|(I_d - aa^\top)a^*\| \cdot \|b^{*\top}\| = "
-    r"\epsilon'\delta^t\|b^*\|$, with the probability of (37).",
+    says=r"""$\|\bar b - g\| = \|\frac1N\sum_i(\tilde b_i - g)\| \le \frac1N\sum_i\|\tilde b_i - g\| \le \epsilon'\|(I_d
+    - aa^\top)a^*b^{*\top}\|_{op} = \epsilon'\|(I_d - aa^\top)a^*\| \cdot \|b^{*\top}\| = \epsilon'\delta^t\|b^*\|$,
+    with the probability of (37).""",
     measure=draw_chains,
     mutants=[{"weight": 0.99}, {"power": 2.0}],
     uses=("rolora/eq-36", "rolora/def-5.2"),

@@ -65,8 +65,8 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
 @claim(
     "rolora/txt-half-cost",
     where="Section 6.1, effect of the number of fine-tuning parameters; Section 3.1 for the shapes",
-    says="With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of "
-    "that of LoRA, since they freeze parameters.",
+    says="""With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of
+    that of LoRA, since they freeze parameters.""",
     measure=count_traffic,
     importance="result",
     because=r"FFA-LoRA sends $r\sum d_{out}$ of $r\sum(d_{in} + d_{out})$ numbers: half only if inputs and outputs are "
@@ -89,9 +89,9 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         ),
     ),
     correction=Form(
-        "For matrices of any shape RoLoRA sends half of what LoRA does over an iteration of two rounds, in each "
-        r"round only where $\sum d_{in} = \sum d_{out}$, and FFA-LoRA the share $\sum d_{out}/\sum(d_{in} + "
-        "d_{out})$, for all seven matrices of Llama-2-7B's layers 0.544.",
+        r"""For matrices of any shape RoLoRA sends half of what LoRA does over an iteration of two rounds, in each round
+        only where $\sum d_{in} = \sum d_{out}$, and FFA-LoRA the share $\sum d_{out}/\sum(d_{in} + d_{out})$, for all
+        seven matrices of Llama-2-7B's layers 0.544.""",
         {"ffa": "outputs"},
         mutants=({"over": "round"}, {"ffa": "half"}, {"share": 0.45}),
         asks="neither",

@@ -47,9 +47,9 @@ def draw_entries(context: Context) -> list[Point]:
 @identities(
     "rolora/eq-10",
     where="Section 5.1, eq. (10); the lower limit is printed as p = i, and there is no i",
-    says=r"The objective of $\min_{b \in \mathbb R^d}\|Xa^*b^{*\top} - Xa^0b^\top\|^2$, $a^0$ the random "
-    r"initialisation, $b_p$ and $b_p^*$ the p-th entries of b and $b^*$, can be transformed to $\sum_{p=i}^d(a^*b_p^* "
-    r"- a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
+    says=r"""The objective of $\min_{b \in \mathbb R^d}\|Xa^*b^{*\top} - Xa^0b^\top\|^2$, $a^0$ the random
+    initialisation, $b_p$ and $b_p^*$ the p-th entries of b and $b^*$, can be transformed to $\sum_{p=i}^d(a^*b_p^* -
+    a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.""",
     measure=draw_entries,
     mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
     readings=(
@@ -133,8 +133,8 @@ def draw_frozen(context: Context) -> list[Frozen]:
 @claim(
     "rolora/s5-saturate",
     where="Section 5.1, after eq. (10)",
-    says="$a^0$ stays fixed during training. If it is not initialised parallel to $a^*$, the objective (10) can "
-    "never be reduced to zero, because optimising b only scales $a^0b_p$ along $a^0$ and leaves the angle as it is.",
+    says="""$a^0$ stays fixed during training. If it is not initialised parallel to $a^*$, the objective (10) can never
+    be reduced to zero, because optimising b only scales $a^0b_p$ along $a^0$ and leaves the angle as it is.""",
     measure=draw_frozen,
     readings=(
         LITERAL,
@@ -148,9 +148,9 @@ def draw_frozen(context: Context) -> list[Frozen]:
         ),
     ),
     correction=Form(
-        r"For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and linearly independent "
-        r"$Xa^*$, $Xa^0$ the least value is $\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2) > 0$; with one "
-        "sample the objective is almost surely reduced to zero.",
+        r"""For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and linearly independent
+        $Xa^*$, $Xa^0$ the least value is $\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2) > 0$; with one sample
+        the objective is almost surely reduced to zero.""",
         {"injective": True, "nonzero": True},
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
         asks="weaker",
@@ -270,10 +270,10 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
 @claim(
     "rolora/prop-5.5",
     where="Section 5.1, Proposition 5.5, eq. (11); Appendix A.4.1, eq. (244)",
-    says=r"In the setting of Section 5.1, for any $(a^*, b^*)$, $a^0$ and $\delta^0 \in (0, 1)$, the shared global "
-    "model $(a^0, b^{FFA})$ of FFA-LoRA has the expected global loss, over all randomness in the $X_i$, "
-    r"$E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde c)\|b^*\|^2(\delta^0)^2$ "
-    r"with $\tilde c = O(\frac1{Nm})$; the appendix adds: as N and m approach infinity.",
+    says=r"""In the setting of Section 5.1, for any $(a^*, b^*)$, $a^0$ and $\delta^0 \in (0, 1)$, the shared global
+    model $(a^0, b^{FFA})$ of FFA-LoRA has the expected global loss, over all randomness in the $X_i$,
+    $E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde c)\|b^*\|^2(\delta^0)^2$ with
+    $\tilde c = O(\frac1{Nm})$; the appendix adds: as N and m approach infinity.""",
     measure=simulate_freezing,
     mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}],
     readings=(

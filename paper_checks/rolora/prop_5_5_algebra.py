@@ -34,12 +34,12 @@ def draw_entries(context: Context) -> list[Point]:
 @identities(
     "rolora/eq-182",
     where="Appendix A.4.1, eqs. (182) to (186)",
-    says=r"Minimising the objective gives $b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia}$ "
-    r"and $(b^{FFA})^\top = \frac1N\sum_{i=1}^N\frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia}$, which is "
-    r"called $\bar b^\top$. With $s_i = \frac{a^\top X_i^\top X_ia^*}{a^\top X_i^\top X_ia} = "
-    r"\frac{(X_ia)^\top(X_ia^*)}{\|X_ia\|^2}$, $\bar b = \frac1N\sum_is_ib^* = \bar sb^*$ and, for each i, "
-    r"$\|X_ia^*b^{*\top} - X_ia\bar b^\top\|^2 = \|(X_ia^* - \bar sX_ia)b^{*\top}\|^2 = \|X_ia^* - \bar "
-    r"sX_ia\|^2\|b^*\|^2$.",
+    says=r"""Minimising the objective gives $b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia}$
+    and $(b^{FFA})^\top = \frac1N\sum_{i=1}^N\frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia}$, which is
+    called $\bar b^\top$. With $s_i = \frac{a^\top X_i^\top X_ia^*}{a^\top X_i^\top X_ia} =
+    \frac{(X_ia)^\top(X_ia^*)}{\|X_ia\|^2}$, $\bar b = \frac1N\sum_is_ib^* = \bar sb^*$ and, for each i,
+    $\|X_ia^*b^{*\top} - X_ia\bar b^\top\|^2 = \|(X_ia^* - \bar sX_ia)b^{*\top}\|^2 = \|X_ia^* - \bar
+    sX_ia\|^2\|b^*\|^2$.""",
     measure=draw_entries,
     mutants=[{"factor": 1.01}, {"power": 1}, {"swapped": True}],
     uses=("rolora/alg-ffa",),
@@ -78,8 +78,8 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
 @claim(
     "rolora/eq-187",
     where="Appendix A.4.1, eqs. (187) and (188)",
-    says=r"With $v = X_1a^*$, $u_1 = z_1X_1a$ and $u_2 = z_2X_1a$: $\|X_1a^* - z_1X_1a - z_2X_1a\|^2 = \|v - u_1 - "
-    r"u_2\|^2 = v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2$.",
+    says=r"""With $v = X_1a^*$, $u_1 = z_1X_1a$ and $u_2 = z_2X_1a$: $\|X_1a^* - z_1X_1a - z_2X_1a\|^2 = \|v - u_1 -
+    u_2\|^2 = v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2$.""",
     measure=lambda context: generic_points(context, sympy.symbols("v1:4 p1:4 q1:4 x1:4 z1:3"), 3),
     mutants=[{"cross": -2.0}, {"cross": 1.0}, {"twice": 1.0}],
     expect=("holds", "proof"),

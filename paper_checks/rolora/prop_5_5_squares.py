@@ -68,8 +68,8 @@ def measure_products(_: Context) -> Products:
     measure=measure_products,
     control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
     correction=Form(
-        r"For $m \ge 3$, with both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them. "
-        r"With the printed limits the terms with $s_1$ are counted too, $2(N - 1)\alpha^2$ more in expectation.",
+        r"""For $m \ge 3$, with both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them.
+        With the printed limits the terms with $s_1$ are counted too, $2(N - 1)\alpha^2$ more in expectation.""",
         {"lower": 2},
         mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
     ),
@@ -122,9 +122,9 @@ FEW, FROM_FOUR = (f"1 to 4 clients, every m >= {fewest}, every angle" for fewest
     measure=measure_moments("u2'u2", "s", "s^2", "R^2", "R", "1/r1", "z2^2", "s_i s_j"),
     control=Form(r"For $m \ge 4$.", {"fewest": 4}),
     correction=Form(
-        r"For $m \ge 3$. For m of 1 and 2 and $\alpha^2 < 1$ the means of $1/\|x_{i,1}\|^2$ and of $s_i^2$ are "
-        r"infinite for every N, that of $u_2^\top u_2$ for $N \ge 2$. $E[s_i] = \alpha$ holds for m = 2 as well; for "
-        r"$m = 1$ and $\alpha^2 < 1$ $s_i$ has no mean.",
+        r"""For $m \ge 3$. For m of 1 and 2 and $\alpha^2 < 1$ the means of $1/\|x_{i,1}\|^2$ and of $s_i^2$ are
+        infinite for every N, that of $u_2^\top u_2$ for $N \ge 2$. $E[s_i] = \alpha$ holds for m = 2 as well; for $m =
+        1$ and $\alpha^2 < 1$ $s_i$ has no mean.""",
         {"fewest": 3},
         mutants=({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
         asks="weaker",

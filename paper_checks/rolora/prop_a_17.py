@@ -18,8 +18,8 @@ from toymodels.problem import Problem
 @promises(
     "rolora/prop-A.17",
     where="Appendix A.5, Proposition A.17, eq. (274)",
-    says=r"For any $(a^*, \{b_i^*\})$, $a^0$ and $\delta_0 \in (0, 1)$ the Freezing-A scheme with $b^{FFA} = \bar "
-    r"b^*a^{*\top}a^0$ has the global loss $\frac1N\sum_il_i(a^0, b^{FFA}) = \gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
+    says=r"""For any $(a^*, \{b_i^*\})$, $a^0$ and $\delta_0 \in (0, 1)$ the Freezing-A scheme with $b^{FFA} = \bar
+    b^*a^{*\top}a^0$ has the global loss $\frac1N\sum_il_i(a^0, b^{FFA}) = \gamma^2 + \|\bar b^*\|^2\delta_0^2$.""",
     measure=draw_problems,
     mutants=[{"power": 1}, {"share": 1.01}, {"spread": 0.99}],
     uses=("rolora/def-A.13",),
@@ -47,17 +47,17 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
     "rolora/eq-274",
     where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (281) has the sum over the clients twice, "
     r"(282) a for $a^*$, both of length 1",
-    says=r"With $b_i = \frac{b_i^*a^{*\top}a^0}{a^{0\top}a^0} = b_i^*a^{*\top}a^0$ and $b^{FFA} = \frac1N\sum_ib_i = "
-    r"\bar b^*a^{*\top}a^0$: $\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - "
-    r"a^0(b^{FFA})^\top\|^2 = \frac1N\sum_i\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top + a^*(\bar b^*)^\top - "
-    r"a^0(b^{FFA})^\top\|^2 = \frac1N\sum_i(\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - "
-    r"a^0(b^{FFA})^\top\|^2 + 2\mathrm{Tr}((a^*(b_i^*)^\top - a^*(\bar b^*)^\top)^\top(a^*(\bar b^*)^\top - "
-    r"a^0(b^{FFA})^\top))) = \frac1N\sum_i(\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - "
-    r"a^0(b^{FFA})^\top\|^2 + 2\mathrm{Tr}((a^*\frac1N\sum_i(b_i^*)^\top - a^*(\bar b^*)^\top)^\top(a^*(\bar b^*)^\top "
-    r"- a^0(b^{FFA})^\top))) = \frac1N\sum_i(\|a(b_i^* - \bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - "
-    r"a^0a^{0\top}a^*(\bar b^*)^\top\|^2)$, since the last term is 0, $= \frac1N\sum_i\|b_i^* - \bar b^*\|^2 + "
-    r"\frac1N\sum_i\|(I_d - a^0a^{0\top})a^*(\bar b^*)^\top\|^2 = \frac1N\sum_i\|b_i^* - \bar b^*\|^2 + "
-    r"\frac1N\sum_i\|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2 = \gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
+    says=r"""With $b_i = \frac{b_i^*a^{*\top}a^0}{a^{0\top}a^0} = b_i^*a^{*\top}a^0$ and $b^{FFA} = \frac1N\sum_ib_i =
+    \bar b^*a^{*\top}a^0$: $\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - a^0(b^{FFA})^\top\|^2 =
+    \frac1N\sum_i\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top + a^*(\bar b^*)^\top - a^0(b^{FFA})^\top\|^2 =
+    \frac1N\sum_i(\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - a^0(b^{FFA})^\top\|^2 +
+    2\mathrm{Tr}((a^*(b_i^*)^\top - a^*(\bar b^*)^\top)^\top(a^*(\bar b^*)^\top - a^0(b^{FFA})^\top))) =
+    \frac1N\sum_i(\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - a^0(b^{FFA})^\top\|^2 +
+    2\mathrm{Tr}((a^*\frac1N\sum_i(b_i^*)^\top - a^*(\bar b^*)^\top)^\top(a^*(\bar b^*)^\top - a^0(b^{FFA})^\top))) =
+    \frac1N\sum_i(\|a(b_i^* - \bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - a^0a^{0\top}a^*(\bar b^*)^\top\|^2)$, since
+    the last term is 0, $= \frac1N\sum_i\|b_i^* - \bar b^*\|^2 + \frac1N\sum_i\|(I_d - a^0a^{0\top})a^*(\bar
+    b^*)^\top\|^2 = \frac1N\sum_i\|b_i^* - \bar b^*\|^2 + \frac1N\sum_i\|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2 =
+    \gamma^2 + \|\bar b^*\|^2\delta_0^2$.""",
     measure=iterations,
     mutants=[{"cross": 1}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
     uses=("rolora/def-A.13",),

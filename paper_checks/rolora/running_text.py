@@ -101,17 +101,16 @@ def enclose(value: float) -> Rounded:
 @claim(
     "rolora/txt-exponential",
     where="Sections 1 and 5.1, judged for every step that Theorem 5.4 allows",
-    says="In a tractable setting, local linear models with rank-1 adapters, RoLoRA converges exponentially to the "
-    "global minimiser, from a random unit vector a and with large q, and outperforms FFA-LoRA, whose fixed "
-    "down-projection limits performance.",
+    says="""In a tractable setting, local linear models with rank-1 adapters, RoLoRA converges exponentially to the
+    global minimiser, from a random unit vector a and with large q, and outperforms FFA-LoRA, whose fixed
+    down-projection limits performance.""",
     measure=run_courses,
     correction=Form(
-        r"With unlimited samples (the expected loss), for $0 < \kappa = \eta \|b^*\|^2 < 1$ the tangent of the angle "
-        r"is multiplied in every iteration by at most $\max(1 - \frac{2\kappa}{1 + 2\kappa(\delta^0)^2},\ 2\kappa - "
-        r"1) < 1$, and from the first iteration on the loss is below FFA-LoRA's $\|b^*\|^2 (\delta^0)^2$. Only "
-        r"$\kappa = 1$ fails, of those with $0 < \kappa \le 1$: "
-        r"there the tangent falls, from almost every start, like $1/\sqrt{8t}$, which is not "
-        r"exponential. (With m samples: Theorem 5.4 as corrected, for $\kappa \le \frac12$.)",
+        r"""With unlimited samples (the expected loss), for $0 < \kappa = \eta \|b^*\|^2 < 1$ the tangent of the angle
+        is multiplied in every iteration by at most $\max(1 - \frac{2\kappa}{1 + 2\kappa(\delta^0)^2},\ 2\kappa - 1) <
+        1$, and from the first iteration on the loss is below FFA-LoRA's $\|b^*\|^2 (\delta^0)^2$. Only $\kappa = 1$
+        fails, of those with $0 < \kappa \le 1$: there the tangent falls, from almost every start, like $1/\sqrt{8t}$,
+        which is not exponential. (With m samples: Theorem 5.4 as corrected, for $\kappa \le \frac12$.)""",
         {"closed": False, "bounded": True},
         mutants=({"factor": 2.2}, {"factor": 1.8}, {"closed": True}),
     ),
@@ -218,8 +217,8 @@ def run_interference(context: Context) -> list[Interference]:
 @claim(
     "rolora/txt-interference",
     where="Sections 3.2 and 5.2, with Figure 2",
-    says="Averaging A and B separately makes the aggregation inexact, and LoRA's decline with more clients in Figure 2 "
-    "is most likely due to that.",
+    says="""Averaging A and B separately makes the aggregation inexact, and LoRA's decline with more clients in Figure
+    2 is most likely due to that.""",
     measure=run_interference,
     expect=("not checkable here", None),
     expect_reason="that the aggregation is in general inexact where clients differ in both factors is rolora/eq-1; "

@@ -16,8 +16,8 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
 @claim(
     "rolora/eq-1",
     where="Section 3.2, eqs. (1) and (2)",
-    says=r"$\frac1N\sum_{i=1}^N\Delta W_i = \frac1N(A_1B_1 + \cdots + A_NB_N) \ne \frac1N(A_1 + \cdots + "
-    r"A_N)\frac1N(B_1 + \cdots + B_N)$: aggregating the two factors apart is inaccurate.",
+    says=r"""$\frac1N\sum_{i=1}^N\Delta W_i = \frac1N(A_1B_1 + \cdots + A_NB_N) \ne \frac1N(A_1 + \cdots +
+    A_N)\frac1N(B_1 + \cdots + B_N)$: aggregating the two factors apart is inaccurate.""",
     measure=points_of,
     readings=(
         LITERAL,

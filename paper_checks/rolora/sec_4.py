@@ -36,8 +36,8 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
 @claim(
     "rolora/eq-3",
     where="Section 4, eq. (3)",
-    says=r"In the odd round $\frac1N\sum_i\Delta W_i^{2t+1} = \frac1N(A_1^tB_1^{t+1} + \cdots + A_N^tB_N^{t+1}) = "
-    r"\frac1NA^t(B_1^{t+1} + \cdots + B_N^{t+1})$, the frozen $A_i^t$ being the same at all clients.",
+    says=r"""In the odd round $\frac1N\sum_i\Delta W_i^{2t+1} = \frac1N(A_1^tB_1^{t+1} + \cdots + A_N^tB_N^{t+1}) =
+    \frac1NA^t(B_1^{t+1} + \cdots + B_N^{t+1})$, the frozen $A_i^t$ being the same at all clients.""",
     measure=points_of,
     mutants=[{"synchronised": False}, {"weight": 1.01}],
     uses=("rolora/alg-1",),
@@ -56,8 +56,8 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
 @claim(
     "rolora/eq-4",
     where="Section 4, eq. (4)",
-    says=r"In the even round $\frac1N\sum_i\Delta W_i^{2t+2} = \frac1N(A_1^{t+1}B_1^{t+1} + \cdots + "
-    r"A_N^{t+1}B_N^{t+1}) = \frac1N(A_1^{t+1} + \cdots + A_N^{t+1})B^{t+1}$.",
+    says=r"""In the even round $\frac1N\sum_i\Delta W_i^{2t+2} = \frac1N(A_1^{t+1}B_1^{t+1} + \cdots +
+    A_N^{t+1}B_N^{t+1}) = \frac1N(A_1^{t+1} + \cdots + A_N^{t+1})B^{t+1}$.""",
     measure=points_of,
     readings=(
         LITERAL,
@@ -95,8 +95,8 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
 @claim(
     "rolora/fig-1",
     where="Figure 1",
-    says="Overview: clients train B with A frozen, the server averages and broadcasts B; then they train A with B "
-    "frozen, and the server averages and broadcasts A.",
+    says="""Overview: clients train B with A frozen, the server averages and broadcasts B; then they train A with B
+    frozen, and the server averages and broadcasts A.""",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter), rounds=1),
     mutants=[{"first": "A"}, {"trips": 1}, {"weight": 1.01}],
     uses=("rolora/alg-1",),
@@ -128,9 +128,9 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
 @claim(
     "rolora/s4-cost",
     where="Section 4, computation and communication cost",
-    says="In each communication round of RoLoRA the number of trainable parameters is effectively half of that of "
-    "FedAVG of LoRA. The only additional cost compared with FFA-LoRA is the alternating freezing of parameters; it is "
-    "negligible, being applied to the clients' models and possible concurrently with the server's aggregation.",
+    says="""In each communication round of RoLoRA the number of trainable parameters is effectively half of that of
+    FedAVG of LoRA. The only additional cost compared with FFA-LoRA is the alternating freezing of parameters; it is
+    negligible, being applied to the clients' models and possible concurrently with the server's aggregation.""",
     measure=count_traffic,
     readings=(
         LITERAL,

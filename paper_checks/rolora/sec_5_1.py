@@ -62,8 +62,8 @@ SIZES = "d from 2 to 10, m from 1 to 40"
 @promises(
     "rolora/eq-5",
     where="Section 5.1, eq. (5)",
-    says=r"$f_i(X_i) = X_iab^\top$ with $X_i, Y_i \in \mathbb R^{m \times d}$, sample size m, a unit vector $a \in "
-    r"\mathbb R^d$ and $b \in \mathbb R^d$, the LoRA weights of rank $r = 1$.",
+    says=r"""$f_i(X_i) = X_iab^\top$ with $X_i, Y_i \in \mathbb R^{m \times d}$, sample size m, a unit vector $a \in
+    \mathbb R^d$ and $b \in \mathbb R^d$, the LoRA weights of rank $r = 1$.""",
     measure=draw_samples,
     mutants=[{"power": 0.0}, {"power": 2.0}],
     kind="setting",
@@ -90,8 +90,8 @@ def make_problems(context: Context) -> list[Problem]:
 @promises(
     "rolora/eq-6",
     where="Section 5.1, eq. (6)",
-    says=r"$Y_i = X_ia^*b^{*\top}$ for some unit vector $a^* \in \mathbb R^d$ and $b^* \in \mathbb R^d$, the same for "
-    "all clients.",
+    says=r"""$Y_i = X_ia^*b^{*\top}$ for some unit vector $a^* \in \mathbb R^d$ and $b^* \in \mathbb R^d$, the same for
+    all clients.""",
     measure=make_problems,
     mutants=[{"scale": 1.01}, {"power": 1}],
     kind="setting",
@@ -114,9 +114,9 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
     "rolora/eq-7",
     where="Section 5.1, eq. (7) with the local loss and the law of the samples after it; that a is a unit vector is in "
     "(5), that the clients' samples are independent of one another in neither",
-    says=r"$\min_{a \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_{i=1}^Nl_i(a,b)$ with $l_i(a,b) = "
-    r"\frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm. Every $X_i$ is a Gaussian random matrix of "
-    "independent standard normal entries.",
+    says=r"""$\min_{a \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_{i=1}^Nl_i(a,b)$ with $l_i(a,b) =
+    \frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm. Every $X_i$ is a Gaussian random matrix of
+    independent standard normal entries.""",
     measure=draw_samples,
     mutants=[{"power": 0.0}, {"norm": "operator"}, {"factor": 1.01}],
     kind="setting",
@@ -200,8 +200,8 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
 @identities(
     "rolora/def-5.2",
     where="Definition 5.2, eq. (8), and the paragraph on $\\delta^t$ after it",
-    says=r"For two unit vectors $|\sin\theta(a,a^*)| = \|(I_d - aa^\top)a^*\|$; and $\delta^t = \|(I_d - "
-    r"a^*a^{*\top})a^t\| = \|(I_d - a^ta^{t\top})a^*\|$.",
+    says=r"""For two unit vectors $|\sin\theta(a,a^*)| = \|(I_d - aa^\top)a^*\|$; and $\delta^t = \|(I_d -
+    a^*a^{*\top})a^t\| = \|(I_d - a^ta^{t\top})a^*\|$.""",
     measure=lambda context: generic_points(context, sympy.symbols("p u"), 4),
     mutants=[{"share": 2.0}, {"power": 1}],
     also=("rolora/eq-8",),
@@ -226,12 +226,12 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
 @promises(
     "rolora/table-3",
     where=r"Appendix A.1, Table 3; $\|\cdot\|$ of a matrix, which it leaves out, is the Frobenius norm (Section 1.2)",
-    says=r"Table 3: $a^*, b_i^*$ are the true parameters of client i, $\bar b^*$ the average of the $b_i^*$, $a^t, "
-    r"b^t$ the global parameters of iteration t, $\delta_t$ the angle distance $|\sin\theta(a^*, a^t)|$, $\eta$ the "
-    r"step size, $I_d$ the identity; $\|\cdot\|$ is the $l_2$ norm of a vector, $\|\cdot\|_{op}$ the operator "
-    r"norm ($l_2$ norm) of a matrix, $|\cdot|$ the absolute value, $\|\cdot\|_{\psi_2}$ and $\|\cdot\|_{\psi_1}$ the "
-    r"sub-Gaussian and the sub-exponential norm; N is the number of clients, $\hat a^+$ the a that gradient descent "
-    r"has updated, $\hat a$ the normalised $\hat a^+$, $\bar b$ the average of the $b_i$.",
+    says=r"""Table 3: $a^*, b_i^*$ are the true parameters of client i, $\bar b^*$ the average of the $b_i^*$, $a^t,
+    b^t$ the global parameters of iteration t, $\delta_t$ the angle distance $|\sin\theta(a^*, a^t)|$, $\eta$ the step
+    size, $I_d$ the identity; $\|\cdot\|$ is the $l_2$ norm of a vector, $\|\cdot\|_{op}$ the operator norm ($l_2$ norm)
+    of a matrix, $|\cdot|$ the absolute value, $\|\cdot\|_{\psi_2}$ and $\|\cdot\|_{\psi_1}$ the sub-Gaussian and the
+    sub-exponential norm; N is the number of clients, $\hat a^+$ the a that gradient descent has updated, $\hat a$ the
+    normalised $\hat a^+$, $\bar b$ the average of the $b_i$.""",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"weight": 1.01}, {"unit": False}, {"norm": "fro"}],
     uses=("rolora/alg-2", "rolora/def-5.2"),

@@ -66,8 +66,8 @@ def build_layers(context: Context) -> list[Layers]:
 @promises(
     "rolora/eq-12",
     where="Section 5.2, eq. (12)",
-    says=r"$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with weights $W_{out} \in \mathbb R^{d \times c}$, $A \in \mathbb "
-    r"R^{d \times r}$ and $B \in \mathbb R^{r \times d}$; only B and A are tunable, $W_{out}$ is fixed.",
+    says=r"""$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with weights $W_{out} \in \mathbb R^{d \times c}$, $A \in \mathbb
+    R^{d \times r}$ and $B \in \mathbb R^{r \times d}$; only B and A are tunable, $W_{out}$ is fixed.""",
     measure=build_layers,
     mutants=[{"slope": 1.0}, {"inner": True}, {"slope": 0.01}],
     kind="setting",
@@ -200,13 +200,12 @@ def make_runs(context: Context) -> Setting:
     where="Section 5.2, with Figure 2; judged is whether the model trains from the printed start; the loss, the "
     "optimiser, the rates, the laws of A and of the fixed layer, and the numbers of iterations and of runs are not "
     "printed (rolora/fig-2)",
-    says="The model (12) is trained on MNIST with 60,000 training images, in two ways of distributing them: to 5 "
-    "clients, each with the images of two specific labels, and to 10 clients, each with those of one, without overlap. "
-    r"Only A and B are tunable, $W_{out}$ is fixed; the initialisation is the typical one, A a random Gaussian matrix "
-    "and B zero. c = 10, d = 784, "
-    "r = 16; each client trains 5 epochs locally with batch size 64; updates are aggregated by LoRA, FFA-LoRA and "
-    "RoLoRA. Several learning rates are tried, the best performance of each method is shown; the model is evaluated in "
-    "each iteration on 10,000 test images.",
+    says="""The model (12) is trained on MNIST with 60,000 training images, in two ways of distributing them: to 5
+    clients, each with the images of two specific labels, and to 10 clients, each with those of one, without overlap.
+    Only A and B are tunable, $W_{out}$ is fixed; the initialisation is the typical one, A a random Gaussian matrix and
+    B zero. c = 10, d = 784, r = 16; each client trains 5 epochs locally with batch size 64; updates are aggregated by
+    LoRA, FFA-LoRA and RoLoRA. Several learning rates are tried, the best performance of each method is shown; the model
+    is evaluated in each iteration on 10,000 test images.""",
     measure=make_runs,
     mutants=[{"out": 0}, {"labels": (3, 1)}],
     readings=(

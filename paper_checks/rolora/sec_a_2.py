@@ -34,8 +34,8 @@ Array = NDArray[np.float64]
 @claim(
     "rolora/def-A.1",
     where="Appendix A.2, Definition A.1",
-    says=r"$\|\xi\|_{\psi_2} = \inf\{t > 0 : E[\exp(\xi^2/t^2)] \le 2\}$; a variable is sub-Gaussian if this is "
-    r"finite; Gaussian variables are; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.",
+    says=r"""$\|\xi\|_{\psi_2} = \inf\{t > 0 : E[\exp(\xi^2/t^2)] \le 2\}$; a variable is sub-Gaussian if this is
+    finite; Gaussian variables are; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.""",
     measure=lambda context: generic_points(context, sympy.symbols("x:1"), 1),
     mutants=[{"square": 2.5}, {"limit": 3}],
     kind="definition",
@@ -74,8 +74,8 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
 @promises(
     "rolora/def-A.2",
     where="Appendix A.2, Definition A.2, with the constants after eq. (58)",
-    says=r"$\|\xi\|_{\psi_1} = \inf\{t > 0 : E[\exp(|\xi|/t)] \le 2\}$; a variable is sub-exponential if this is "
-    r"finite; for a constant $\|c\|_{\psi_1} = \inf_t\exp\{|c|/t \le 2\} = |c|/\log2$.",
+    says=r"""$\|\xi\|_{\psi_1} = \inf\{t > 0 : E[\exp(|\xi|/t)] \le 2\}$; a variable is sub-exponential if this is
+    finite; for a constant $\|c\|_{\psi_1} = \inf_t\exp\{|c|/t \le 2\} = |c|/\log2$.""",
     measure=lambda context: finite_laws(context, False, 20),
     mutants=[{"base": 3.0}, {"power": 2.0}],
     kind="definition",
@@ -121,8 +121,8 @@ def product_ratios(context: Context) -> Array:
 @claim(
     "rolora/lem-A.3",
     where="Appendix A.2, Lemma A.3",
-    says=r"For sub-Gaussian random variables $\xi$ and v, $\xi v$ is sub-exponential and $\|\xi v\|_{\psi_1} \le "
-    r"\|\xi\|_{\psi_2} \cdot \|v\|_{\psi_2}$.",
+    says=r"""For sub-Gaussian random variables $\xi$ and v, $\xi v$ is sub-exponential and $\|\xi v\|_{\psi_1} \le
+    \|\xi\|_{\psi_2} \cdot \|v\|_{\psi_2}$.""",
     measure=product_ratios,
     mutants=[{"factor": 0.99}],
     uses=("rolora/def-A.1", "rolora/def-A.2"),
@@ -176,8 +176,8 @@ def sum_ratios(context: Context) -> Array:
 @claim(
     "rolora/lem-A.4",
     where="Appendix A.2, Lemma A.4",
-    says=r"For independent mean-zero sub-Gaussian $X_1, \ldots, X_N$ the sum is sub-Gaussian with "
-    r"$\|\sum_{i=1}^NX_i\|_{\psi_2}^2 \le C\sum_{i=1}^N\|X_i\|_{\psi_2}^2$, C some absolute constant.",
+    says=r"""For independent mean-zero sub-Gaussian $X_1, \ldots, X_N$ the sum is sub-Gaussian with
+    $\|\sum_{i=1}^NX_i\|_{\psi_2}^2 \le C\sum_{i=1}^N\|X_i\|_{\psi_2}^2$, C some absolute constant.""",
     measure=sum_ratios,
     mutants=[{"C": 1.8}, {"C": 1.0}],
     best={"C": Best(BEST_C, r"proved, as $\frac{16}3\sqrt{\log2}$; signs need $\frac83\log2 = 1.848$")},
@@ -216,9 +216,9 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
 @identities(
     "rolora/cor-A.5",
     where="Appendix A.2, Corollary A.5",
-    says=r"For x with independent standard normal entries and any fixed a, $a^\top x$ is sub-Gaussian and $\|a^\top "
-    r"x\|_{\psi_2} \le C'\|a\|$, $C'$ some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard "
-    "normal variables.",
+    says=r"""For x with independent standard normal entries and any fixed a, $a^\top x$ is sub-Gaussian and $\|a^\top
+    x\|_{\psi_2} \le C'\|a\|$, $C'$ some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard normal
+    variables.""",
     measure=lambda context: generic_points(context, sympy.symbols("a:3"), 3),
     mutants=[{"C": 0.99}, {"C": 1.01}],
     uses=("rolora/def-A.1", "rolora/lem-A.4"),
@@ -268,8 +268,8 @@ def circle_nets(_: Context) -> Array:
 @promises(
     "rolora/def-A.6",
     where="Appendix A.2, Definition A.6",
-    says=r"For $\epsilon > 0$ a subset $\mathcal N$ of $\mathcal A \subseteq \mathbb R^d$ is an $\epsilon$-net of "
-    r"$\mathcal A$ if for every $x \in \mathcal A$ there is $x' \in \mathcal N$ with $\|x - x'\| \le \epsilon$.",
+    says=r"""For $\epsilon > 0$ a subset $\mathcal N$ of $\mathcal A \subseteq \mathbb R^d$ is an $\epsilon$-net of
+    $\mathcal A$ if for every $x \in \mathcal A$ there is $x' \in \mathcal N$ with $\|x - x'\| \le \epsilon$.""",
     measure=circle_nets,
     mutants=[{"factor": 0.99}, {"smallest": True}],
     kind="definition",
@@ -298,8 +298,8 @@ BEST_SHARE = {
 @claim(
     "rolora/lem-A.7",
     where="Appendix A.2, Lemma A.7",
-    says=r"For $a \in \mathbb R^d$, $\epsilon \in [0, 1)$ and any $\epsilon$-net $\mathcal N$ of the sphere $\mathcal "
-    r"S^{d-1}$: $\|a\| \le \frac1{1-\epsilon}\sup_{x \in \mathcal N}\langle a, x\rangle$.",
+    says=r"""For $a \in \mathbb R^d$, $\epsilon \in [0, 1)$ and any $\epsilon$-net $\mathcal N$ of the sphere $\mathcal
+    S^{d-1}$: $\|a\| \le \frac1{1-\epsilon}\sup_{x \in \mathcal N}\langle a, x\rangle$.""",
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3.0}],
     best={**BEST_SHARE, "power": Best(2.0, "proved, by the same")},
@@ -364,9 +364,8 @@ def tails(_: Context) -> Array:
 @claim(
     "rolora/thm-A.8",
     where="Appendix A.2, Theorem A.8",
-    says=r"Bernstein: for independent mean-zero sub-exponential $X_1, \ldots, X_N$ and every $t \ge 0$, $P(|\sum_iX_i| "
-    r"\ge t) \le 2\exp(-c\min(t^2/\sum_i\|X_i\|_{\psi_1}^2, t/\max_i\|X_i\|_{\psi_1}))$, $c > 0$ an absolute "
-    "constant.",
+    says=r"""Bernstein: for independent mean-zero sub-exponential $X_1, \ldots, X_N$ and every $t \ge 0$, $P(|\sum_iX_i|
+    \ge t) \le 2\exp(-c\min(t^2/\sum_i\|X_i\|_{\psi_1}^2, t/\max_i\|X_i\|_{\psi_1}))$, $c > 0$ an absolute constant.""",
     measure=tails,
     mutants=[{"c": 1.5}, {"pick": "max"}],
     best={"c": Best(0.25, r"proved; centred squared normal variables allow at most 0.595, signs 1.04")},

@@ -59,9 +59,9 @@ def measure_losses(context: Context) -> list[Model]:
     where="Appendix A.5, eqs. (245) and (246), with the law of the samples of Section 5.1, as A.5 names none; a is "
     "called a unit vector, and the minimum is printed over all of R^d: its value is the same, the minimisers are not "
     "(rolora/a5-minimiser)",
-    says=r"$f_i(X_i) = X_iab^\top$ with unit vectors a and $a^*$, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a "
-    r"\in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) = "
-    r"\|a^*b_i^{*\top} - ab^\top\|^2$.",
+    says=r"""$f_i(X_i) = X_iab^\top$ with unit vectors a and $a^*$, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a
+    \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) =
+    \|a^*b_i^{*\top} - ab^\top\|^2$.""",
     measure=measure_losses,
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
     kind="setting",
@@ -117,15 +117,15 @@ def draw_pairs(context: Context) -> list[Pair]:
 @promises(
     "rolora/a5-minimiser",
     where=r"Appendix A.5, after eq. (246); the transpose of $\bar b^*$ is missing in the print",
-    says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$; "
-    r"the solution is unique, with $a' = a^*$ and $b' = \bar b^*$; the minimum global error is "
-    r"$\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
+    says=r"""$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$;
+    the solution is unique, with $a' = a^*$ and $b' = \bar b^*$; the minimum global error is $\frac1N\sum_i\|a^*(b_i^* -
+    \bar b^*)^\top\|^2$.""",
     measure=draw_pairs,
     control=Form("The statement without the uniqueness.", {"unique": "nothing"}),
     correction=Form(
-        r"The loss is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$: the "
-        r"product is unique. If $\bar b^* \ne 0$ the minimisers are $(ca^*, \bar b^*/c)$, $c \ne 0$, among unit $a'$ "
-        r"$\pm(a^*, \bar b^*)$; if $\bar b^* = 0$, all pairs with $a' = 0$ or $b' = 0$.",
+        r"""The loss is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$: the
+        product is unique. If $\bar b^* \ne 0$ the minimisers are $(ca^*, \bar b^*/c)$, $c \ne 0$, among unit $a'$
+        $\pm(a^*, \bar b^*)$; if $\bar b^* = 0$, all pairs with $a' = 0$ or $b' = 0$.""",
         {"unique": "product"},
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
@@ -160,8 +160,8 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
 @promises(
     "rolora/def-A.13",
     where="Appendix A.5, Definition A.13",
-    says=r"For $\gamma > 0$, $\gamma^2 := \frac1N\sum_{i=1}^N\|b_i^* - \bar b^*\|^2$ with $\bar b^* = "
-    r"\frac1N\sum_{i=1}^Nb_i^*$.",
+    says=r"""For $\gamma > 0$, $\gamma^2 := \frac1N\sum_{i=1}^N\|b_i^* - \bar b^*\|^2$ with $\bar b^* =
+    \frac1N\sum_{i=1}^Nb_i^*$.""",
     measure=draw_problems,
     mutants=[{"fewer": 1.0}, {"power": 1}, {"centre": "first"}],
     kind="definition",
@@ -216,9 +216,9 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
 @promises(
     "rolora/a5-loss",
     where="Appendix A.5, after the proof of Theorem A.14",
-    says=r"By Theorem A.14 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser, with a global loss of "
-    r"at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, against FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more "
-    r"iterations make $\epsilon$ arbitrarily small.",
+    says=r"""By Theorem A.14 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser, with a global loss of
+    at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, against FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more
+    iterations make $\epsilon$ arbitrarily small.""",
     measure=run_to_the_end,
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
     importance="result",

@@ -63,10 +63,10 @@ def ranking(rows: Iterable[Row], setting: str, as_printed: bool) -> list[str]:
     says="Table 1: the printed average of each row is the mean of its five accuracies.",
     measure=lambda context: TABLE_1,
     control=Form(
-        "The other eight averages follow from their rows. The four that do not are 87.48 (rank 4, 3 clients, "
-        "FFA-LoRA), where the row gives 87.54, 80.01 (rank 4, 20 clients, FFA-LoRA; 81.01), 64.03 (rank 8, 50 clients, "
-        "LoRA; 72.21) and 72.46 (rank 8, 50 clients, FFA-LoRA; 74.74). The order of the methods in each setting is the "
-        "same with the recomputed averages.",
+        """The other eight averages follow from their rows. The four that do not are 87.48 (rank 4, 3 clients,
+        FFA-LoRA), where the row gives 87.54, 80.01 (rank 4, 20 clients, FFA-LoRA; 81.01), 64.03 (rank 8, 50 clients,
+        LoRA; 72.21) and 72.46 (rank 8, 50 clients, FFA-LoRA; 74.74). The order of the methods in each setting is the
+        same with the recomputed averages.""",
         {"without": NOT_FOLLOWING},
     ),
     kind="number",
@@ -112,8 +112,8 @@ def describe_accuracies(rows: Sequence[Row], method: str) -> str:
 @claim(
     "rolora/table-1-runs",
     where="Section 6, implementation, and 6.1, data sets, for the means on SST-2 and RTE in Tables 1 and 6",
-    says="The best performance on the test set is reported, averaged over multiple seeds, with the original validation "
-    "sets as test sets.",
+    says="""The best performance on the test set is reported, averaged over multiple seeds, with the original
+    validation sets as test sets.""",
     measure=lambda context: TABLE_6,
     kind="number",
     importance="detail",
@@ -173,8 +173,8 @@ def spread(before: Row, after: Row, name: str) -> Rounded:
 @claim(
     "rolora/txt-table1-lora",
     where="Section 6.1, effect of the number of clients, Table 1",
-    says="In Table 1 (RoBERTa-Large, rank 4), as the number of clients increases (3, 20, 50), with the same number of "
-    "samples, LoRA's performance significantly deteriorates for most data sets.",
+    says="""In Table 1 (RoBERTa-Large, rank 4), as the number of clients increases (3, 20, 50), with the same number of
+    samples, LoRA's performance significantly deteriorates for most data sets.""",
     measure=lambda context: TABLE_1,
     mutants=[{"share": 0.8}, {"method": "RoLoRA"}, {"deviations": 4.0}],
     best={
@@ -220,8 +220,8 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
 @claim(
     "rolora/txt-table1-rolora",
     where="Section 6.1, effect of the number of clients, Table 1",
-    says="In Table 1 (RoBERTa-Large, rank 4), as the number of clients increases (3, 20, 50), RoLoRA, in contrast to "
-    "LoRA, keeps up its accuracy levels.",
+    says="""In Table 1 (RoBERTa-Large, rank 4), as the number of clients increases (3, 20, 50), RoLoRA, in contrast to
+    LoRA, keeps up its accuracy levels.""",
     measure=lambda context: TABLE_1,
     best={"lead": Best(0.64, "the printed numbers, whatever the rounding: 0.71 ± 0.07 points (LoRA, SST-2)")},
     uses=("rolora/txt-table1-lora",),
@@ -305,8 +305,8 @@ def mean_of(rows: Sequence[Row], method: str, clients: int, rank: int = 4) -> Fr
 @claim(
     "rolora/txt-table1-ffa",
     where="Section 6.1, effect of the number of clients, Table 1; what it is attributed to is not judged",
-    says="In Table 1 (RoBERTa-Large, rank 4), as the number of clients increases (3, 20, 50), the performance of "
-    "FFA-LoRA also declines.",
+    says="""In Table 1 (RoBERTa-Large, rank 4), as the number of clients increases (3, 20, 50), the performance of
+    FFA-LoRA also declines.""",
     measure=lambda context: TABLE_1,
     mutants=[{"deviations": 1.0}, {"method": "LoRA"}, {"rises": True}],
     best={

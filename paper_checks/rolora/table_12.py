@@ -69,8 +69,8 @@ def table_12(
     "rolora/txt-table12-most",
     where="Appendix B.2.5, Table 12; how slightly is not judged, and more evident in certain groups: by a larger lead "
     "than in MMLU as a whole in two groups or more",
-    says="With Llama-2-7B, 50 clients and five seeds RoLoRA has the highest scores across most metrics, slightly above "
-    "LoRA and FFA-LoRA; the improvements are more evident in certain groups of MMLU.",
+    says="""With Llama-2-7B, 50 clients and five seeds RoLoRA has the highest scores across most metrics, slightly
+    above LoRA and FFA-LoRA; the improvements are more evident in certain groups of MMLU.""",
     measure=lambda context: TABLE_12,
     mutants=[{"method": "FFA-LoRA"}, {"method": "LoRA"}, {"share": 0.9}, {"groups": 3}],
     best={"share": Best(0.83, "counted: five of six")},

@@ -216,8 +216,8 @@ def judge_trials(
     "rolora/table-2",
     where=f"Table 2 (rank 8) and Section 6.2, three trials; judged with {PUBLISHED} (3270, 1838, 1954, 10042, 1267, "
     "2376, 1172 and 500 examples)",
-    says="Table 2: every accuracy is the mean of three trials on the test set of its task, and what stands after it is "
-    "their standard deviation.",
+    says="""Table 2: every accuracy is the mean of three trials on the test set of its task, and what stands after it
+    is their standard deviation.""",
     measure=lambda context: (TABLE_2, TABLE_10),
     mutants=[{"trials": 1}, {"trials": 2}, {"trials": 4}, {"trials": 7}],
     readings=(
@@ -288,8 +288,8 @@ def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor:
 @claim(
     "rolora/txt-table2-best",
     where="Section 6.2, Table 2; the highest means in Table 10, too",
-    says="With Llama-2-7B, 50 clients and rank 8 RoLoRA consistently has the highest accuracy across all tasks, with "
-    "significant improvements over both LoRA and FFA-LoRA.",
+    says="""With Llama-2-7B, 50 clients and rank 8 RoLoRA consistently has the highest accuracy across all tasks, with
+    significant improvements over both LoRA and FFA-LoRA.""",
     measure=lambda context: (TABLE_2, TABLE_10),
     mutants=[{"method": "LoRA"}, {"method": "FFA-LoRA"}, {"level": 0.001}, {"lead": 0.5}],
     vary=("lead", "share"),
@@ -367,8 +367,8 @@ def _deviates_most(scores: Mapping[str, Mapping[str, Score]], name: str) -> bool
 @claim(
     "rolora/txt-table2-ffa-var",
     where="Section 6.2, Table 2; the supposed cause is not judged",
-    says="With Llama-2-7B, 50 clients and rank 8 FFA-LoRA has large variances over the trials, such as a standard "
-    "deviation of 9.55 for PIQA and 8.44 for SIQA.",
+    says="""With Llama-2-7B, 50 clients and rank 8 FFA-LoRA has large variances over the trials, such as a standard
+    deviation of 9.55 for PIQA and 8.44 for SIQA.""",
     measure=lambda context: (TABLE_2, TABLE_10),
     mutants=[{"piqa": 9.8}, {"siqa": 4.53}, {"times": 1.3}],
     best={"times": Best(1.23, "the printed numbers, whatever the rounding")},
@@ -444,8 +444,8 @@ def txt_table2_ffa_var(
 @claim(
     "rolora/table-10",
     where=f"Table 10 (rank 2), Appendix B.2.4: the setup of Table 2, three trials; judged with {PUBLISHED}",
-    says="Table 10: every accuracy is the mean of three trials on the test set of its task, and what stands after it "
-    "is their standard deviation.",
+    says="""Table 10: every accuracy is the mean of three trials on the test set of its task, and what stands after it
+    is their standard deviation.""",
     measure=lambda context: (TABLE_2, TABLE_10),
     mutants=[{"trials": 1}, {"trials": 2}, {"trials": 4}, {"trials": 7}],
     readings=(
@@ -481,8 +481,8 @@ def table_10(
 @claim(
     "rolora/txt-fewer-params",
     where="Section 1; it rests on the layer budgets of Figures 4 and 6 to 8",
-    says="With fewer fine-tuning parameters FFA-LoRA is less robust than FedAVG of LoRA, primarily because frozen "
-    "down-projections reduce its expressiveness.",
+    says="""With fewer fine-tuning parameters FFA-LoRA is less robust than FedAVG of LoRA, primarily because frozen
+    down-projections reduce its expressiveness.""",
     measure=lambda context: (TABLE_1, TABLE_10, TABLE_2),
     importance="result",
     expect=("not checkable here", None),

@@ -22,8 +22,8 @@ exact = Rounded.exact
     says="Table 6: Table 1 with the results of FlexLoRA added, whose averages are the means of its five accuracies.",
     measure=lambda context: (TABLE_1, TABLE_6),
     control=Form(
-        "131 of the 132 common values agree and FlexLoRA's four averages follow. The standard deviation of LoRA on "
-        "QNLI (rank 4, 20 clients) is 2.02 in Table 1 and 0.20 in Table 6; nothing printed tells which is meant.",
+        """131 of the 132 common values agree and FlexLoRA's four averages follow. The standard deviation of LoRA on
+        QNLI (rank 4, 20 clients) is 2.02 in Table 1 and 0.20 in Table 6; nothing printed tells which is meant.""",
         {"without": (("LoRA", 20, "QNLI", "deviation"),)},
     ),
     kind="number",
@@ -63,9 +63,9 @@ def table_6(
     "rolora/table-6-levels",
     where="Table 6, the cells with deviation 0.00; an observation of the toolkit, of which the paper says nothing "
     "(what runs of FlexLoRA give is not checkable here)",
-    says=r"The two cells of Table 6 with deviation 0.00, both of FlexLoRA with 50 clients, $50.92 \pm 0.00$ on SST-2 "
-    r"(rank 8) and $52.71 \pm 0.00$ on RTE (rank 4), are what one and the same answer to every example gets on GLUE's "
-    "validation sets, 444 of 872 (positive) and 146 of 277 (entailment).",
+    says=r"""The two cells of Table 6 with deviation 0.00, both of FlexLoRA with 50 clients, $50.92 \pm 0.00$ on SST-2
+    (rank 8) and $52.71 \pm 0.00$ on RTE (rank 4), are what one and the same answer to every example gets on GLUE's
+    validation sets, 444 of 872 (positive) and 146 of 277 (entailment).""",
     measure=lambda context: TABLE_6,
     mutants=[{"sst2": 445}, {"rte": 145}, {"rte_size": 276}],
     vary=("sst2", "rte"),

@@ -115,12 +115,12 @@ def largest_step() -> Promises:
 @promises(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
-    says=r"In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le "
-    r"\frac1{L_{max}^2}$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$ for $c \in (0, 1)$, $m = "
-    r"\Omega(q)$ and $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, $\epsilon'$, $\tilde\epsilon$ and q as "
-    r"in Lemma 5.3, then with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$, "
-    r"which is called $\epsilon$-accurate recovery, and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + "
-    r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
+    says=r"""In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le
+    \frac1{L_{max}^2}$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$ for $c \in (0, 1)$, $m = \Omega(q)$
+    and $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, $\epsilon'$, $\tilde\epsilon$ and q as in Lemma 5.3,
+    then with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$, which is called
+    $\epsilon$-accurate recovery, and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 +
+    \epsilon')\epsilon\|a^*b^{*\top}\|$.""",
     measure=lambda context: (run_courses(context), fixed_runs(context)),
     control=Form(
         r"The theorem with infinitely many samples and $c = \eta\|b^*\|^2 \le 1/2$.",
@@ -225,17 +225,17 @@ def thm_5_4(
 @promises(
     "rolora/s5-rolora-loss",
     where="Section 5.1, after Proposition 5.5",
-    says=r"By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser; its expected global "
-    r"loss is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$. With the same $a^0$, $a^*$ and $b^*$ as FFA-LoRA its "
-    r"ability to update a reduces the loss caused by the angle from $\|b^*\|^2(\delta^0)^2$ to $\|b^*\|^2\epsilon^2$. "
-    r"By more iterations $\epsilon$ can be made arbitrarily small.",
+    says=r"""By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser; its expected global
+    loss is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$. With the same $a^0$, $a^*$ and $b^*$ as FFA-LoRA its ability to
+    update a reduces the loss caused by the angle from $\|b^*\|^2(\delta^0)^2$ to $\|b^*\|^2\epsilon^2$. By more
+    iterations $\epsilon$ can be made arbitrarily small.""",
     measure=run_courses,
     correction=Form(
-        r"With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2 > 0$, on the events of Theorem 5.4 as corrected, "
-        r"$\delta^T \le \epsilon$ for every $\epsilon$ and its T. Given that, at $(a^T, b^{T+1})$ the loss caused by "
-        r"the angle is at most $\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is, for "
-        r"$m \ge 3$, $(1 + \tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), and for $m \ge 4$ at most "
-        r"$\|b^*\|^2\epsilon^2$.",
+        r"""With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2 > 0$, on the events of Theorem 5.4 as corrected,
+        $\delta^T \le \epsilon$ for every $\epsilon$ and its T. Given that, at $(a^T, b^{T+1})$ the loss caused by the
+        angle is at most $\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is, for $m \ge 3$,
+        $(1 + \tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), and for $m \ge 4$ at most
+        $\|b^*\|^2\epsilon^2$.""",
         {"limit": 0.5, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}),
     ),
@@ -305,8 +305,8 @@ def s5_rolora_loss(
 @claim(
     "rolora/a4-c",
     where="Appendix A.4, opening of the proof",
-    says=r"With probability at least $1 - 2q^{-10}$ for $q = \max\{\log N, d\}$, $\delta^{t+1} \le \delta^tC$ for $c "
-    r"\in (0, 1)$, $C = \sqrt{1 - c(1 - (\delta^0)^2)}$, with proper choice of step size $\eta$.",
+    says=r"""With probability at least $1 - 2q^{-10}$ for $q = \max\{\log N, d\}$, $\delta^{t+1} \le \delta^tC$ for $c
+    \in (0, 1)$, $C = \sqrt{1 - c(1 - (\delta^0)^2)}$, with proper choice of step size $\eta$.""",
     measure=search_rates,
     best={"rate": Best(1.98, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),

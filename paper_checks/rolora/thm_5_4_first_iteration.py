@@ -58,18 +58,18 @@ def _bound_is_proved() -> tuple[Fact, ...]:
 @claim(
     "rolora/a4-first-step",
     where="Appendix A.4, the first iteration, eq. (166)",
-    says=r"For $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and $\eta \le \frac1{L_{max}^2} \le "
-    r"\frac1{\|b^*\|^2}$, with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$: $\delta^1 \le "
-    r"\delta^0\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}$.",
+    says=r"""For $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and $\eta \le \frac1{L_{max}^2} \le
+    \frac1{\|b^*\|^2}$, with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$: $\delta^1 \le \delta^0\sqrt{1
+    - \eta(1 - (\delta^0)^2)\|b^*\|^2}$.""",
     measure=search_first_steps,
     control=Form(r"With unlimited samples, for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100\max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
-        r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, a hundred times the q of Theorem 5.4, it holds with probability "
-        r"at least $1 - 2\max\{\log N, d\}^{-10}$ (rolora/a4-c). As $\epsilon_2 \le \epsilon'$, that m grows at least "
-        r"as $(1 - (\delta^0)^2)^{-2}$; of a number of samples that does not grow with $\delta^0$ nothing is said. "
-        r"With unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) "
-        r"+ 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$.",
+        r"""For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100\max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2},
+        \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, a hundred times the q of Theorem 5.4, it holds with probability at
+        least $1 - 2\max\{\log N, d\}^{-10}$ (rolora/a4-c). As $\epsilon_2 \le \epsilon'$, that m grows at least as $(1
+        - (\delta^0)^2)^{-2}$; of a number of samples that does not grow with $\delta^0$ nothing is said. With unlimited
+        samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) + 4s(2x - 1) \le
+        3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$.""",
         {"exactly": True},
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
@@ -203,57 +203,54 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     r"(134) has that of (76); (157) has one $\delta^t$ for $\delta^0$; the lines are judged on the events of the two "
     "premises, whose probabilities are printed at (134), (138), (142), (144), (158) and (159) and are not judged here, "
     "that of (166) in rolora/a4-first-step",
-    says=r"From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $\|\nabla_al - E[\nabla_al]\| \le "
-    r"2\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and "
-    r"$\eta \le \frac1{L_{max}^2}$, with $P = I_d - a^*(a^*)^\top$: $\hat a^+ = a - \eta E[\nabla_al] + "
-    r"\eta(E[\nabla_al] - \nabla_al)$, $P\hat a^+ = Pa - \eta PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - "
-    r"2\eta P(a\bar b^\top - a^*b^{*\top})\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar b^\top\bar b + "
-    r"\eta P(E[\nabla_al] - \nabla_al) = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$; $\|P\hat "
-    r"a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, $\frac{\|P\hat a^+\|}{\|\hat "
-    r"a^+\|} \le \frac{\|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|}$, "
-    r"$\delta^1 \le \frac{\delta^0|1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|} = "
-    r"\frac{E_1 + E_2}{\|\hat a^+\|}$; $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le 2\eta\tilde\epsilon(\epsilon' + "
-    r"1)^2\delta^0\|b^*\|^2$; $\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g - \bar b\| = \sqrt{1 - "
-    r"(\delta^0)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 - (\delta^0)^2}\|b^*\| - \epsilon'\delta^0\|b^*\| \ge 0$; "
-    r"$\|\bar b\|^2 \ge (\sqrt{1 - (\delta^0)^2}\|b^*\| - \epsilon'\delta^0\|b^*\|)^2 = (1 - (\delta^0)^2)\|b^*\|^2 + "
-    r"(\epsilon')^2(\delta^0)^2\|b^*\|^2 - 2\epsilon'\delta^0\sqrt{1 - (\delta^0)^2}\|b^*\|^2 \ge (1 - "
-    r"(\delta^0)^2)\|b^*\|^2 + (\epsilon')^2(\delta^0)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge (1 - (\delta^0)^2)\|b^*\|^2 "
-    r"- \epsilon'\|b^*\|^2$; $E_1 = \delta^0|1 - 2\eta\bar b^\top\bar b| \le \delta^0|1 - 2\eta((1-(\delta^0)^2) - "
-    r"\epsilon')\|b^*\|^2|$; $\|\hat a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta "
-    r"a^\top\nabla_al \ge a^\top a - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top(\nabla_al - "
-    r"E[\nabla_al]) - 2\eta a^\top E[\nabla_al]$; $2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot "
-    r"\|\nabla_al - E[\nabla_al]\| = 2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\tilde\epsilon(\epsilon' + "
-    r"1)^2\|b^*\|^2$; $2\eta a^\top E[\nabla_al] = 4\eta a^\top(a\bar b^\top - a^*b^{*\top})\bar b = 4\eta "
-    r"a^\top(a\bar b^\top - a^*b^{*\top})g - 4\eta a^\top(a\bar b^\top - a^*b^{*\top})(g - \bar b)$, where "
-    r"$a^\top(a\bar b^\top - a^*b^{*\top})g = -a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = (\bar b - "
-    r"g)^\top g$ and $a^\top(a\bar b^\top - a^*b^{*\top})(g - \bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - "
-    r"\bar b)^\top)(\bar b - g) = -(g - \bar b)^\top(\bar b - g) = -(g - \bar b)^2$, so that $2\eta a^\top "
-    r"E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar "
-    r"b\|^2 \le 4\eta\epsilon'\delta^0\|b^*\|^2 + 4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + "
-    r"\epsilon')\|b^*\|^2$; $\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 - "
-    r"4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\delta^1 \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \frac{\delta^0(1 - "
-    r"2\eta((1 - (\delta^0)^2) - \epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2)}{\sqrt{1 - "
-    r"4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}} = \delta^0C$; "
-    r"thresholds can be chosen with $1 - (\delta^0)^2 > \max(4(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 + "
-    r"\epsilon'), 2\epsilon' + 2\tilde\epsilon(\epsilon' + 1)^2)$, and then $C = \frac{1 - 2\eta(1 - "
-    r"(\delta^0)^2)\|b^*\|^2 + 2\eta\epsilon'\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2}{\sqrt{1 - "
-    r"4\eta(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 + \epsilon')\|b^*\|^2}} \le \frac{1 - 2\eta(1 - "
-    r"(\delta^0)^2)\|b^*\|^2 + \eta(2\epsilon' + 2\tilde\epsilon(\epsilon' + 1)^2)\|b^*\|^2}{\sqrt{1 - "
-    r"4\eta(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 + \epsilon')\|b^*\|^2}} \le \frac{1 - \eta(1 - "
-    r"(\delta^0)^2)\|b^*\|^2}{\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}} = \sqrt{1 - \eta(1 - "
-    r"(\delta^0)^2)\|b^*\|^2}$, so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
+    says=r"""From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $\|\nabla_al - E[\nabla_al]\| \le
+    2\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and
+    $\eta \le \frac1{L_{max}^2}$, with $P = I_d - a^*(a^*)^\top$: $\hat a^+ = a - \eta E[\nabla_al] + \eta(E[\nabla_al]
+    - \nabla_al)$, $P\hat a^+ = Pa - \eta PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top -
+    a^*b^{*\top})\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar b^\top\bar b + \eta P(E[\nabla_al] -
+    \nabla_al) = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$; $\|P\hat a^+\| \le \|Pa\||1 -
+    2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, $\frac{\|P\hat a^+\|}{\|\hat a^+\|} \le \frac{\|Pa\||1
+    - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|}$, $\delta^1 \le \frac{\delta^0|1 -
+    2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|} = \frac{E_1 + E_2}{\|\hat a^+\|}$; $E_2 =
+    \eta\|E[\nabla_al] - \nabla_al\| \le 2\eta\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$; $\|\bar b\| = \|g - (g
+    - \bar b)\| \ge \|g\| - \|g - \bar b\| = \sqrt{1 - (\delta^0)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 -
+    (\delta^0)^2}\|b^*\| - \epsilon'\delta^0\|b^*\| \ge 0$; $\|\bar b\|^2 \ge (\sqrt{1 - (\delta^0)^2}\|b^*\| -
+    \epsilon'\delta^0\|b^*\|)^2 = (1 - (\delta^0)^2)\|b^*\|^2 + (\epsilon')^2(\delta^0)^2\|b^*\|^2 -
+    2\epsilon'\delta^0\sqrt{1 - (\delta^0)^2}\|b^*\|^2 \ge (1 - (\delta^0)^2)\|b^*\|^2 +
+    (\epsilon')^2(\delta^0)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge (1 - (\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$; $E_1
+    = \delta^0|1 - 2\eta\bar b^\top\bar b| \le \delta^0|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$; $\|\hat
+    a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge a^\top a - 2\eta
+    a^\top\nabla_al = 1 - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top(\nabla_al - E[\nabla_al]) - 2\eta a^\top
+    E[\nabla_al]$; $2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot \|\nabla_al - E[\nabla_al]\| =
+    2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2$; $2\eta a^\top E[\nabla_al] =
+    4\eta a^\top(a\bar b^\top - a^*b^{*\top})\bar b = 4\eta a^\top(a\bar b^\top - a^*b^{*\top})g - 4\eta a^\top(a\bar
+    b^\top - a^*b^{*\top})(g - \bar b)$, where $a^\top(a\bar b^\top - a^*b^{*\top})g = -a^\top((I_d -
+    aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = (\bar b - g)^\top g$ and $a^\top(a\bar b^\top - a^*b^{*\top})(g - \bar
+    b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b - g) = -(g - \bar b)^\top(\bar b - g) = -(g -
+    \bar b)^2$, so that $2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g - \bar b)^2 \le 4\eta\|g - \bar
+    b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^0\|b^*\|^2 + 4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le
+    4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 -
+    4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\delta^1 \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \frac{\delta^0(1 -
+    2\eta((1 - (\delta^0)^2) - \epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2)}{\sqrt{1 -
+    4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}} = \delta^0C$; thresholds
+    can be chosen with $1 - (\delta^0)^2 > \max(4(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 + \epsilon'),
+    2\epsilon' + 2\tilde\epsilon(\epsilon' + 1)^2)$, and then $C = \frac{1 - 2\eta(1 - (\delta^0)^2)\|b^*\|^2 +
+    2\eta\epsilon'\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon' +
+    1)^2 + (\epsilon')^2 + \epsilon')\|b^*\|^2}} \le \frac{1 - 2\eta(1 - (\delta^0)^2)\|b^*\|^2 + \eta(2\epsilon' +
+    2\tilde\epsilon(\epsilon' + 1)^2)\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 +
+    \epsilon')\|b^*\|^2}} \le \frac{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}{\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}} =
+    \sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}$, so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.""",
     measure=draw_steps,
     control=Form(
-        r"The statement for $\eta \le 1/(4L_{max}^2)$, without $-(g - \bar b)^\top(\bar b - g)$ before (155), "
-        r"with (49) for $E[\nabla_al]$.",
+        r"""The statement for $\eta \le 1/(4L_{max}^2)$, without $-(g - \bar b)^\top(\bar b - g)$ before (155), with
+        (49) for $E[\nabla_al]$.""",
         {"longest": 0.25, "minus": False},
     ),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, and with $(g - \bar b)^\top(\bar b - g)$ for its "
-        r"negative before (155), every line holds as printed, $E[\nabla_al]$ being "
-        r"(49) throughout, which (126) puts for it. There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$; for longer steps "
-        r"it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its modulus, as (144) has it, and "
-        "(160) leaves the bars out.",
+        r"""For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, and with $(g - \bar b)^\top(\bar b - g)$ for its
+        negative before (155), every line holds as printed, $E[\nabla_al]$ being (49) throughout, which (126) puts for
+        it. There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$; for longer steps it can be much below 0: then a lower bound
+        of $\|\bar b\|$ does not bound its modulus, as (144) has it, and (160) leaves the bars out.""",
         {"longest": 0.5, "minus": False},
         mutants=({"longest": 0.55}, {"widest": 0.108}, {"minus": True}),
     ),

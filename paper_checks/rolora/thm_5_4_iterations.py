@@ -36,10 +36,10 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
 @claim(
     "rolora/eq-167",
     where="Appendix A.4, eq. (167)",
-    says=r"With $C = \sqrt{1 - c(1-(\delta^0)^2)}$ and $q = \max\{\log N, d\}$: by $\delta^1 \le \delta^0C$, which is "
-    r"proved, $\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, which is assumed, and $\delta^{t+1} \le "
-    r"\delta^tC$, which is proved, $\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union bound gives "
-    r"$P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
+    says=r"""With $C = \sqrt{1 - c(1-(\delta^0)^2)}$ and $q = \max\{\log N, d\}$: by $\delta^1 \le \delta^0C$, which is
+    proved, $\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, which is assumed, and $\delta^{t+1} \le
+    \delta^tC$, which is proved, $\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union bound gives
+    $P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.""",
     measure=lambda context: (draw_unions(context), search_rates(context)),
     readings=(
         LITERAL,
@@ -159,9 +159,9 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
 @claim(
     "rolora/eq-168",
     where="Appendix A.4, eqs. (168) to (171), of which the last is empty",
-    says=r"In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le "
-    r"\epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le \frac\epsilon{\delta^0}$ and $\frac T2\log(1 - "
-    r"c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.",
+    says=r"""In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le
+    \epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le \frac\epsilon{\delta^0}$ and $\frac T2\log(1 -
+    c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.""",
     measure=search_counts,
     because=r"(168) bounds $\delta^T$ from above: with unlimited samples fewer iterations are enough.",
     readings=(
@@ -188,16 +188,16 @@ def eq_168(
 @claim(
     "rolora/eq-172",
     where="Appendix A.4, eqs. (172) to (174)",
-    says=r"$T \ge \frac{2\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} > "
-    r"\frac{2\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac2{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, "
-    r"by $\log(1 - x) < -x$ for $|x| < 1$.",
+    says=r"""$T \ge \frac{2\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} >
+    \frac{2\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac2{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, by
+    $\log(1 - x) < -x$ for $|x| < 1$.""",
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta^0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
-        r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
-        r"$\frac{2\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac2y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 "
-        r"- y) < -y$ are negative. So the number of iterations of the theorem is enough for (168). ($\log(1 - x) < -x$ "
-        r"needs $x \ne 0$, and y is positive.)",
+        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one,
+        $\frac{2\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac2y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - y)
+        < -y$ are negative. So the number of iterations of the theorem is enough for (168). ($\log(1 - x) < -x$ needs $x
+        \ne 0$, and y is positive.)""",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}),
         asks="neither",
@@ -267,12 +267,12 @@ def draw_endings(context: Context) -> list[Ending]:
 @promises(
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
-    says=r"Where $\delta^T \le \epsilon$ and, by Lemma A.9, $\|b^{T+1} - g^T\| \le \epsilon'\delta^T\|b^*\|$ with "
-    r"$(g^T)^\top = (a^T)^\top a^*b^{*\top}$: $\|a^T(b^{T+1})^\top - a^*b^{*\top}\| = \|a^T(b^{T+1})^\top - "
-    r"a^T(g^T)^\top + a^T(g^T)^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1})^\top - a^T(g^T)^\top\| + \|a^T(g^T)^\top - "
-    r"a^*b^{*\top}\| = \|a^T(b^{T+1} - g^T)^\top\| + \|(a^T(a^T)^\top - I_d)a^*b^{*\top}\| = \|a^T\|\|b^{T+1} - g^T\| "
-    r"+ \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| \le \epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + "
-    r"\epsilon')\epsilon\|b^*\| = (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
+    says=r"""Where $\delta^T \le \epsilon$ and, by Lemma A.9, $\|b^{T+1} - g^T\| \le \epsilon'\delta^T\|b^*\|$ with
+    $(g^T)^\top = (a^T)^\top a^*b^{*\top}$: $\|a^T(b^{T+1})^\top - a^*b^{*\top}\| = \|a^T(b^{T+1})^\top - a^T(g^T)^\top
+    + a^T(g^T)^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1})^\top - a^T(g^T)^\top\| + \|a^T(g^T)^\top - a^*b^{*\top}\| =
+    \|a^T(b^{T+1} - g^T)^\top\| + \|(a^T(a^T)^\top - I_d)a^*b^{*\top}\| = \|a^T\|\|b^{T+1} - g^T\| + \|(I_d -
+    a^T(a^T)^\top)a^*\|\|b^*\| \le \epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\| = (1 +
+    \epsilon')\epsilon\|a^*b^{*\top}\|$.""",
     measure=draw_endings,
     vary=("sharp", "second"),
     stands_in={"second": ("(179)",)},  # in (180) it is on the left side
@@ -283,8 +283,8 @@ def draw_endings(context: Context) -> list[Ending]:
         {"equal": False, "sharp": 1.1},
     ),
     correction=Form(
-        r"With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that "
-        r"the left side is at most $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$.)",
+        r"""With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that
+        the left side is at most $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$.)""",
         {"equal": False},
         mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
         asks="weaker",

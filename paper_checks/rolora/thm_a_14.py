@@ -50,22 +50,21 @@ def run_courses(context: Context) -> list[Course]:
 @claim(
     "rolora/thm-A.14",
     where="Appendix A.5, Theorem A.14",
-    says=r"In the setting of Section A.5, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: with $\eta \le "
-    r"\frac1{2L_{max}^2}$ and $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ for $c \in (0, 1)$, "
-    r"$\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(\bar b^*)^\top\| \le \epsilon\|a^*(\bar "
-    r"b^*)^\top\|$, which is called $\epsilon$-accurate recovery of the global minimiser.",
+    says=r"""In the setting of Section A.5, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: with $\eta \le
+    \frac1{2L_{max}^2}$ and $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ for $c \in (0, 1)$,
+    $\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(\bar b^*)^\top\| \le \epsilon\|a^*(\bar
+    b^*)^\top\|$, which is called $\epsilon$-accurate recovery of the global minimiser.""",
     measure=run_courses,
     control=Form(r"The statement at the longest step, $\eta\|\bar b^*\|^2 = 1/2$.", {"shortest": 0.5}),
     correction=Form(
-        r"For $0 < \eta \le \frac1{2L_{max}^2}$, $\bar b^* \ne 0$ and $0 < \epsilon \le \delta_0$, with c tied to the "
-        r"step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c; that 2 is the best for "
-        r"short steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and acute "
-        r"angles of $\sin\theta_0 = \delta_0$ and $\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s + "
-        r"2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: there is no $1/(1 - \delta_0^2)$, so that, "
-        r"at fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of "
-        r"iterations of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 + "
-        r"2s\delta_t^2}$ in every iteration. Some longer steps do as well with this c: see the best value known of the "
-        "longest step.",
+        r"""For $0 < \eta \le \frac1{2L_{max}^2}$, $\bar b^* \ne 0$ and $0 < \epsilon \le \delta_0$, with c tied to the
+        step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c; that 2 is the best for short
+        steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and acute angles of
+        $\sin\theta_0 = \delta_0$ and $\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s +
+        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: there is no $1/(1 - \delta_0^2)$, so that, at
+        fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of iterations
+        of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 + 2s\delta_t^2}$ in every
+        iteration. Some longer steps do as well with this c: see the best value known of the longest step.""",
         {"tied": True, "tangents": True},
         mutants=({"tie": 2.1}, {"power": 3}, {"slack": 0.5}, {"lead": 2.05}, {"pull": 1.5}, {"cross": 1.0}),
         asks="neither",
@@ -195,22 +194,21 @@ def thm_A_14(
 @claim(
     "rolora/eq-286",
     where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292), of which (289) is empty",
-    says=r"In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$, "
-    r"which is $(1 - c(1-(\delta^0)^2))^T \le \frac\epsilon{\delta^0}$ and $T\log(1 - c(1-(\delta^0)^2)) \le "
-    r"\log(\frac\epsilon{\delta^0})$; $T \ge \frac{\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} > "
-    r"\frac{\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac1{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, "
-    r"by $\log(1 - x) < -x$ for $|x| < 1$.",
+    says=r"""In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$,
+    which is $(1 - c(1-(\delta^0)^2))^T \le \frac\epsilon{\delta^0}$ and $T\log(1 - c(1-(\delta^0)^2)) \le
+    \log(\frac\epsilon{\delta^0})$; $T \ge \frac{\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} >
+    \frac{\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac1{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, by
+    $\log(1 - x) < -x$ for $|x| < 1$.""",
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
-        r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
-        r"$\frac{\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac1y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - "
-        "y) < -y$ are negative. So the number of iterations of the theorem is enough for (286). For small y their "
-        r"quotient is $1 - \frac y2$ up to terms of second order, and their difference tends to "
-        r"$\frac12\log\frac{\delta^0}\epsilon$. ($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.) Judged is "
-        r"what follows from (286). That it is needed is not so: (286) bounds $\delta^T$ from above, and for $\delta^0 "
-        r"= 0.999$, $\eta\|\bar b^*\|^2 = \frac14$, $c = \frac12$ and $\epsilon = \frac12\delta^0$ nine iterations do, "
-        "where (286) asks for 694 (rolora/thm-A.14).",
+        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one,
+        $\frac{\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac1y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - y) <
+        -y$ are negative. So the number of iterations of the theorem is enough for (286). For small y their quotient is
+        $1 - \frac y2$ up to terms of second order, and their difference tends to $\frac12\log\frac{\delta^0}\epsilon$.
+        ($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.) Judged is what follows from (286). That it is needed is
+        not so: (286) bounds $\delta^T$ from above, and for $\delta^0 = 0.999$, $\eta\|\bar b^*\|^2 = \frac14$, $c =
+        \frac12$ and $\epsilon = \frac12\delta^0$ nine iterations do, where (286) asks for 694 (rolora/thm-A.14).""",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
         asks="neither",
@@ -227,10 +225,9 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
 @promises(
     "rolora/eq-293",
     where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
-    says=r"Where $\delta^T \le \epsilon$, with $b^{T+1} = \bar b^*a^{*\top}a^T$: $\|a^T(b^{T+1})^\top - a^*\bar "
-    r"b^{*\top}\| = \|a^T(a^T)^\top a^*\bar b^{*\top} - a^*\bar b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar "
-    r"b^{*\top}\| = \|(I_d - a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le \epsilon\|\bar b^*\| = \epsilon\|a^*\bar "
-    r"b^{*\top}\|$.",
+    says=r"""Where $\delta^T \le \epsilon$, with $b^{T+1} = \bar b^*a^{*\top}a^T$: $\|a^T(b^{T+1})^\top - a^*\bar
+    b^{*\top}\| = \|a^T(a^T)^\top a^*\bar b^{*\top} - a^*\bar b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar b^{*\top}\| =
+    \|(I_d - a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le \epsilon\|\bar b^*\| = \epsilon\|a^*\bar b^{*\top}\|$.""",
     measure=iterations,
     mutants=[{"power": 2}, {"size": 0.99}, {"refitted": False}],
     uses=("rolora/lem-A.15",),

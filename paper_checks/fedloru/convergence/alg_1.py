@@ -82,11 +82,11 @@ ONE_PROMISE = Form(
 CORRECTED_CONSTANTS = {"restart": "random", "leftover": True, "text_power": 1, "text_rounds": "tau"}
 
 CORRECTED = Form(
-    "The listing returns the model reached in round T, after averaging, if the factors restart at $AB = 0$ after "
-    r"each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless $\tau$ divides T; the "
-    r"formula of the text is that model if it has $\alpha$ and sums over the rounds that $\tau$ divides and, where it "
-    "does not divide T, over T. Without the restart the listing does what the paper calls momentum initialisation "
-    "(alg-1-init-momentum).",
+    r"""The listing returns the model reached in round T, after averaging, if the factors restart at $AB = 0$ after
+    each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless $\tau$ divides T; the
+    formula of the text is that model if it has $\alpha$ and sums over the rounds that $\tau$ divides and, where it
+    does not divide T, over T. Without the restart the listing does what the paper calls momentum initialisation
+    (alg-1-init-momentum).""",
     CORRECTED_CONSTANTS,
     ({"restart": "momentum"}, {"leftover": False}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}),
 )
@@ -102,12 +102,12 @@ _BOX: dict[str, Any] = {
 alg_1 = claim(
     "fedloru-v2/alg-1",
     where="Section 4.1, Algorithm 1, with the text after it; Appendix B, before Section B.1",
-    says="The listing: in every round the factors are trained from those of the round before and averaged, $A_t "
-    r"\leftarrow \sum_{k \in \mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t \leftarrow \sum_{k \in "
-    r"\mathcal{K}_M}p^{(k)}B_t^{(k)}$, and every $\tau$ rounds $\alpha A_tB_t$ is added to every client's W; returned "
-    r"is $W_0 + \alpha\sum_{\tau|t}A_tB_t$. The text: clients continue training from the averaged factors, and the "
-    r"final global model at round T is $W_0 + \sum_{\tau|t}A_tB_t$. Appendix B: after an accumulation the factors are "
-    "reinitialised with $AB = 0$, and the loss is not affected.",
+    says=r"""The listing: in every round the factors are trained from those of the round before and averaged, $A_t
+    \leftarrow \sum_{k \in \mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t \leftarrow \sum_{k \in
+    \mathcal{K}_M}p^{(k)}B_t^{(k)}$, and every $\tau$ rounds $\alpha A_tB_t$ is added to every client's W; returned is
+    $W_0 + \alpha\sum_{\tau|t}A_tB_t$. The text: clients continue training from the averaged factors, and the final
+    global model at round T is $W_0 + \sum_{\tau|t}A_tB_t$. Appendix B: after an accumulation the factors are
+    reinitialised with $AB = 0$, and the loss is not affected.""",
     importance="result",
     because="The listing goes on with factors that it has merged, so that the model jumps; the text's final model "
     r"lacks $\alpha$.",
@@ -134,12 +134,12 @@ ONE_PROMISE_FROM_THE_START = replace(
 )
 
 CORRECTED_WITH_EITHER_W = Form(
-    "With W the model at the start, the listing returns the model reached in round T, after averaging, if the factors "
-    r"restart at $AB = 0$ after each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless "
-    r"$\tau$ divides T. With W as the listing has updated it the sum is counted twice, and W alone (plus the same) is "
-    r"that model. The formula of the text is that model, with W at the start, if it has $\alpha$ and sums over the "
-    r"rounds that $\tau$ divides and, where it does not divide T, over T. Without the restart the listing does what "
-    "Appendix C.2 calls momentum initialisation.",
+    r"""With W the model at the start, the listing returns the model reached in round T, after averaging, if the factors
+    restart at $AB = 0$ after each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless
+    $\tau$ divides T. With W as the listing has updated it the sum is counted twice, and W alone (plus the same) is that
+    model. The formula of the text is that model, with W at the start, if it has $\alpha$ and sums over the rounds that
+    $\tau$ divides and, where it does not divide T, over T. Without the restart the listing does what Appendix C.2 calls
+    momentum initialisation.""",
     {**CORRECTED_CONSTANTS, "keep": (*EVERY_PROMISE, "updated")},
     (*CORRECTED.mutants, {"counted": "updated"}),
 )
@@ -147,10 +147,10 @@ CORRECTED_WITH_EITHER_W = Form(
 alg_1_iclr = claim(
     "fedloru-iclr/alg-1",
     where="ICLR Section 3.2, Algorithm 1, with the text before it",
-    says=r"The listing of fedloru-v2/alg-1, but that every client assigns $W \leftarrow W + \alpha A_tB_t$ every "
-    r"$\tau$ rounds, and returned is $W + \alpha\sum_{\tau|t}A_tB_t$. The text: clients add $\alpha A_tB_t$ to W and "
-    r"reset their factors; with an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over "
-    "all rounds.",
+    says=r"""The listing of fedloru-v2/alg-1, but that every client assigns $W \leftarrow W + \alpha A_tB_t$ every
+    $\tau$ rounds, and returned is $W + \alpha\sum_{\tau|t}A_tB_t$. The text: clients add $\alpha A_tB_t$ to W and reset
+    their factors; with an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over all
+    rounds.""",
     importance="result",
     because=r"The text's sum is over all rounds and lacks $\alpha$; with W as updated the listing's counts twice; it "
     "does not reset as the text says.",
@@ -160,10 +160,10 @@ alg_1_iclr = claim(
 alg_1_v1 = claim(
     "fedloru-v1/alg-1",
     where="v1 Section 3.2, Algorithm 1, with eq. (11) and the accumulation before it",
-    says=r"The listing of fedloru-v2/alg-1, but that every client updates a copy of its own, $W^{(k)} \leftarrow "
-    r"W^{(k)} + \alpha A_tB_t$, and returned is $W + \alpha\sum_{\tau|t}A_tB_t$ with the W that was sent at the start. "
-    r"The text: clients assign $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is "
-    r"$W_0 + \sum_{\tau|t}A_tB_t$.",
+    says=r"""The listing of fedloru-v2/alg-1, but that every client updates a copy of its own, $W^{(k)} \leftarrow
+    W^{(k)} + \alpha A_tB_t$, and returned is $W + \alpha\sum_{\tau|t}A_tB_t$ with the W that was sent at the start. The
+    text: clients assign $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is $W_0 +
+    \sum_{\tau|t}A_tB_t$.""",
     importance="result",
     because=r"The text's final model lacks $\alpha$, and the listing does not reset the factors as the text says.",
     **_BOX,
@@ -173,8 +173,8 @@ alg_1_v1 = claim(
 @claim(
     "fedloru-v2/alg-1-init-random",
     where="Appendix D.2, random initialisation, with Appendix B",
-    says="Random initialisation: A Gaussian and B zero make AB zero at the start; reinitialised so after an "
-    "accumulation, the factors leave the loss as it is.",
+    says="""Random initialisation: A Gaussian and B zero make AB zero at the start; reinitialised so after an
+    accumulation, the factors leave the loss as it is.""",
     measure=follow_all,
     mutants=[{"restart": "momentum"}, {"jump": 1.0}, {"jump": -1.0}],
     kind="algorithm",
@@ -200,8 +200,8 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
 @claim(
     "fedloru-v2/alg-1-init-momentum",
     where="Appendix D.2, momentum initialisation: what it does",
-    says="Momentum initialisation: after an accumulation the current low-rank matrices are retained and training "
-    "continues from them.",
+    says="""Momentum initialisation: after an accumulation the current low-rank matrices are retained and training
+    continues from them.""",
     measure=follow_all,
     mutants=[{"restart": "random"}, {"restart": "keep A"}, {"kept": 0.999}],
     kind="algorithm",

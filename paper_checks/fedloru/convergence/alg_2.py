@@ -54,19 +54,18 @@ GLOBAL_COPIES = Form("Every client's W ends as $W + \\alpha_g\\sum_{\\tau|t}A_tB
 @claim(
     "fedloru-v2/alg-2",
     where="Appendix C.2, Algorithm 2",
-    says=r"Client k trains $L^{(k)}$, $U^{(k)}$ and then A, B in $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$ and sends "
-    r"A and B only; the server averages them, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t$ "
-    r"likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + "
-    r"\sum_{\tau|t}A_tB_t + L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + "
-    r"\alpha_pL_T^{(k)}U_T^{(k)}$.",
+    says=r"""Client k trains $L^{(k)}$, $U^{(k)}$ and then A, B in $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$ and sends A
+    and B only; the server averages them, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t$ likewise;
+    every $\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t +
+    L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + \alpha_pL_T^{(k)}U_T^{(k)}$.""",
     measure=run_personal,
     control=GLOBAL_COPIES,
     correction=Form(
-        r"With W the model at the start and the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t + "
-        r"\alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T) is the model that client k "
-        "reaches in round T, after averaging, if it is drawn there and the factors restart at $AB = 0$; others keep "
-        r"their $L^{(k)}, U^{(k)}$ of the round before. With W as the box has updated it "
-        r"the sum is counted twice, and the text's $W + \alpha_pL_T^{(k)}U_T^{(k)}$ (plus the same) is that model.",
+        r"""With W the model at the start and the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t +
+        \alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T) is the model that client k reaches
+        in round T, after averaging, if it is drawn there and the factors restart at $AB = 0$; others keep their
+        $L^{(k)}, U^{(k)}$ of the round before. With W as the box has updated it the sum is counted twice, and the
+        text's $W + \alpha_pL_T^{(k)}U_T^{(k)}$ (plus the same) is that model.""",
         {"restart": "random", "power": 1, "personal_power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),

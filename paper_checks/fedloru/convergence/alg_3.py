@@ -62,17 +62,17 @@ def run_nested(context: Context) -> Endings:
 @claim(
     "fedloru-v2/alg-3",
     where="Appendix C.3, Algorithm 3, with the text around it",
-    says=r"Clients train nested factors of ranks $r_A, r_B < r$ (or opt out) and send these, the server recovers "
-    r"$A_t^{(k)}$, $B_t^{(k)}$ and averages, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ (in the text "
-    r"before the box $A_{t-1}^{(k)}$) and $B_t$ likewise; every $\tau$ rounds each client assigns $W \leftarrow W + "
-    r"\alpha A_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t$.",
+    says=r"""Clients train nested factors of ranks $r_A, r_B < r$ (or opt out) and send these, the server recovers
+    $A_t^{(k)}$, $B_t^{(k)}$ and averages, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ (in the text before
+    the box $A_{t-1}^{(k)}$) and $B_t$ likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha
+    A_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t$.""",
     measure=run_nested,
     control=COPIES,
     correction=Form(
-        r"With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides "
-        "T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box "
-        r"has updated it, W alone (plus the same). The average is that of $A_t^{(k)}$, as in the box. A client with "
-        "nested factors sends $r_A(m + r) + r_B(n + r)$ numbers.",
+        r"""With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides
+        T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box has
+        updated it, W alone (plus the same). The average is that of $A_t^{(k)}$, as in the box. A client with nested
+        factors sends $r_A(m + r) + r_B(n + r)$ numbers.""",
         {"restart": "random", "power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         RETURN_MUTANTS,
     ),
@@ -138,8 +138,8 @@ def count_nested(context: Context) -> list[NestedCount]:
 @promises(
     "fedloru-v2/claim-mcomm",
     where="Appendix C.3, last sentence",
-    says="By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + "
-    "r_A(m+r) + r_B(n+r)$.",
+    says="""By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + r_A(m+r)
+    + r_B(n+r)$.""",
     measure=count_nested,
     readings=(
         LITERAL,
@@ -154,8 +154,8 @@ def count_nested(context: Context) -> list[NestedCount]:
         ),
     ),
     correction=Form(
-        r"The count is that of a client in a round that does not end a cycle; it is less than $2mn$ for $r \le "
-        r"(\sqrt2 - 1)\min(m, n)$ and all $r_A, r_B < r$; no larger share of the smaller side serves for all sizes.",
+        r"""The count is that of a client in a round that does not end a cycle; it is less than $2mn$ for $r \le (\sqrt2
+        - 1)\min(m, n)$ and all $r_A, r_B < r$; no larger share of the smaller side serves for all sizes.""",
         {"reach": 1 + 2**0.5},
         ({"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.3}),
     ),
@@ -185,15 +185,15 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
 @claim(
     "fedloru-v2/eq-83",
     where=r"Appendix C.3, eq. (83), with eq. (82) and Algorithm 3; v1 Appendix B.2 (iclr eq. (33) has $\alpha_B$)",
-    says=r"After local training by solving $A_d^{(k)}, A_u^{(k)}, B_d^{(k)}, B_u^{(k)} = "
-    r"\mathrm{argmin}\,f^{(k)}(W + \alpha(A_{t-1} + \alpha_A^{(k)}\bar A_d\bar A_u)(B_{t-1} + \alpha_B^{(k)}\bar "
-    r"B_d\bar B_u))$ (82) client k's low-rank matrices are updated as $A^{(k)} \leftarrow "
-    r"A^{(k)} + \alpha_A^{(k)}A_d^{(k)}A_u^{(k)}$, $B^{(k)} \leftarrow B^{(k)} + \alpha_A^{(k)}B_d^{(k)}B_u^{(k)}$.",
+    says=r"""After local training by solving $A_d^{(k)}, A_u^{(k)}, B_d^{(k)}, B_u^{(k)} = \mathrm{argmin}\,f^{(k)}(W +
+    \alpha(A_{t-1} + \alpha_A^{(k)}\bar A_d\bar A_u)(B_{t-1} + \alpha_B^{(k)}\bar B_d\bar B_u))$ (82) client k's
+    low-rank matrices are updated as $A^{(k)} \leftarrow A^{(k)} + \alpha_A^{(k)}A_d^{(k)}A_u^{(k)}$, $B^{(k)}
+    \leftarrow B^{(k)} + \alpha_A^{(k)}B_d^{(k)}B_u^{(k)}$.""",
     measure=lambda context: generic_points(context, sympy.symbols(tuple(PLAIN)), 3),
     control=Form(r"The same for $\alpha_A = \alpha_B$.", {"equal": True}),
     correction=Form(
-        r"The factors are $A + \alpha_AA_dA_u$ and $B + \alpha_BB_dB_u$, as in (82), Algorithm 3 and the text below "
-        r"(83).",
+        r"""The factors are $A + \alpha_AA_dA_u$ and $B + \alpha_BB_dB_u$, as in (82), Algorithm 3 and the text below
+        (83).""",
         {"scale": "b"},
         ({"scale": "a"}, {"factor": 1.001}),
     ),

@@ -70,16 +70,16 @@ def run_pfedlora(context: Context) -> list[Served]:
 @promises(
     "fedloru-v2/alg-4",
     where="Appendix C.4, Algorithm 4, both variants",
-    says=r"Client k, where it is drawn in round t, trains $L^{(k)}, U^{(k)}$ and then W, or all of them together, on "
-    r"$W + \alpha_pL^{(k)}U^{(k)}$, from $W_{t-1}$ and $L_{t-1}^{(k)}, U_{t-1}^{(k)}$, and sends W only; the server "
-    r"averages, $W_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}W_t^{(k)}$. The final model of client k is $W_T + "
-    r"L_T^{(k)}U_T^{(k)}$.",
+    says=r"""Client k, where it is drawn in round t, trains $L^{(k)}, U^{(k)}$ and then W, or all of them together, on
+    $W + \alpha_pL^{(k)}U^{(k)}$, from $W_{t-1}$ and $L_{t-1}^{(k)}, U_{t-1}^{(k)}$, and sends W only; the server
+    averages, $W_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}W_t^{(k)}$. The final model of client k is $W_T +
+    L_T^{(k)}U_T^{(k)}$.""",
     measure=run_pfedlora,
     control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),
     correction=Form(
-        r"With the scale in place, $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$, it is the model that client k reaches in round "
-        r"T, after averaging, where it is drawn; others keep their $L^{(k)}, U^{(k)}$ of the round before. The weights "
-        "of the average are those of eq-agg.",
+        r"""With the scale in place, $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$, it is the model that client k reaches in round
+        T, after averaging, where it is drawn; others keep their $L^{(k)}, U^{(k)}$ of the round before. The weights of
+        the average are those of eq-agg.""",
         {"personal_power": 1, "keep": ("returned", "sent", "idle")},
         ({"personal_power": 0}, {"personal_power": 2}, {"scale": 1.001}, {"idle": False}),
     ),

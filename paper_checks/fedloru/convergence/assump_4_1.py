@@ -80,11 +80,11 @@ def measure_assumed(context: Context) -> list[Assumed]:
 @claim(
     "fedloru-v2/assump-4.1",
     where="Section 4.2, Assumption 4.1; Appendix B, Assumptions B.1 to B.4 (which exchange the labels A.4 and A.5)",
-    says=r"There are $L, G, C_A, C_B, \sigma^2 > 0$ such that for any client, any two weight matrices, any round and "
-    r"local step: $\|\nabla f^{(k)}(W) - \nabla f^{(k)}(W')\|_F \le L\|W - W'\|_F$; $\mathbb{E}\|\nabla "
-    r"f^{(k)}(W;\xi^{(k)})\|_F^2 \le G^2$; $\|A_{t,i}^{(k)}\|_F \le C_A$, $\|B_{t,i}^{(k)}\|_F \le C_B$; "
-    r"$\mathbb{E}\|\nabla f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le \sigma^2$; $\mathbb{E}[\nabla "
-    r"f^{(k)}(W;\xi^{(k)})] = \nabla f^{(k)}(W)$. (Assumption B.4: for all W there is such a $\sigma^2$.)",
+    says=r"""There are $L, G, C_A, C_B, \sigma^2 > 0$ such that for any client, any two weight matrices, any round and
+    local step: $\|\nabla f^{(k)}(W) - \nabla f^{(k)}(W')\|_F \le L\|W - W'\|_F$; $\mathbb{E}\|\nabla
+    f^{(k)}(W;\xi^{(k)})\|_F^2 \le G^2$; $\|A_{t,i}^{(k)}\|_F \le C_A$, $\|B_{t,i}^{(k)}\|_F \le C_B$;
+    $\mathbb{E}\|\nabla f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le \sigma^2$; $\mathbb{E}[\nabla
+    f^{(k)}(W;\xi^{(k)})] = \nabla f^{(k)}(W)$. (Assumption B.4: for all W there is such a $\sigma^2$.)""",
     measure=measure_assumed,
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
@@ -210,16 +210,16 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
 @claim(
     "fedloru-v2/claim-B3-just",
     where="Appendix B, after Assumption B.4",
-    says=r"Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient "
-    r"steps; under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update "
-    "makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.",
+    says=r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient steps;
+    under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update makes the
+    Frobenius norm only modestly larger, by which Assumption B.3 can be justified.""",
     measure=measure_growth,
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
     correction=Form(
-        r"With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough), "
-        r"$\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at their last fresh start, as long as they "
-        r"start anew in each cycle; this is attained. If they are kept, the exponent is the number of all steps since "
-        r"their start. A Gaussian start has no bound that holds for all cycles.",
+        r"""With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough),
+        $\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at their last fresh start, as long as they
+        start anew in each cycle; this is attained. If they are kept, the exponent is the number of all steps since
+        their start. A Gaussian start has no bound that holds for all cycles.""",
         {"bound": "largest"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
     ),

@@ -71,8 +71,8 @@ def draw_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/lem-B.5",
     where="Appendix B.1, Lemma B.5",
-    says="Under Assumption B.1 each $f^{(k)}$ is $LC_B^2$-smooth in A (for fixed B) and $LC_A^2$-smooth in B (for "
-    "fixed A), and so is f.",
+    says="""Under Assumption B.1 each $f^{(k)}$ is $LC_B^2$-smooth in A (for fixed B) and $LC_A^2$-smooth in B (for
+    fixed A), and so is f.""",
     measure=draw_pairs,
     mutants=[{"constant": 0.99}, {"power": 1}, {"factor": "moving"}, {"jointly": True}],
     uses=("fedloru-v2/assump-4.1",),

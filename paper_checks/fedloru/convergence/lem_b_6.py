@@ -21,8 +21,8 @@ from paper_checks.methods.promises import Promise
 @claim(
     "fedloru-v2/lem-B.6",
     where="Appendix B.1, Lemma B.6",
-    says=r"For any t: $\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 + "
-    r"G^2)\mathbb{E}\|A_{t+1} - A_t\|^2$.",
+    says=r"""For any t: $\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 +
+    G^2)\mathbb{E}\|A_{t+1} - A_t\|^2$.""",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"gradient": 0}, {"curvature_power": 0}],
     uses=("fedloru-v2/assump-4.1",),
@@ -67,20 +67,19 @@ def follow_with_corners(context: Context) -> Traces:
 @claim(
     "fedloru-v2/lem-B.6-mid",
     where="Appendix B.1, proof of Lemma B.6, its displays before the last one",
-    says=r"With $D = \nabla_Wf_t(A_{t+1}B_t) - \nabla_Wf_t(A_tB_t)$ and $u = A_{t+1} - A_t$ (our abbreviations): "
-    r"$\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 = "
-    r"\mathbb{E}\|A_{t+1}^T\nabla_Wf_t(A_{t+1}B_t) - A_t^T\nabla_Wf_t(A_tB_t)\|^2 = \mathbb{E}\|A_{t+1}^TD + "
-    r"u^T\nabla_Wf_t(A_tB_t)\|^2 \le 2\mathbb{E}\|A_{t+1}^TD\|^2 + 2\mathbb{E}\|u^T\nabla_Wf_t(A_tB_t)\|^2$; "
-    r"$\mathbb{E}\|A_{t+1}^TD\|^2 \le \mathbb{E}\|A_{t+1}\|^2\,\mathbb{E}\|D\|^2 \le "
-    r"L^2C_A^2\,\mathbb{E}\|A_{t+1}B_t - A_tB_t\|^2 \le L^2C_A^2C_B^2\,\mathbb{E}\|u\|^2$; "
-    r"$\mathbb{E}\|u^T\nabla_Wf_t(A_tB_t)\|^2 = \mathbb{E}[\|u\|^2\|\nabla_Wf_t(A_tB_t)\|^2] \le "
-    r"G^2\,\mathbb{E}\|u\|^2$.",
+    says=r"""With $D = \nabla_Wf_t(A_{t+1}B_t) - \nabla_Wf_t(A_tB_t)$ and $u = A_{t+1} - A_t$ (our abbreviations):
+    $\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 = \mathbb{E}\|A_{t+1}^T\nabla_Wf_t(A_{t+1}B_t) -
+    A_t^T\nabla_Wf_t(A_tB_t)\|^2 = \mathbb{E}\|A_{t+1}^TD + u^T\nabla_Wf_t(A_tB_t)\|^2 \le
+    2\mathbb{E}\|A_{t+1}^TD\|^2 + 2\mathbb{E}\|u^T\nabla_Wf_t(A_tB_t)\|^2$; $\mathbb{E}\|A_{t+1}^TD\|^2 \le
+    \mathbb{E}\|A_{t+1}\|^2\,\mathbb{E}\|D\|^2 \le L^2C_A^2\,\mathbb{E}\|A_{t+1}B_t - A_tB_t\|^2 \le
+    L^2C_A^2C_B^2\,\mathbb{E}\|u\|^2$; $\mathbb{E}\|u^T\nabla_Wf_t(A_tB_t)\|^2 =
+    \mathbb{E}[\|u\|^2\|\nabla_Wf_t(A_tB_t)\|^2] \le G^2\,\mathbb{E}\|u\|^2$.""",
     measure=follow_with_corners,
     control=Form("The first and the last of the three displays, with at most for the last equality.", {"kept": (1, 3)}),
     correction=Form(
-        r"$\mathbb{E}\|A_{t+1}^TD\|^2 \le \mathbb{E}[\|A_{t+1}\|^2\|D\|^2] \le C_A^2\,\mathbb{E}\|D\|^2$, since the "
-        r"norm of $A_{t+1}$ is bounded in every run, and $\mathbb{E}\|u^T\nabla_W\|^2 \le "
-        r"\mathbb{E}[\|u\|^2\|\nabla_W\|^2]$; all other members as printed, so that the lemma is not affected.",
+        r"""$\mathbb{E}\|A_{t+1}^TD\|^2 \le \mathbb{E}[\|A_{t+1}\|^2\|D\|^2] \le C_A^2\,\mathbb{E}\|D\|^2$, since the
+        norm of $A_{t+1}$ is bounded in every run, and $\mathbb{E}\|u^T\nabla_W\|^2 \le
+        \mathbb{E}[\|u\|^2\|\nabla_W\|^2]$; all other members as printed, so that the lemma is not affected.""",
         {"product": "inside", "exactly": False},
         ({"product": "outside"}, {"exactly": True}, {"constant": 1.9}),
     ),

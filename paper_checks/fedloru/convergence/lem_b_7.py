@@ -16,10 +16,10 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
 @claim(
     "fedloru-v2/lem-B.7",
     where="Appendix B.1, Lemma B.7",
-    says=r"At each round $\mathbb{E}\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$ and "
-    r"$\mathbb{E}\|B_{t+1}-B_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_A^2E^2$; for any client and any local step $i \le E$, "
-    r"$\mathbb{E}\|A_{t,i}^{(k)}-A_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$ and "
-    r"$\mathbb{E}\|B_{t,i}^{(k)}-B_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_A^2$.",
+    says=r"""At each round $\mathbb{E}\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$ and
+    $\mathbb{E}\|B_{t+1}-B_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_A^2E^2$; for any client and any local step $i \le E$,
+    $\mathbb{E}\|A_{t,i}^{(k)}-A_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$ and
+    $\mathbb{E}\|B_{t,i}^{(k)}-B_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_A^2$.""",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
@@ -53,17 +53,17 @@ def lem_B_7(
 @claim(
     "fedloru-v2/lem-B.7-mid",
     where='Appendix B.1, proof of Lemma B.7, the lines before and after "Combining these bounds"',
-    says=r"$\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le "
-    r"\frac1{E^2}\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le 2(\sigma^2+G^2)C_B^2/E$, by Jensen's "
-    r"inequality; $\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2\sum_kp^{(k)}\frac{2(\sigma^2+G^2)C_B^2}E = "
-    r"2\eta^2E^2(\sigma^2+G^2)C_B^2$.",
+    says=r"""$\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le
+    \frac1{E^2}\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le 2(\sigma^2+G^2)C_B^2/E$, by Jensen's
+    inequality; $\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2\sum_kp^{(k)}\frac{2(\sigma^2+G^2)C_B^2}E =
+    2\eta^2E^2(\sigma^2+G^2)C_B^2$.""",
     measure=follow_settings,
     control=Form("The lines for $E = 1$.", {"only_one": True}),
     correction=Form(
-        r"Jensen's inequality gives $\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le "
-        r"\frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E, so that "
-        r"$\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2G^2C_B^2$. (The last equality drops the 1/E again, so that the "
-        "lemma is not affected.)",
+        r"""Jensen's inequality gives $\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le
+        \frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E, so that
+        $\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2G^2C_B^2$. (The last equality drops the 1/E again, so that the lemma
+        is not affected.)""",
         {"steps_power": 0, "constant": 1.0, "sigma": 0.0},
         ({"steps_power": -1}, {"constant": 0.99}, {"other": "own"}),
     ),

@@ -28,16 +28,16 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
 @claim(
     "fedloru-v2/lem-B.8",
     where="Appendix B.1, Lemma B.8",
-    says=r"For any t: $\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 \le 4\eta^2C_B^2D$ and "
-    r"$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with $D = "
-    r"E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + \eta^2E^2(\sigma^2+G^2)) + G^2)$.",
+    says=r"""For any t: $\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 \le 4\eta^2C_B^2D$ and
+    $\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with $D =
+    E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + \eta^2E^2(\sigma^2+G^2)) + G^2)$.""",
     measure=follow_settings,
     control=Form("The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}),
     correction=Form(
-        r"$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le "
-        r"\frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2) + GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as "
-        r"$\eta \to 0$. (Mean over the E local gradients, from the first, which has no drift; for the average over $i "
-        r"= 1..E$ that (60) prints, $E+1$ for $E-1$. $\sigma^2$ does not enter.)",
+        r"""$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2)
+        + GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as $\eta \to 0$. (Mean over the E local gradients,
+        from the first, which has no drift; for the average over $i = 1..E$ that (60) prints, $E+1$ for $E-1$.
+        $\sigma^2$ does not enter.)""",
         {"form": "corrected"},
         ({"curvature": 0}, {"own": 0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
     ),
@@ -81,29 +81,27 @@ def lem_B_8(
 @claim(
     "fedloru-v2/eq-63-66",
     where="Appendix B.1, proof of Lemma B.8, eqs. (63) to (66)",
-    says=r"By Jensen's inequality $\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le "
-    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E\mathbb{E}\|\nabla_Af_{t,i}^{(k)} - \nabla_Af_{t,0}^{(k)}\|^2 = "
-    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E\mathbb{E}\|(\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)})(B_{t,i}^{(k)})^T + "
-    r"\nabla_Wf_{t,0}^{(k)}(B_{t,i}^{(k)} - B_{t,0}^{(k)})^T\|^2 \le "
-    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E2\mathbb{E}\|\nabla_Wf_{t,i}^{(k)} - "
-    r"\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)}\|^2 + 2\mathbb{E}\|\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)} - "
-    r"B_{t,0}^{(k)}\|^2$ (63, both terms under the sums) $\le \sum_kp^{(k)}\frac1E\sum_{i=1}^E"
-    r"2C_B^2\mathbb{E}\|\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)}\|^2 + 2G^2\mathbb{E}\|B_{t,i}^{(k)} - "
-    r"B_{t,0}^{(k)}\|^2$ (64). $\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2\mathbb{E}\|A_{t,i}B_{t,i} - "
-    r"A_{t,0}B_{t,0}\|^2 "
-    r"= L^2\mathbb{E}\|(A_{t,0} + (A_{t,i} - A_{t,0}))(B_{t,0} + (B_{t,i} - B_{t,0})) - A_{t,0}B_{t,0}\|^2 = "
-    r"\mathbb{E}\|(A_{t,i} - A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) + (A_{t,i} - A_{t,0})(B_{t,i} - B_{t,0})\|^2 "
-    r"\le 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2] + "
-    r"3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2]$ (65), and by Lemma B.7 and Assumption B.3 it is at "
-    r"most $3C_B^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_A^2 + 3C_A^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_B^2 + 3 \cdot "
-    r"2\eta^2i^2(\sigma^2+G^2)C_A^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_B^2 \le "
-    r"12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
+    says=r"""By Jensen's inequality $\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le
+    \sum_kp^{(k)}\frac1E\sum_{i=1}^E\mathbb{E}\|\nabla_Af_{t,i}^{(k)} - \nabla_Af_{t,0}^{(k)}\|^2 =
+    \sum_kp^{(k)}\frac1E\sum_{i=1}^E\mathbb{E}\|(\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)})(B_{t,i}^{(k)})^T +
+    \nabla_Wf_{t,0}^{(k)}(B_{t,i}^{(k)} - B_{t,0}^{(k)})^T\|^2 \le
+    \sum_kp^{(k)}\frac1E\sum_{i=1}^E2\mathbb{E}\|\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)}\|^2 +
+    2\mathbb{E}\|\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)} - B_{t,0}^{(k)}\|^2$ (63, both terms under the sums) $\le
+    \sum_kp^{(k)}\frac1E\sum_{i=1}^E2C_B^2\mathbb{E}\|\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)}\|^2 +
+    2G^2\mathbb{E}\|B_{t,i}^{(k)} - B_{t,0}^{(k)}\|^2$ (64). $\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le
+    L^2\mathbb{E}\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2 = L^2\mathbb{E}\|(A_{t,0} + (A_{t,i} - A_{t,0}))(B_{t,0} +
+    (B_{t,i} - B_{t,0})) - A_{t,0}B_{t,0}\|^2 = \mathbb{E}\|(A_{t,i} - A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) +
+    (A_{t,i} - A_{t,0})(B_{t,i} - B_{t,0})\|^2 \le 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,0}\|^2] +
+    3\mathbb{E}[\|A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2]$
+    (65), and by Lemma B.7 and Assumption B.3 it is at most $3C_B^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_A^2 + 3C_A^2 \cdot
+    2\eta^2i^2(\sigma^2+G^2)C_B^2 + 3 \cdot 2\eta^2i^2(\sigma^2+G^2)C_A^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_B^2 \le
+    12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).""",
     measure=follow_settings,
     control=Form(r"The bound with $L \le 1$ and one constant C for both factors.", {"comparable": True}),
     correction=Form(
-        r"$\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le \eta^2i^2G^2L^2(C_A^2+C_B^2)^2$ for $i \le E$, "
-        r"approached as $\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, "
-        "whose expectation is not the product of expectations.",
+        r"""$\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le \eta^2i^2G^2L^2(C_A^2+C_B^2)^2$ for $i \le E$,
+        approached as $\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, whose
+        expectation is not the product of expectations.""",
         {"form": "corrected"},
         ({"curvature_power": 0}, {"constant": 0.99}, {"factors": "product"}, {"steps_power": 1}),
     ),

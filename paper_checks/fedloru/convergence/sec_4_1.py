@@ -22,10 +22,10 @@ from paper_checks.methods.promises import Promises, promises, same
 @promises(
     "fedloru-v2/eq-7",
     where="Section 4.1, eq. (7)",
-    says=r"$A_{t,i+1}^{(k)} = A_{t,i}^{(k)} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)}; "
-    r"\xi_{t,i}^{(k)})$, $B_{t,i+1}^{(k)} = B_{t,i}^{(k)} - \eta\nabla_Bf^{(k)}(W_t + \alpha "
-    r"A_{t,i}^{(k)}B_{t,i}^{(k)}; \xi_{t,i}^{(k)})$, $i = 0, \ldots, E-1$, where $\nabla f^{(k)}(W; \xi^{(k)})$ is a "
-    r"stochastic gradient on a randomly sampled subset $\xi^{(k)}$ of client k's data.",
+    says=r"""$A_{t,i+1}^{(k)} = A_{t,i}^{(k)} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)};
+    \xi_{t,i}^{(k)})$, $B_{t,i+1}^{(k)} = B_{t,i}^{(k)} - \eta\nabla_Bf^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)};
+    \xi_{t,i}^{(k)})$, $i = 0, \ldots, E-1$, where $\nabla f^{(k)}(W; \xi^{(k)})$ is a stochastic gradient on a randomly
+    sampled subset $\xi^{(k)}$ of client k's data.""",
     measure=run_rounds,
     mutants=[{"alpha_power": 0}, {"alpha_power": 2}, {"together": False}, {"steps": -1}, {"sign": -1.0}],
     kind="algorithm",
@@ -56,9 +56,9 @@ def eq_7(
 @promises(
     "fedloru-v2/eq-agg",
     where="Section 4.1, after eq. (7), and Algorithm 1",
-    says=r"The server aggregates by averaging: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in "
-    "K_M}p^{(k)}B_t^{(k)}$, where $K_M$ is the set of participating clients and $p^{(k)}$ the weight of client k in "
-    r"$f = \sum_{k=1}^Kp^{(k)}f^{(k)}$.",
+    says=r"""The server aggregates by averaging: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in
+    K_M}p^{(k)}B_t^{(k)}$, where $K_M$ is the set of participating clients and $p^{(k)}$ the weight of client k in $f =
+    \sum_{k=1}^Kp^{(k)}f^{(k)}$.""",
     measure=draw_averages,
     readings=(
         LITERAL,
@@ -99,13 +99,13 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
 @promises(
     "fedloru-v2/eq-WT",
     where="Section 4.1, text after eq. (7)",
-    says=r"When low-rank updates are accumulated every $\tau$ rounds from $W_0$, the final global model at round T "
-    r"is $W_T = W_0 + \sum_{t=1,\ t \bmod \tau = 0}^TA_tB_t$.",
+    says=r"""When low-rank updates are accumulated every $\tau$ rounds from $W_0$, the final global model at round T is
+    $W_T = W_0 + \sum_{t=1,\ t \bmod \tau = 0}^TA_tB_t$.""",
     measure=follow_all,
     control=Form("With $\\alpha$, in runs with one accumulation.", {"power": 1, "single": True}),
     correction=Form(
-        r"$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, whatever the "
-        r"restart. $\alpha A_TB_T$ is still beside it, unless the factors restart with $AB = 0$ and $\tau$ divides T.",
+        r"""$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, whatever the
+        restart. $\alpha A_TB_T$ is still beside it, unless the factors restart with $AB = 0$ and $\tau$ divides T.""",
         {"power": 1},
         ({"power": 0}, {"power": 2}, {"over": "all"}, {"scale": 1.001}),
     ),

@@ -110,10 +110,10 @@ def _convolutions() -> list[tuple[int, int, int]]:
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves, for a round with K clients.", {"condition": "none"}),
     correction=Form(
-        r"For the M clients of a round the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, "
-        r"n)$, and exactly for $r < mn/(m+n)$: r must be below about the smaller side, however large the other is (a "
-        r"576 by 64 layer of the paper's networks at rank 64: 40,960 numbers instead of 36,864). A round that ends a "
-        r"cycle sends $Kr(m+n)$ more, to all clients.",
+        r"""For the M clients of a round the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, n)$,
+        and exactly for $r < mn/(m+n)$: r must be below about the smaller side, however large the other is (a 576 by 64
+        layer of the paper's networks at rank 64: 40,960 numbers instead of 36,864). A round that ends a cycle sends
+        $Kr(m+n)$ more, to all clients.""",
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
@@ -148,8 +148,8 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
 @promises(
     "fedloru-v2/def-commcost",
     where="Appendix F.3, with Algorithm 1",
-    says="The communication cost is computed as 2 x (clients) x (participation rate) x (parameters) x (parameter "
-    "memory size) x (rounds).",
+    says="""The communication cost is computed as 2 x (clients) x (participation rate) x (parameters) x (parameter
+    memory size) x (rounds).""",
     measure=count_runs,
     readings=(
         Reading(
@@ -268,8 +268,8 @@ def measure_ranks(context: Context) -> list[Ranks]:
 @promises(
     "fedloru-v2/claim-rank-growth",
     where="Section 4.1, Practical advantages",
-    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced, "
-    "enabling the initiation of new learning phases.",
+    says="""With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced,
+    enabling the initiation of new learning phases.""",
     measure=measure_ranks,
     readings=(
         LITERAL,
@@ -284,11 +284,11 @@ def measure_ranks(context: Context) -> list[Ranks]:
         ),
     ),
     correction=Form(
-        r"The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached with a fresh random A in "
-        r"every cycle for polynomial losses of a degree of 2 or more, but for coefficients of the losses, starts, "
-        r"drawn A and step sizes of measure 0. Least squares with S samples in all clients together is such an "
-        r"exception if $S < \min(m, n)$: the rank then stays at most S, whatever the samples. Neither need an "
-        r"accumulation add to it where A is kept and $\tau = E = 1$: the rank then stays at most r.",
+        r"""The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached with a fresh random A in
+        every cycle for polynomial losses of a degree of 2 or more, but for coefficients of the losses, starts, drawn A
+        and step sizes of measure 0. Least squares with S samples in all clients together is such an exception if $S <
+        \min(m, n)$: the rank then stays at most S, whatever the samples. Neither need an accumulation add to it where A
+        is kept and $\tau = E = 1$: the rank then stays at most r.""",
         {"form": "bound"},
         ({"fewer": 1}, {"capped": False}, {"per": 1.5}, {"kept": False}, {"spanned": False}),
     ),
@@ -479,8 +479,8 @@ def _beside_fedhm(one: Step) -> Promise:
 @promises(
     "fedloru-v2/claim-noextra",
     where="Section 4.1, Practical advantages, last sentence",
-    says="As FedLoRU involves no process of compression, it takes no computation beyond that of conventional "
-    "communication-efficient algorithms based on compression.",
+    says="""As FedLoRU involves no process of compression, it takes no computation beyond that of conventional
+    communication-efficient algorithms based on compression.""",
     measure=count_arithmetic,
     readings=(
         LITERAL,
@@ -494,10 +494,10 @@ def _beside_fedhm(one: Step) -> Promise:
         ),
     ),
     correction=Form(
-        r"Outside local training a round takes averages, and at the end of a cycle $\alpha A_tB_t$ with $2mnr$ "
-        r"operations. A local step of a linear layer on b samples takes $(4mn + 6r(m+n))b$ with the factors beside W, "
-        r"or $6mn(b + r)$ with $W + AB$ formed; $6mnb$ where W is trained, as in FedAvg; and $6r(m+n)b$ where the "
-        r"factors stand in the place of W, as in FedHM, which decomposes W in each round.",
+        r"""Outside local training a round takes averages, and at the end of a cycle $\alpha A_tB_t$ with $2mnr$
+        operations. A local step of a linear layer on b samples takes $(4mn + 6r(m+n))b$ with the factors beside W, or
+        $6mn(b + r)$ with $W + AB$ formed; $6mnb$ where W is trained, as in FedAvg; and $6r(m+n)b$ where the factors
+        stand in the place of W, as in FedHM, which decomposes W in each round.""",
         {"compared": False, "counts": True},
         ({"beside": 6.1}, {"kept": 5.0}, {"formed": 5.0}, {"alone": 5.9}, {"merging": 1.9}),
         asks="neither",

@@ -88,8 +88,8 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
 @promises(
     "fedloru-v2/sec-4-jointly",
     where="Sections 4.1 and 4.2, Algorithm 1, Theorem 4.2 and Appendix B: their statements taken together",
-    says=r"One and the same FedLoRU, with $\alpha = 1$: an accumulation does not affect the loss, the server averages, "
-    r"the final model is $W_T = W_0 + \sum_{t \bmod \tau = 0}A_tB_t$, and the rate is $O(T^{-1/2})$.",
+    says=r"""One and the same FedLoRU, with $\alpha = 1$: an accumulation does not affect the loss, the server averages,
+    the final model is $W_T = W_0 + \sum_{t \bmod \tau = 0}A_tB_t$, and the rate is $O(T^{-1/2})$.""",
     measure=measure_section,
     readings=(
         LITERAL,

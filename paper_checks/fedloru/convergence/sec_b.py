@@ -52,18 +52,17 @@ def measure_means(context: Context) -> list[Mean]:
 @promises(
     "fedloru-v2/eq-59-60",
     where="Appendix B, eqs. (59) and (60), with eq. (7)",
-    says=r"Client k performs E gradient steps on its factors, with independent mini-batches $\xi_{t,i}^{(k)}$; the "
-    r"averages of the updates that it has accumulated are "
-    r"$\tilde\Delta_{A,t}^{(k)} = "
-    r"\frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$, $\tilde\Delta_{B,t}^{(k)} = "
-    r"\frac1E\sum_{i=1}^E\nabla_Bf_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$ (59), and without noise "
-    r"$\Delta_{A,t}^{(k)} = \frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)})$, $\Delta_{B,t}^{(k)} = "
-    r"\frac1E\sum_{i=1}^E\nabla_Bf_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)})$ (60).",
+    says=r"""Client k performs E gradient steps on its factors, with independent mini-batches $\xi_{t,i}^{(k)}$; the
+    averages of the updates that it has accumulated are $\tilde\Delta_{A,t}^{(k)} =
+    \frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$, $\tilde\Delta_{B,t}^{(k)} =
+    \frac1E\sum_{i=1}^E\nabla_Bf_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$ (59), and without noise
+    $\Delta_{A,t}^{(k)} = \frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)})$, $\Delta_{B,t}^{(k)} =
+    \frac1E\sum_{i=1}^E\nabla_Bf_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)})$ (60).""",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     correction=Form(
-        r"$\tilde\Delta_A = \frac1E\sum_{i=0}^{E-1}\nabla_Af_t(A_{t,i}B_{t,i};\xi_{t,i})$, $\Delta_A$ over the same i "
-        r"without noise, and the same for B: then $A_{t,E} - A_{t,0} = -\eta E\tilde\Delta_A$ for every client.",
+        r"""$\tilde\Delta_A = \frac1E\sum_{i=0}^{E-1}\nabla_Af_t(A_{t,i}B_{t,i};\xi_{t,i})$, $\Delta_A$ over the same i
+        without noise, and the same for B: then $A_{t,E} - A_{t,0} = -\eta E\tilde\Delta_A$ for every client.""",
         {"begins": 0},
         ({"begins": 1}, {"scale": 1.001}),
     ),
@@ -93,11 +92,10 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
 @promises(
     "fedloru-v2/eq-61-62",
     where="Appendix B, eqs. (61) and (62), with the aggregation before them",
-    says=r"After all clients complete local training, the server aggregates $A_{t+1} = \sum_{k=1}^K"
-    r"p^{(k)}A_{t,E}^{(k)}$, $B_{t+1} = \sum_{k=1}^Kp^{(k)}B_{t,E}^{(k)}$, and $A_{t+1} - A_t = -\eta "
-    r"E\sum_{k=1}^Kp^{(k)}"
-    r"\tilde\Delta_{A,t}^{(k)}$ (61), $B_{t+1} - B_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ (62) with "
-    r"$\tilde\Delta$ of (59).",
+    says=r"""After all clients complete local training, the server aggregates $A_{t+1} =
+    \sum_{k=1}^Kp^{(k)}A_{t,E}^{(k)}$, $B_{t+1} = \sum_{k=1}^Kp^{(k)}B_{t,E}^{(k)}$, and $A_{t+1} - A_t = -\eta
+    E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{A,t}^{(k)}$ (61), $B_{t+1} - B_t = -\eta
+    E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ (62) with $\tilde\Delta$ of (59).""",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     readings=(
@@ -113,8 +111,8 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
         ),
     ),
     correction=Form(
-        r"The same with $\tilde\Delta$ over $i = 0, \ldots, E-1$ and weights that sum to 1 over the clients. (If only "
-        "a cohort trains, with the sums over it and weights that sum to 1 over it.)",
+        r"""The same with $\tilde\Delta$ over $i = 0, \ldots, E-1$ and weights that sum to 1 over the clients. (If only
+        a cohort trains, with the sums over it and weights that sum to 1 over it.)""",
         {"begins": 0, "over": "cohort"},
         ({"begins": 1}, {"over": "all"}, {"scale": 1.001}, {"normalised": False}),
     ),
@@ -153,9 +151,9 @@ def eq_61_62(
 @promises(
     "fedloru-v2/claim-reinit",
     where="Appendix B, before Section B.1",
-    says=r"For $\alpha = 1$: whenever $t \bmod \tau = 0$, $W_{t+1} = W_t + A_{t+1}B_{t+1}$, and then the factors are "
-    r"reinitialised so that $\bar A_{t+1}\bar B_{t+1} = 0$; then $f(W_t + A_{t+1}B_{t+1}) = f(W_{t+1} + \bar "
-    r"A_{t+1}\bar B_{t+1})$, and the re-initialisation does not affect the loss.",
+    says=r"""For $\alpha = 1$: whenever $t \bmod \tau = 0$, $W_{t+1} = W_t + A_{t+1}B_{t+1}$, and then the factors are
+    reinitialised so that $\bar A_{t+1}\bar B_{t+1} = 0$; then $f(W_t + A_{t+1}B_{t+1}) = f(W_{t+1} + \bar A_{t+1}\bar
+    B_{t+1})$, and the re-initialisation does not affect the loss.""",
     measure=follow_all,
     mutants=[{"accumulated": 0.999}],
     hypotheses=(Dropped(r"$\bar A_{t+1}\bar B_{t+1} = 0$", {"restarts": ("momentum",)}),),

@@ -110,12 +110,11 @@ def _run_kept_factors() -> tuple[float, float]:
 @claim(
     "fedloru-v2/thm-4.2",
     where="Theorem 4.2, eq. (9), with $K_1$ and $K_2$ of Appendix B",
-    says=r"Let (A.1) to (A.5) hold, let $(W_t, A_t, B_t)$, $t = 0, \ldots, T$, be the iterates of FedLoRU, and for any "
-    r"fixed $\eta > 0$ $\tilde W_t = W_{t-1} + A_{t-1}B_{t-1}$, $\Delta_0 = f(\tilde W_0) - f^\star$ with an optimal "
-    r"value $f^\star$ of f. Then "
-    r"$\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] \le "
-    r"\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E, "
-    r"\sigma^2)$ (see Appendix B).",
+    says=r"""Let (A.1) to (A.5) hold, let $(W_t, A_t, B_t)$, $t = 0, \ldots, T$, be the iterates of FedLoRU, and for any
+    fixed $\eta > 0$ $\tilde W_t = W_{t-1} + A_{t-1}B_{t-1}$, $\Delta_0 = f(\tilde W_0) - f^\star$ with an optimal value
+    $f^\star$ of f. Then $\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2]
+    \le \frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E,
+    \sigma^2)$ (see Appendix B).""",
     measure=lambda context: Runs(follow_settings(context), _run_raw_cohort(), _run_kept_factors()),
     readings=(
         Reading(
@@ -154,17 +153,16 @@ def _run_kept_factors() -> tuple[float, float]:
     ),
     control=Form(r"The bound in runs with $C_B \le 1$.", {"comparable": True}),
     correction=Form(
-        r"For every $\eta > 0$, with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$, the mean is at most "
-        r"$\frac{\Delta_0}{\eta TE} + (2E-1)G^2Q\eta$, and at most $\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$ "
-        r"with $K_1 = \frac43EG^2Q$ and $K_2 = \frac13(E-1)^2G^2[(LC_B(C_A^2+C_B^2)+GC_A)^2 + (LC_A(C_A^2+C_B^2)+"
-        r"GC_B)^2]$; for $E \ge 2$ neither is the smaller one throughout. The constants do not depend on $\sigma^2$ or "
-        r"$\eta$, and keep under changes of units. Factors restart at $AB = 0$; the cohort of a round is chosen "
-        r"independently of the round's samples, by any rule, with weights of at least 0 that sum to 1 over it and have "
-        r"mean $p^{(k)}$ given the rounds before. With the "
-        r"printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, no constants serve: from "
-        r"the minimum the mean can be 9/64 at $T = 2$ for every $\eta$; nor do any with factors that go on after an "
-        r"accumulation, with which it can be 1. The first holds with $f(\tilde W_1) - "
-        r"\mathbb{E}[f(\tilde W_{T+1})]$ for $\Delta_0$ too, and then no factor below $2E-1$ serves as $\eta \to 0$.",
+        r"""For every $\eta > 0$, with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$, the mean is at most
+        $\frac{\Delta_0}{\eta TE} + (2E-1)G^2Q\eta$, and at most $\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$ with
+        $K_1 = \frac43EG^2Q$ and $K_2 = \frac13(E-1)^2G^2[(LC_B(C_A^2+C_B^2)+GC_A)^2 + (LC_A(C_A^2+C_B^2)+GC_B)^2]$; for
+        $E \ge 2$ neither is the smaller one throughout. The constants do not depend on $\sigma^2$ or $\eta$, and keep
+        under changes of units. Factors restart at $AB = 0$; the cohort of a round is chosen independently of the
+        round's samples, by any rule, with weights of at least 0 that sum to 1 over it and have mean $p^{(k)}$ given the
+        rounds before. With the printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, no
+        constants serve: from the minimum the mean can be 9/64 at $T = 2$ for every $\eta$; nor do any with factors that
+        go on after an accumulation, with which it can be 1. The first holds with $f(\tilde W_1) - \mathbb{E}[f(\tilde
+        W_{T+1})]$ for $\Delta_0$ too, and then no factor below $2E-1$ serves as $\eta \to 0$.""",
         {"form": "corrected"},
         ({"first": 0.99}, {"curvature": 0.99}, {"power": 2}, {"raw": True}, {"going_on": True}),
     ),
@@ -277,10 +275,10 @@ KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",),
 @claim(
     "fedloru-v2/thm-4.2-rate",
     where="Theorem 4.2, last display; Sections 1 and 4.2",
-    says=r"Under (A.1) to (A.5), choosing the step size $\eta = \Theta(T^{-1/2})$ yields $\min_{0\le t\le "
-    r"T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] = O(T^{-1/2})$; FedLoRU attains "
-    "the same $O(T^{-1/2})$ convergence rate as classical FedAvg, and its rate is asymptotically equivalent to that of "
-    "classical FedAvg.",
+    says=r"""Under (A.1) to (A.5), choosing the step size $\eta = \Theta(T^{-1/2})$ yields $\min_{0\le t\le
+    T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] = O(T^{-1/2})$; FedLoRU attains the
+    same $O(T^{-1/2})$ convergence rate as classical FedAvg, and its rate is asymptotically equivalent to that of
+    classical FedAvg.""",
     measure=measure_families,
     readings=(
         Reading(
@@ -377,8 +375,8 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
 @claim(
     "fedloru-v2/claim-alpha-ext",
     where="Appendix B, its first sentence, in brackets; about Theorem 4.2",
-    says=r"The convergence of FedLoRU is established in the case $\alpha = 1$ (the extension to $\alpha \ne 1$ is "
-    "straightforward).",
+    says=r"""The convergence of FedLoRU is established in the case $\alpha = 1$ (the extension to $\alpha \ne 1$ is
+    straightforward).""",
     measure=follow_scaled,
     readings=(
         Reading(

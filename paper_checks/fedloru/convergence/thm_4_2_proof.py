@@ -159,26 +159,26 @@ def _split(name: str) -> list[Equation]:
 @claim(
     "fedloru-v2/eq-67-70",
     where="Appendix B.2, eqs. (67) to (70)",
-    says=r"With $v = B_{t+1} - B_t$, $\nabla = \nabla_Bf_t(A_tB_t)$ and $\nabla' = \nabla_Bf_t(A_{t+1}B_t)$ "
-    r"(our abbreviations): by Lemma B.5 (a), $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ and (62) (b), "
-    r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_{t+1}B_t)] + \mathbb{E}[\langle\nabla', v\rangle] + "
-    r"\frac{LC_A^2}2\mathbb{E}\|v\|^2 = \mathbb{E}[f_t(A_{t+1}B_t)] + \frac{LC_A^2}2\mathbb{E}\|v\|^2 + "
-    r"\mathbb{E}[\langle\nabla' - \nabla + \nabla, v\rangle] = \mathbb{E}[f_t(A_{t+1}B_t)] + "
-    r"\frac{LC_A^2}2\mathbb{E}\|v\|^2 + \mathbb{E}[\langle\nabla, v\rangle] + \mathbb{E}[\langle\nabla' - \nabla, "
-    r"v\rangle] \le \mathbb{E}[f_t(A_{t+1}B_t)] + \frac{LC_A^2}2\mathbb{E}\|v\|^2 - \eta E\,\mathbb{E}[\langle\nabla, "
-    r"\sum_kp^{(k)}\tilde\Delta_{B,t}^{(k)}\rangle] + \mathbb{E}\|v\|^2 + \frac14\mathbb{E}[\|\nabla' - \nabla\|^2]$ "
-    r"(67); by the full expectation over the samples $\mathbb{E}[\langle\nabla, "
-    r"\sum_kp^{(k)}\tilde\Delta_{B,t}^{(k)}\rangle] = \mathbb{E}[\langle\nabla, "
-    r"\sum_kp^{(k)}\Delta_{B,t}^{(k)}\rangle]$ (68); the same inequality gives $-\eta E\,\mathbb{E}[\langle\nabla, "
-    r"\sum_kp^{(k)}\Delta_{B,t}^{(k)}\rangle] = -\eta E\,\mathbb{E}[\langle\nabla, \sum_kp^{(k)}\Delta_{B,t}^{(k)} - "
-    r"\nabla + \nabla\rangle] = -\eta E\,\mathbb{E}[\langle\nabla, \sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\rangle] - "
-    r"\eta E\,\mathbb{E}\|\nabla\|^2 \le \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2] - "
-    r"\frac{3\eta E}4\mathbb{E}\|\nabla\|^2$ (69); hence, with Lemma B.6 for the second step, "
-    r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_{t+1}B_t)] + (1 + \frac{LC_A^2}2)\mathbb{E}\|v\|^2 - "
-    r"\frac{3\eta E}4\mathbb{E}\|\nabla\|^2 + \frac14\mathbb{E}[\|\nabla' - \nabla\|^2] + \eta "
-    r"E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2] \le \mathbb{E}[f_t(A_{t+1}B_t)] + (1 + "
-    r"\frac{LC_A^2}2)\mathbb{E}\|v\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla\|^2 + \frac12(L^2C_A^2C_B^2+G^2)"
-    r"\mathbb{E}\|A_{t+1} - A_t\|^2 + \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2]$ (70).",
+    says=r"""With $v = B_{t+1} - B_t$, $\nabla = \nabla_Bf_t(A_tB_t)$ and $\nabla' = \nabla_Bf_t(A_{t+1}B_t)$ (our
+    abbreviations): by Lemma B.5 (a), $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ and (62) (b),
+    $\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_{t+1}B_t)] + \mathbb{E}[\langle\nabla', v\rangle] +
+    \frac{LC_A^2}2\mathbb{E}\|v\|^2 = \mathbb{E}[f_t(A_{t+1}B_t)] + \frac{LC_A^2}2\mathbb{E}\|v\|^2 +
+    \mathbb{E}[\langle\nabla' - \nabla + \nabla, v\rangle] = \mathbb{E}[f_t(A_{t+1}B_t)] +
+    \frac{LC_A^2}2\mathbb{E}\|v\|^2 + \mathbb{E}[\langle\nabla, v\rangle] + \mathbb{E}[\langle\nabla' - \nabla,
+    v\rangle] \le \mathbb{E}[f_t(A_{t+1}B_t)] + \frac{LC_A^2}2\mathbb{E}\|v\|^2 - \eta E\,\mathbb{E}[\langle\nabla,
+    \sum_kp^{(k)}\tilde\Delta_{B,t}^{(k)}\rangle] + \mathbb{E}\|v\|^2 + \frac14\mathbb{E}[\|\nabla' - \nabla\|^2]$ (67);
+    by the full expectation over the samples $\mathbb{E}[\langle\nabla, \sum_kp^{(k)}\tilde\Delta_{B,t}^{(k)}\rangle] =
+    \mathbb{E}[\langle\nabla, \sum_kp^{(k)}\Delta_{B,t}^{(k)}\rangle]$ (68); the same inequality gives $-\eta
+    E\,\mathbb{E}[\langle\nabla, \sum_kp^{(k)}\Delta_{B,t}^{(k)}\rangle] = -\eta E\,\mathbb{E}[\langle\nabla,
+    \sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla + \nabla\rangle] = -\eta E\,\mathbb{E}[\langle\nabla,
+    \sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\rangle] - \eta E\,\mathbb{E}\|\nabla\|^2 \le \eta
+    E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2] - \frac{3\eta E}4\mathbb{E}\|\nabla\|^2$ (69); hence,
+    with Lemma B.6 for the second step, $\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_{t+1}B_t)] + (1 +
+    \frac{LC_A^2}2)\mathbb{E}\|v\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla\|^2 + \frac14\mathbb{E}[\|\nabla' - \nabla\|^2]
+    + \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2] \le \mathbb{E}[f_t(A_{t+1}B_t)] + (1 +
+    \frac{LC_A^2}2)\mathbb{E}\|v\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla\|^2 +
+    \frac12(L^2C_A^2C_B^2+G^2)\mathbb{E}\|A_{t+1} - A_t\|^2 + \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} -
+    \nabla\|^2]$ (70).""",
     measure=draw_descents,
     readings=(
         LITERAL,
@@ -241,23 +241,22 @@ def eq_67_70(
 @claim(
     "fedloru-v2/eq-71-75",
     where="Appendix B.2, eqs. (71) to (75)",
-    says=r"With $u = A_{t+1} - A_t$, $v = B_{t+1} - B_t$, $\nabla_A = \nabla_Af_t(A_tB_t)$ and $\nabla_B$ likewise "
-    r"(our abbreviations): by Lemma B.5 $\mathbb{E}[f_t(A_{t+1}B_t)] \le \mathbb{E}[f_t(A_tB_t)] + "
-    r"\mathbb{E}[\langle\nabla_A, u\rangle] + \frac{LC_B^2}2\mathbb{E}\|u\|^2 = \mathbb{E}[f_t(A_tB_t)] + "
-    r"\frac{LC_B^2}2\mathbb{E}\|u\|^2 - \eta E\,\mathbb{E}[\langle\nabla_A, "
-    r"\sum_kp^{(k)}\tilde\Delta_{A,t}^{(k)}\rangle]$ (71); by the full expectation $\mathbb{E}[\langle\nabla_A, "
-    r"\sum_kp^{(k)}\tilde\Delta_{A,t}^{(k)}\rangle] = \mathbb{E}[\langle\nabla_A, "
-    r"\sum_kp^{(k)}\Delta_{A,t}^{(k)}\rangle]$ (72), and $-\eta E\,\mathbb{E}[\langle\nabla_A, "
-    r"\sum_kp^{(k)}\Delta_{A,t}^{(k)}\rangle] = -\eta E\,\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\Delta_{A,t}^{(k)} - "
-    r"\nabla_A + \nabla_A\rangle] = -\eta E\,\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\Delta_{A,t}^{(k)} - "
-    r"\nabla_A\rangle] - \eta E\,\mathbb{E}\|\nabla_A\|^2 \le \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - "
-    r"\nabla_A\|^2] - \frac{3\eta E}4\mathbb{E}\|\nabla_A\|^2$ (73); hence $\mathbb{E}[f_t(A_{t+1}B_t)] \le "
-    r"\mathbb{E}[f_t(A_tB_t)] + \frac{LC_B^2}2\mathbb{E}\|u\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla_A\|^2 + \eta "
-    r"E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_A\|^2]$ (74), and, substituted into (70), "
-    r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta E}4(\mathbb{E}\|\nabla_B\|^2 + "
-    r"\mathbb{E}\|\nabla_A\|^2) + \frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)\mathbb{E}\|u\|^2 + (1 + "
-    r"\frac{LC_A^2}2)\mathbb{E}\|v\|^2 + \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_B\|^2] + \eta "
-    r"E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_A\|^2]$ (75).",
+    says=r"""With $u = A_{t+1} - A_t$, $v = B_{t+1} - B_t$, $\nabla_A = \nabla_Af_t(A_tB_t)$ and $\nabla_B$ likewise
+    (our abbreviations): by Lemma B.5 $\mathbb{E}[f_t(A_{t+1}B_t)] \le \mathbb{E}[f_t(A_tB_t)] +
+    \mathbb{E}[\langle\nabla_A, u\rangle] + \frac{LC_B^2}2\mathbb{E}\|u\|^2 = \mathbb{E}[f_t(A_tB_t)] +
+    \frac{LC_B^2}2\mathbb{E}\|u\|^2 - \eta E\,\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\tilde\Delta_{A,t}^{(k)}\rangle]$
+    (71); by the full expectation $\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\tilde\Delta_{A,t}^{(k)}\rangle] =
+    \mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\Delta_{A,t}^{(k)}\rangle]$ (72), and $-\eta E\,\mathbb{E}[\langle\nabla_A,
+    \sum_kp^{(k)}\Delta_{A,t}^{(k)}\rangle] = -\eta E\,\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\Delta_{A,t}^{(k)} -
+    \nabla_A + \nabla_A\rangle] = -\eta E\,\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\Delta_{A,t}^{(k)} -
+    \nabla_A\rangle] - \eta E\,\mathbb{E}\|\nabla_A\|^2 \le \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} -
+    \nabla_A\|^2] - \frac{3\eta E}4\mathbb{E}\|\nabla_A\|^2$ (73); hence $\mathbb{E}[f_t(A_{t+1}B_t)] \le
+    \mathbb{E}[f_t(A_tB_t)] + \frac{LC_B^2}2\mathbb{E}\|u\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla_A\|^2 + \eta
+    E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_A\|^2]$ (74), and, substituted into (70),
+    $\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta E}4(\mathbb{E}\|\nabla_B\|^2 +
+    \mathbb{E}\|\nabla_A\|^2) + \frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)\mathbb{E}\|u\|^2 + (1 +
+    \frac{LC_A^2}2)\mathbb{E}\|v\|^2 + \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_B\|^2] + \eta
+    E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_A\|^2]$ (75).""",
     measure=draw_descents,
     readings=(
         LITERAL,
@@ -314,18 +313,19 @@ def eq_71_75(
 @claim(
     "fedloru-v2/eq-76",
     where="Appendix B.2, eq. (76)",
-    says=r"By Lemmas B.7 and B.8: $\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta "
-    r"E}4(\mathbb{E}\|\nabla_Bf_t(A_tB_t)\|^2 + \mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2) + "
-    r"2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2\} + "
-    r"4\eta^3ED(C_A^2+C_B^2)$.",
+    says=r"""By Lemmas B.7 and B.8: $\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta
+    E}4(\mathbb{E}\|\nabla_Bf_t(A_tB_t)\|^2 + \mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2) +
+    2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2\} +
+    4\eta^3ED(C_A^2+C_B^2)$.""",
     measure=follow_settings,
     control=Form(r"The line in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
     correction=Form(
-        r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta E}4(\mathbb{E}\|\nabla_B"
-        r"f_t(A_tB_t)\|^2 + \mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2) + \eta^2G^2E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + "
-        r"G^2)C_B^2 + (1+\frac12LC_A^2)C_A^2\} + \frac14\eta^3E(E-1)^2G^2(d_A^2 + d_B^2)$ with $d_A = LC_B(C_A^2+"
-        r"C_B^2)+GC_A$, $d_B = LC_A(C_A^2+C_B^2)+GC_B$. The first part of the brace keeps the factor $C_B^2$ of Lemma "
-        r"B.7 for A, $\eta^2G^2E^2$ is enough before the brace, and $d_A$, $d_B$ are those of the corrected Lemma B.8.",
+        r"""$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta
+        E}4(\mathbb{E}\|\nabla_Bf_t(A_tB_t)\|^2 + \mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2) + \eta^2G^2E^2\{\frac12(LC_B^2 +
+        L^2C_A^2C_B^2 + G^2)C_B^2 + (1+\frac12LC_A^2)C_A^2\} + \frac14\eta^3E(E-1)^2G^2(d_A^2 + d_B^2)$ with $d_A =
+        LC_B(C_A^2+C_B^2)+GC_A$, $d_B = LC_A(C_A^2+C_B^2)+GC_B$. The first part of the brace keeps the factor $C_B^2$ of
+        Lemma B.7 for A, $\eta^2G^2E^2$ is enough before the brace, and $d_A$, $d_B$ are those of the corrected Lemma
+        B.8.""",
         {"form": "corrected"},
         ({"power": 0}, {"first": 0.7}, {"kept": 1.2}),
     ),
@@ -400,17 +400,17 @@ def _constants(
 @claim(
     "fedloru-v2/eq-77-K",
     where="Appendix B.2, eq. (77) with $K_1$ and $K_2$; Theorem 4.2",
-    says=r"Rearranged, (76) gives $\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le "
-    r"\frac4{3\eta E}(\mathbb{E}[f(\tilde W_t)] - \mathbb{E}[f(\tilde W_{t+1})]) + K_1\eta + K_2\eta^2$ with $K_1 = "
-    r"\frac{8E}3(\sigma^2+G^2)[\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2]$ and $K_2 = "
-    r"\frac{16D}3(C_A^2+C_B^2)$, which depend only on $(C_A, C_B, G, L, E, \sigma^2)$.",
+    says=r"""Rearranged, (76) gives $\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le
+    \frac4{3\eta E}(\mathbb{E}[f(\tilde W_t)] - \mathbb{E}[f(\tilde W_{t+1})]) + K_1\eta + K_2\eta^2$ with $K_1 =
+    \frac{8E}3(\sigma^2+G^2)[\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2]$ and $K_2 =
+    \frac{16D}3(C_A^2+C_B^2)$, which depend only on $(C_A, C_B, G, L, E, \sigma^2)$.""",
     measure=draw_constants,
     control=Form(r"The arithmetic from (76) to (77), with a $K_2$ that depends on $\eta$ through D.", {"same": False}),
     correction=Form(
-        r"Given (76), which fails with its own constants (eq-76), (77) holds for every $\bar\eta > 0$ and all $\eta "
-        r"\le \bar\eta$ with the printed $K_1$ and $K_2 = \frac{16\bar D}3(C_A^2+C_B^2)$, where $\bar D = "
-        r"E^2(\sigma^2+G^2)\{6C_A^2C_B^2(1 + \bar\eta^2E^2(\sigma^2+G^2)) + G^2\}$ is D at $\bar\eta$; neither "
-        r"constant depends on $\eta$.",
+        r"""Given (76), which fails with its own constants (eq-76), (77) holds for every $\bar\eta > 0$ and all $\eta
+        \le \bar\eta$ with the printed $K_1$ and $K_2 = \frac{16\bar D}3(C_A^2+C_B^2)$, where $\bar D =
+        E^2(\sigma^2+G^2)\{6C_A^2C_B^2(1 + \bar\eta^2E^2(\sigma^2+G^2)) + G^2\}$ is D at $\bar\eta$; neither constant
+        depends on $\eta$.""",
         {"largest": True},
         ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
     ),
@@ -459,22 +459,20 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
 @claim(
     "fedloru-v2/eq-78-79",
     where="Appendix B.2, eqs. (78) and (79); Theorem 4.2, eq. (9)",
-    says=r"Summing (77) over $t = 1, \ldots, T$ yields $\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + "
-    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta TE}(\mathbb{E}[f(\tilde W_0)] - \mathbb{E}[f(\tilde W_T)]) + "
-    r"K_1\eta + K_2\eta^2$ (78); since f is bounded below by $f^\star$, with $\Delta_0 = \mathbb{E}[f(\tilde W_0)] - "
-    r"f^\star$ at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$ (79); taking the minimum over $t = 1, "
-    r"\ldots, T$ "
-    "on the left gives the same upper bound for that over $t < T$.",
+    says=r"""Summing (77) over $t = 1, \ldots, T$ yields $\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 +
+    \|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta TE}(\mathbb{E}[f(\tilde W_0)] - \mathbb{E}[f(\tilde W_T)]) + K_1\eta +
+    K_2\eta^2$ (78); since f is bounded below by $f^\star$, with $\Delta_0 = \mathbb{E}[f(\tilde W_0)] - f^\star$ at
+    most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$ (79); taking the minimum over $t = 1, \ldots, T$ on the left
+    gives the same upper bound for that over $t < T$.""",
     measure=draw_sequences,
     control=Form("The bound on the least gradient over $t < T$.", {"part": "least"}),
     correction=Form(
-        r"Given (77) in each round, with any constants: the sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - "
-        r"f(\tilde W_T)$, so that "
-        r"$\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le "
-        r"\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, and the minimum over $t < T$ has the same bound. The sum "
-        r"over $t = 1..T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the "
-        r"start in the theorem's own notation; with $\mathbb{E}[f(\tilde W_1)] - f^\star$ for $\Delta_0$ it bounds the "
-        r"mean and the minimum over $t = 1..T$.",
+        r"""Given (77) in each round, with any constants: the sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) -
+        f(\tilde W_T)$, so that $\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde
+        W_t)\|^2] \le \frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, and the minimum over $t < T$ has the same
+        bound. The sum over $t = 1..T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 +
+        A_0B_0$ is the start in the theorem's own notation; with $\mathbb{E}[f(\tilde W_1)] - f^\star$ for $\Delta_0$ it
+        bounds the mean and the minimum over $t = 1..T$.""",
         {"begins": 0},
         ({"begins": 1}, {"factor": 0.99}, {"rounds_power": 2}),
     ),

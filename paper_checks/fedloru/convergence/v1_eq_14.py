@@ -112,9 +112,9 @@ def measure_updates(context: Context) -> Updates:
 @identities(
     "fedloru-v1/eq-14",
     where="v1 Section 3.2, model heterogeneous setting, eq. (14)",
-    says=r"To update A and B, low-rank updates are applied recursively: $AB \leftarrow (A + \alpha_AA_dA_u)(B + "
-    r"\alpha_BB_dB_u)$, where $AB$ is the rank-$r$ factorisation of a matrix W, and $A_dA_u$ and $B_dB_u$ are "
-    r"rank-$r_A$ and rank-$r_B$ factorisations of A and B.",
+    says=r"""To update A and B, low-rank updates are applied recursively: $AB \leftarrow (A + \alpha_AA_dA_u)(B +
+    \alpha_BB_dB_u)$, where $AB$ is the rank-$r$ factorisation of a matrix W, and $A_dA_u$ and $B_dB_u$ are rank-$r_A$
+    and rank-$r_B$ factorisations of A and B.""",
     measure=measure_updates,
     readings=(
         Reading(

@@ -200,8 +200,8 @@ def average(values: Sequence[Rounded]) -> Rounded:
     says="Under IID conditions with 100 clients, FedLoRU attains the highest accuracy among the tested methods.",
     measure=lambda context: TABLE_1,
     correction=Form(
-        "On CIFAR-10 and CIFAR-100, IID with 100 clients, in iclr and in v1, the best accuracy of FedLoRU over the "
-        "parameter ratios is the highest, above FedAvg too.",
+        """On CIFAR-10 and CIFAR-100, IID with 100 clients, in iclr and in v1, the best accuracy of FedLoRU over the
+        parameter ratios is the highest, above FedAvg too.""",
         {"without": ("Fashion-MNIST",), "rivals": ALL_OTHERS, "versions": ("iclr", "v1")},
         mutants=({"lead": 0.4}, {"without": ()}),
     ),

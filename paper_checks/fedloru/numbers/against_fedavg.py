@@ -103,8 +103,8 @@ DECREASES = (
 @claim(
     "fedloru-v2/txt-5pct",
     where=f"Section 5.2 and Appendix F.1 (v2), 4.2 and D.1 (iclr), against Table 5 (v2); {TABLE_1_IS}",
-    says="In most settings FedLoRU's accuracy is slightly below FedAvg's: the decrease is at most $5$ %, and typically "
-    "the difference is only $1$ to $2$ %.",
+    says="""In most settings FedLoRU's accuracy is slightly below FedAvg's: the decrease is at most $5$ %, and
+    typically the difference is only $1$ to $2$ %.""",
     measure=lambda context: TABLE_1,
     mutants=[{"bound": 4.4}],
     readings=DECREASES,

@@ -98,8 +98,8 @@ TAB_1_V1 = table(
 @claim(
     "fedloru-v2/tab-5",
     where="Table 5 (v2), Table A4 (iclr)",
-    says="Top-1 accuracies of FedAvg on Fashion-MNIST, CIFAR-10 and CIFAR-100: 91.81, 93.48 and 69.97 IID with 20 "
-    "clients, 90.19, 85.14 and 55.14 with 100, 80.03, 79.65 and 19.18 non-IID with 20.",
+    says="""Top-1 accuracies of FedAvg on Fashion-MNIST, CIFAR-10 and CIFAR-100: 91.81, 93.48 and 69.97 IID with 20
+    clients, 90.19, 85.14 and 55.14 with 100, 80.03, 79.65 and 19.18 non-IID with 20.""",
     measure=runs_of("fedloru/tab-1"),
     kind="experiment",
     seen_in=("fedloru/tab-1",),
@@ -331,9 +331,9 @@ def measure_nothing(context: Context) -> None:
 @claim(
     "fedloru-iclr/fig-1",
     where="Figure 1 (iclr, v1)",
-    says=r"Pictures of FedLoRU, and of pFedLoRU and mFedLoRU with all scales $\alpha$ equal to 1: who holds and sends "
-    "which matrices. The caption: training is solely with rank-r matrices, and communication confined to them; clients "
-    r"add low-rank update matrices to their base model every $\tau$ rounds, which makes a model of higher rank.",
+    says=r"""Pictures of FedLoRU, and of pFedLoRU and mFedLoRU with all scales $\alpha$ equal to 1: who holds and sends
+    which matrices. The caption: training is solely with rank-r matrices, and communication confined to them; clients
+    add low-rank update matrices to their base model every $\tau$ rounds, which makes a model of higher rank.""",
     measure=measure_nothing,
     kind="algorithm",
     importance="detail",

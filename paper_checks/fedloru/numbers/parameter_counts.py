@@ -98,8 +98,8 @@ TRAINED = {"Fashion-MNIST": (10, 10, 1), "CIFAR-10": (18, 10, 3), "CIFAR-100": (
 @claim(
     "fedloru-iclr/txt-params",
     where="Appendix C.1 (iclr), Table A2; the counts of ResNet-18 also in v1 Table 1",
-    says="ResNet-10 with 10 classes has 4.90M parameters, ResNet-18 with 10 classes 11.17M, ResNet-18 with 100 classes "
-    "11.22M.",
+    says="""ResNet-10 with 10 classes has 4.90M parameters, ResNet-18 with 10 classes 11.17M, ResNet-18 with 100
+    classes 11.22M.""",
     measure=lambda context: [count_network(*shape) for shape in ((10, 10, 3), *TRAINED.values())],
     mutants=[{"million": 2**20}, {"shortcuts": False}, {"norms": False}, {"stem_kernel": 7}],
     kind="number",
@@ -241,9 +241,9 @@ def count_trained(context: Context) -> dict[str, Network]:
 @claim(
     "fedloru-iclr/txt-ratios",
     where="Table 1 and Appendix C.2 (iclr), D.2 (v2)",
-    says="The shares of trained parameters in Table 1, 44 %, 33 %, 22 % for Fashion-MNIST and 41 %, 31 %, 21 % for "
-    "CIFAR, are those of low-rank configurations with the ranks of the factorised modules, the convolutions of layer1 "
-    "to layer4, set to 16, 32, 64 and 128.",
+    says="""The shares of trained parameters in Table 1, 44 %, 33 %, 22 % for Fashion-MNIST and 41 %, 31 %, 21 % for
+    CIFAR, are those of low-rank configurations with the ranks of the factorised modules, the convolutions of layer1 to
+    layer4, set to 16, 32, 64 and 128.""",
     measure=count_trained,
     readings=(
         claims.Reading(
@@ -255,15 +255,15 @@ def count_trained(context: Context) -> dict[str, Network]:
         ),
     ),
     control=Form(
-        "With rank 96 admitted, all nine ratios are those of ranks 128, 96 and 64 (a k x k convolution to r channels, "
-        "then 1 x 1, shortcuts included), if only the factors are counted and the per cents are rounded up.",
+        """With rank 96 admitted, all nine ratios are those of ranks 128, 96 and 64 (a k x k convolution to r channels,
+        then 1 x 1, shortcuts included), if only the factors are counted and the per cents are rounded up.""",
         {"extra": 96.0, "factorisation": "k x k, then 1 x 1", "counted": "factors", "rounding": "up"},
     ),
     correction=Form(
-        "The ratios are those of ranks 128, 96 and 64 in all layers, for a k x k convolution to r channels followed by "
-        "1 x 1, shortcuts included, with stem, batch norms and head counted: 43 % (printed 44 %), 33 %, 22 % for "
-        "Fashion-MNIST and 41 %, 31 %, 21 % for CIFAR. The numbers of parameters in v1 Table 1 (4.59M, 3.44M, "
-        "2.30M; 4.63M, 3.49M, 2.35M) follow from the same count. Rank 96 is not among the ranks named.",
+        """The ratios are those of ranks 128, 96 and 64 in all layers, for a k x k convolution to r channels followed
+        by 1 x 1, shortcuts included, with stem, batch norms and head counted: 43 % (printed 44 %), 33 %, 22 % for
+        Fashion-MNIST and 41 %, 31 %, 21 % for CIFAR. The numbers of parameters in v1 Table 1 (4.59M, 3.44M, 2.30M;
+        4.63M, 3.49M, 2.35M) follow from the same count. Rank 96 is not among the ranks named.""",
         {
             "extra": 96.0,
             "factorisation": "k x k, then 1 x 1",
@@ -349,12 +349,12 @@ OVER = ("the model with adapters", "the model without")
 @claim(
     "fedloru-v2/txt-peft",
     where="Appendix D.2 (v2), C.2 (iclr)",
-    says="With adapters on q_proj, k_proj, v_proj and o_proj of LLaMA2-3B, 0.124 % of the parameters are trainable at "
-    "rank 8 and 0.248 % at rank 16.",
+    says="""With adapters on q_proj, k_proj, v_proj and o_proj of LLaMA2-3B, 0.124 % of the parameters are trainable at
+    rank 8 and 0.248 % at rank 16.""",
     measure=lambda context: MODELS_OF_FEDLORU,
     control=Form(
-        "Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters. "
-        "That the second is 0.248 %, not 0.249 %, shows that the adapters are counted in the denominator.",
+        """Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters.
+        That the second is 0.248 %, not 0.249 %, shows that the adapters are counted in the denominator.""",
         {"names": ("LLaMA-2-7B",), "over": OVER[:1]},
     ),
     kind="number",

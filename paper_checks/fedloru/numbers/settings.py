@@ -32,8 +32,8 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
 @claim(
     "fedloru-v2/txt-std-a",
     where="Section 5.1 (v2), against Section 5.2",
-    says="Each setting is run 3 times, and the numbers in the tables are averages with very low standard deviation "
-    r"($< 0.005$).",
+    says="""Each setting is run 3 times, and the numbers in the tables are averages with very low standard deviation
+    ($< 0.005$).""",
     measure=lambda context: DEVIATIONS,
     mutants=[{"bound": 0.001}],
     readings=(
@@ -44,8 +44,8 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
         "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005.", {"splits": ("IID",)}
     ),
     correction=Form(
-        "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005 (at most 0.00382), "
-        "those of the non-IID settings are not (up to 0.00969).",
+        """As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005 (at most 0.00382),
+        those of the non-IID settings are not (up to 0.00969).""",
         {"splits": ("IID",)},
         mutants=({"splits": ("non-IID",)}, {"splits": ("IID",), "bound": 0.0038}),
     ),
@@ -73,8 +73,8 @@ def txt_std_a(
 @claim(
     "fedloru-v2/txt-std-b",
     where="Section 5.2 (v2)",
-    says="The standard deviations of Table 1 are at most $0.382$ in the IID settings and $0.969$ in the non-IID ones, "
-    "and do not impact the overall comparison of the algorithms.",
+    says="""The standard deviations of Table 1 are at most $0.382$ in the IID settings and $0.969$ in the non-IID ones,
+    and do not impact the overall comparison of the algorithms.""",
     measure=runs_of("fedloru/tab-1"),
     kind="experiment",
     importance="detail",
@@ -120,9 +120,9 @@ def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:
 @claim(
     "fedloru-iclr/tab-A1",
     where="Table A1 (iclr)",
-    says="Fashion-MNIST has 10 classes, 60,000 training and 10,000 validation images, 6,000 and 1,000 of each class; "
-    "CIFAR-10 10 classes, 50,000 and 10,000, 5,000 and 1,000; CIFAR-100 100 classes, 50,000 and 10,000, 500 and 100; "
-    "Alpaca 50,000 and 2,000 samples.",
+    says="""Fashion-MNIST has 10 classes, 60,000 training and 10,000 validation images, 6,000 and 1,000 of each class;
+    CIFAR-10 10 classes, 50,000 and 10,000, 5,000 and 1,000; CIFAR-100 100 classes, 50,000 and 10,000, 500 and 100;
+    Alpaca 50,000 and 2,000 samples.""",
     measure=counted_sets,
     mutants=[{"classes": 20}, {"of_a_class": 2.0}, {"alpaca": 50_000}],
     kind="number",
@@ -188,17 +188,17 @@ def _determined(networks: Mapping[int, nn.Module], left_open: tuple[str, ...]) -
 @claim(
     "fedloru-iclr/tab-A2",
     where="Table A2 (iclr) alone, with the last layer from the text below it",
-    says="ResNet-10 and ResNet-18: a convolution of 3 x 3 with 64 channels, stride 1 and padding 1; four layers of 1 "
-    "or 2 blocks of two convolutions of 3 x 3 with 64, 128, 256 and 512 channels; one fully connected layer at the end "
-    "(text).",
+    says="""ResNet-10 and ResNet-18: a convolution of 3 x 3 with 64 channels, stride 1 and padding 1; four layers of 1
+    or 2 blocks of two convolutions of 3 x 3 with 64, 128, 256 and 512 channels; one fully connected layer at the end
+    (text).""",
     measure=lambda context: {depth: resnet_shapes(depth, 10, channels=CHANNELS[depth]) for depth in STAGES},
     control=Form("The layers of the table make networks of 10 and 18 layers with weights.", {"left_open": ()}),
     correction=Form(
-        "Consistent: the layers make networks of 10 and 18 layers with weights, and with 1 x 1 convolutions in the "
-        "shortcuts that change the number of channels, one of three kinds of He et al., whom Section 4.1 cites, they "
-        "have the 4.90M and 11.17M parameters that Appendix C.1 states below the table. Not printed: the strides of "
-        "layer2 to layer4 (He et al. have 2), the shortcuts themselves, and whether there is pooling after conv1, "
-        "which differs from theirs.",
+        """Consistent: the layers make networks of 10 and 18 layers with weights, and with 1 x 1 convolutions in the
+        shortcuts that change the number of channels, one of three kinds of He et al., whom Section 4.1 cites, they have
+        the 4.90M and 11.17M parameters that Appendix C.1 states below the table. Not printed: the strides of layer2 to
+        layer4 (He et al. have 2), the shortcuts themselves, and whether there is pooling after conv1, which differs
+        from theirs.""",
         {"left_open": (), "counted": True},
         ({"width": 32.0}, {"named": 1}, {"more": 1}, {"left_open": ("shortcuts",)}, {"left_open": ("strides",)}),
     ),

@@ -38,9 +38,9 @@ def gap_order(row: Ratio) -> Order:
 @claim(
     "fedloru-v2/txt-scal",
     where="Section 5.2 and Appendix F.4 (v2), Table 6 = iclr Table A5; Section 4.2 (v1), Table 2",
-    says="FedLoRU and FedLoRA outperform FedAvg when the number of clients exceeds 100 and 200, respectively (Appendix "
-    "F.4: FedLoRA particularly when it reaches 200 and above), and the performance gap between low-rank algorithms and "
-    "FedAvg continues to expand as $K$ increases.",
+    says="""FedLoRU and FedLoRA outperform FedAvg when the number of clients exceeds 100 and 200, respectively
+    (Appendix F.4: FedLoRA particularly when it reaches 200 and above), and the performance gap between low-rank
+    algorithms and FedAvg continues to expand as $K$ increases.""",
     measure=lambda context: TABLE_6 + TABLE_2_V1,
     readings=(
         LITERAL,
@@ -96,9 +96,9 @@ def txt_scal(
 @claim(
     "fedloru-v2/txt-part",
     where="Section 5.2 and Appendix F.4 (v2), Table 7 against Table 6",
-    says="That FedLoRU and FedLoRA outperform FedAvg for many clients is a trend that lower participation further "
-    "reinforces: at participation 0.1 low-rank training consistently outperforms FedAvg at $K = 100$ and $200$, and "
-    "FedLoRU achieves the highest accuracy of the low-rank methods.",
+    says="""That FedLoRU and FedLoRA outperform FedAvg for many clients is a trend that lower participation further
+    reinforces: at participation 0.1 low-rank training consistently outperforms FedAvg at $K = 100$ and $200$, and
+    FedLoRU achieves the highest accuracy of the low-rank methods.""",
     measure=lambda context: (TABLE_6, TABLE_7),
     readings=(
         Reading(
@@ -153,9 +153,9 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
     says=r"The printed ratios are $(X - \mathrm{FedAvg})/X$ with $X$ the accuracy of FedLoRA or FedLoRU.",
     measure=printed_ratios,
     control=Form(
-        r"With FedAvg as denominator, $(X - \mathrm{FedAvg})/\mathrm{FedAvg}$, every printed ratio follows except "
-        r"$-0.046$ (20 clients, FedLoRU, in all three tables); there the accuracies give $-0.0452 \pm 0.0002$, and the "
-        r"formula of the caption $-0.0473$.",
+        r"""With FedAvg as denominator, $(X - \mathrm{FedAvg})/\mathrm{FedAvg}$, every printed ratio follows except
+        $-0.046$ (20 clients, FedLoRU, in all three tables); there the accuracies give $-0.0452 \pm 0.0002$, and the
+        formula of the caption $-0.0473$.""",
         {"denominator": "FedAvg", "without": ((20, "FedLoRU"),)},
     ),
     kind="number",
@@ -223,9 +223,9 @@ def txt_total20(
 @claim(
     "fedloru-v2/txt-hm-tables",
     where="Appendix E, Tables 3 and 4 (v2) = Tables 2 and 3 (iclr) = Tables 3 and 4 (v1)",
-    says="Under both non-IID levels pFedLoRU shows a clear advantage in accuracy over pFedLoRA and, despite less than "
-    "half the number of parameters, consistently achieves higher accuracy; FedHM outperforms mFedLoRU in both "
-    "heterogeneous settings on CIFAR-10, mFedLoRU outperforms FedHM in both on CIFAR-100.",
+    says="""Under both non-IID levels pFedLoRU shows a clear advantage in accuracy over pFedLoRA and, despite less than
+    half the number of parameters, consistently achieves higher accuracy; FedHM outperforms mFedLoRU in both
+    heterogeneous settings on CIFAR-10, mFedLoRU outperforms FedHM in both on CIFAR-100.""",
     measure=lambda context: (TABLE_3, TABLE_4),
     mutants=[{"share": 0.4}, {"simpler": "CIFAR-100"}, {"personal": "pFedLoRA(2)"}],
     best={
@@ -276,8 +276,8 @@ FEDAVG_IN = {"iclr Table 1": "v2 Table 5 = iclr Table A4"}
     "fedloru-v2/txt-avgdrop",
     where="Appendix F.1 (v2) = D.1 (iclr), against Tables 5 and A4; Section 4.2 (iclr, v1) with Tables A4, A5; 1, 2; "
     "that FedAvg consistently performs well, and what is sharp or significant, is not judged",
-    says=r"On CIFAR-100 FedAvg achieves $55.14$ % under IID with 100 clients and $19.18$ % under non-IID with 20; it "
-    r"drops from $69.97$ % at $K = 20$ to $21.44$ % at $K = 400$; it tends to drop with more clients and non-IID data.",
+    says="""On CIFAR-100 FedAvg achieves $55.14$ % under IID with 100 clients and $19.18$ % under non-IID with 20; it
+    drops from $69.97$ % at $K = 20$ to $21.44$ % at $K = 400$; it tends to drop with more clients and non-IID data.""",
     measure=lambda context: TABLE_1_ICLR + TABLE_1_V1,
     mutants=[{"non_iid": 19.81}, {"many": 24.94}, {"rises": True}],
     kind="number",

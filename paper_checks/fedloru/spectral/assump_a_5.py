@@ -67,8 +67,8 @@ def _judge_drawn(clients: Alignment) -> Evidence:
 @claim(
     "fedloru-v2/assump-A.5",
     where="Appendix A.5, Assumption A.5, with eqs. (57) and (58), which are drawn from it",
-    says=r"The $w_i^{(k)}$ are random unit-norm orthonormal vectors with $w_i^{(k)} \perp U_N^{(k)}$, and the "
-    r"limits of $E[\partial_{w_i^{(k)}} f_N^{(k)}]$ have the same value for all i and k.",
+    says=r"""The $w_i^{(k)}$ are random unit-norm orthonormal vectors with $w_i^{(k)} \perp U_N^{(k)}$, and the limits
+    of $E[\partial_{w_i^{(k)}} f_N^{(k)}]$ have the same value for all i and k.""",
     measure=measure_bulk_slopes,
     readings=(
         Reading(

@@ -71,11 +71,11 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
 @identities(
     "fedloru-v2/eq-1",
     where="Section 3.1, eq. (1), and Appendix A, problem setup",
-    says=r"For any $R \ge \bar R$ with $(h^R, \omega^R) \in \Omega^R$ server and client Hessians are modelled as two "
-    r"decoupled additive perturbed models $H_N = H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + "
-    r"\epsilon_M$ with random error matrices $\epsilon_N = s_NX^R$, $X^R$ random, real and symmetric, each element "
-    r"independently drawn from a distribution with mean 0 and variance $\sigma^2/R$, and $s_N = s(N)$ a monotonic "
-    r"decreasing function from $\mathbb{N}$ to $(0, 1)$.",
+    says=r"""For any $R \ge \bar R$ with $(h^R, \omega^R) \in \Omega^R$ server and client Hessians are modelled as two
+    decoupled additive perturbed models $H_N = H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + \epsilon_M$
+    with random error matrices $\epsilon_N = s_NX^R$, $X^R$ random, real and symmetric, each element independently drawn
+    from a distribution with mean 0 and variance $\sigma^2/R$, and $s_N = s(N)$ a monotonic decreasing function from
+    $\mathbb{N}$ to $(0, 1)$.""",
     measure=measure_covariances,
     kind="setting",
     readings=(
@@ -178,11 +178,11 @@ CLOSE = 0.01
     "fedloru-v1/eq-3-4",
     where="v1 Section 3.1, eqs. (3) and (4); iclr Section 3.1, eq. (1): the law of the noise (for how the noises of "
     "the two models, called decoupled here too, are coupled, see fedloru-v2/eq-1)",
-    says=r"$H_N = H_{\mathrm{true}} + \epsilon(N)$, $H_M = H_{\mathrm{true}} + \epsilon(M)$ with $\epsilon(N) = "
-    r"s(N)X^R$, $s : \mathbb{N} \to (0, 1)$ decreasing, where $X^R$ is random, real and symmetric and has a limiting "
-    r"spectral density $\mu$ (weakly, almost surely); matrices that have one include Wigner matrices, Wishart matrices "
-    r"and Gaussian ensembles. $\mu$ is assumed to have a compact support and a smooth density, and the eigenvectors of "
-    "$X^R$ to obey QUE.",
+    says=r"""$H_N = H_{\mathrm{true}} + \epsilon(N)$, $H_M = H_{\mathrm{true}} + \epsilon(M)$ with $\epsilon(N) =
+    s(N)X^R$, $s : \mathbb{N} \to (0, 1)$ decreasing, where $X^R$ is random, real and symmetric and has a limiting
+    spectral density $\mu$ (weakly, almost surely); matrices that have one include Wigner matrices, Wishart matrices and
+    Gaussian ensembles. $\mu$ is assumed to have a compact support and a smooth density, and the eigenvectors of $X^R$
+    to obey QUE.""",
     measure=named_laws,
     mutants=[
         {"scale": 1.1},

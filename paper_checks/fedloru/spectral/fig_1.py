@@ -85,9 +85,9 @@ def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: 
 @claim(
     "fedloru-v2/eq-87",
     where="Appendix D.3, eq. (87), and iclr Appendix C.3, eq. (37)",
-    says=r"With the empirical singular values $\sigma_i(H)$ and their densities $p(\sigma_i)$ that pyHessian "
-    r"provides, $i = 1, \ldots, Q$, the stable rank is estimated by $\widehat{\mathrm{srank}}(H) = "
-    r"\frac{\sum_{i=1}^{Q}p(\sigma_i)\sigma_i^2(H)}{p(\sigma_1)\sigma_1^2(H)}$.",
+    says=r"""With the empirical singular values $\sigma_i(H)$ and their densities $p(\sigma_i)$ that pyHessian provides,
+    $i = 1, \ldots, Q$, the stable rank is estimated by $\widehat{\mathrm{srank}}(H) =
+    \frac{\sum_{i=1}^{Q}p(\sigma_i)\sigma_i^2(H)}{p(\sigma_1)\sigma_1^2(H)}$.""",
     measure=known_spectra,
     readings=(
         Reading(
@@ -107,14 +107,14 @@ def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: 
         ),
     ),
     correction=Form(
-        r"With masses instead of densities, $\sum_i p(\sigma_i)\sigma_i^2\,\Delta/(\sigma_1^2/R)$ on a grid of spacing "
-        r"$\Delta \le h/2$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With "
-        r"densities the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since "
-        r"$p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons "
-        "at the same width and grid mean something. The weights that pyHessian returns are no exact masses: each is "
-        r"the squared overlap with a random unit vector. That of $\sigma_1$ has mean $1/R$ and, for an eigenvector "
-        r"with many entries, scatters like $\chi_1^2/R$; since it is the denominator, the weights of many vectors must "
-        "be averaged before the quotient is taken.",
+        r"""With masses instead of densities, $\sum_i p(\sigma_i)\sigma_i^2\,\Delta/(\sigma_1^2/R)$ on a grid of spacing
+        $\Delta \le h/2$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With
+        densities the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since
+        $p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons at
+        the same width and grid mean something. The weights that pyHessian returns are no exact masses: each is the
+        squared overlap with a random unit vector. That of $\sigma_1$ has mean $1/R$ and, for an eigenvector with many
+        entries, scatters like $\chi_1^2/R$; since it is the denominator, the weights of many vectors must be averaged
+        before the quotient is taken.""",
         {"weights": "masses"},
         mutants=({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
     ),
@@ -154,9 +154,9 @@ def measure_nothing(context: Context) -> None:
 @claim(
     "fedloru-v2/txt-fig1",
     where="Figure 1 and Appendix D.3 (v2), Figure 2(a) (iclr, v1)",
-    says="Hessians trained on the smaller data set (50 random samples of CIFAR-100, ResNet-18, every 5 epochs, "
-    "averaged over several runs) consistently exhibit higher estimated stable ranks than those trained on the larger "
-    "one (500).",
+    says="""Hessians trained on the smaller data set (50 random samples of CIFAR-100, ResNet-18, every 5 epochs,
+    averaged over several runs) consistently exhibit higher estimated stable ranks than those trained on the larger one
+    (500).""",
     measure=measure_nothing,
     expect=("not checkable here", None),
     expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which is not among the "

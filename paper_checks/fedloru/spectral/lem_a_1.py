@@ -160,9 +160,9 @@ def measure_approaches(context: Context) -> Approaches:
 @claim(
     "fedloru-v2/lem-A.1a",
     where="Appendix A.1, Lemma A.1 a)",
-    says=r"Let $\mu_n$ be probability measures on $\mathbb{R}$ with the Stieltjes transforms $g_{\mu_n}$: if $\mu_n "
-    r"\to \mu$ weakly, where $\mu$ is a measure on $\mathbb{R}$, then $g_{\mu_n}(z) \to g_\mu(z)$ pointwise for any "
-    r"$z = u + iv$, $v > 0$.",
+    says=r"""Let $\mu_n$ be probability measures on $\mathbb{R}$ with the Stieltjes transforms $g_{\mu_n}$: if $\mu_n
+    \to \mu$ weakly, where $\mu$ is a measure on $\mathbb{R}$, then $g_{\mu_n}(z) \to g_\mu(z)$ pointwise for any $z = u
+    + iv$, $v > 0$.""",
     measure=measure_approaches,
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
     expect=("holds", "proof"),
@@ -278,8 +278,8 @@ def measure_escaping(context: Context) -> list[Escaping]:
 @claim(
     "fedloru-v2/lem-A.1b",
     where="Appendix A.1, Lemma A.1 b)",
-    says=r"For probability measures $\mu_n$: if $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there "
-    r"is a unique non-negative and finite measure $\mu$ such that $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
+    says=r"""For probability measures $\mu_n$: if $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there is a
+    unique non-negative and finite measure $\mu$ such that $g = g_\mu$ and $\mu_n \to \mu$ weakly.""",
     measure=measure_escaping,
     readings=(
         LITERAL,
@@ -294,10 +294,10 @@ def measure_escaping(context: Context) -> list[Escaping]:
         ),
     ),
     correction=Form(
-        r"$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly "
-        r"(bounded continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for "
-        r"$\mu_n = \frac12(\delta_0+\delta_n)$, $g_{\mu_n}(z) \to g_\mu(z)$ with $\mu = \frac12\delta_0$. In the paper "
-        "the limits have mass 1, so that its use of the lemma is not affected.",
+        r"""$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly
+        (bounded continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for
+        $\mu_n = \frac12(\delta_0+\delta_n)$, $g_{\mu_n}(z) \to g_\mu(z)$ with $\mu = \frac12\delta_0$. In the paper the
+        limits have mass 1, so that its use of the lemma is not affected.""",
         {"least_mass": 1.0, "converse": True},
         mutants=({"least_mass": 0.5}, {"least_mass": 1.5}, {"normalised": True}, {"sign": -1}),
         asks="neither",

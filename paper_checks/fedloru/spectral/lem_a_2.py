@@ -56,9 +56,9 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
 @claim(
     "fedloru-v2/lem-A.2",
     where="Appendix A.1, Lemma A.2",
-    says=r"Let $X$ be an $N \times N$ random real symmetric Wigner matrix and $D$ deterministic symmetric with "
-    r"$\|D\|$ bounded uniformly in N, both with deterministic limits $\mu_X$, $\mu_D$ of their spectral measures. "
-    r"Then $X + D$ has a limiting spectral measure, the free convolution $\mu_X \boxplus \mu_D$.",
+    says=r"""Let $X$ be an $N \times N$ random real symmetric Wigner matrix and $D$ deterministic symmetric with $\|D\|$
+    bounded uniformly in N, both with deterministic limits $\mu_X$, $\mu_D$ of their spectral measures. Then $X + D$ has
+    a limiting spectral measure, the free convolution $\mu_X \boxplus \mu_D$.""",
     measure=measure_moments,
     mutants=[{"convolution": "classical"}, {"variance": 1.5}],
     expect=("holds", "proof"),

@@ -20,9 +20,9 @@ def measure_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/lem-A.3",
     where="Appendix A.1, Lemma A.3, eqs. (10) and (11)",
-    says=r"For Hermitian $A, B \in \mathbb{C}^{n \times n}$ and $i, j \in \{1, \ldots, n\}$: $\lambda_{i+j-1}(A+B) "
-    r"\le \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$ (10), and $\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ "
-    r"for $i+j \ge n+1$ (11), where $\lambda_i(D)$ is the i-th eigenvalue of D.",
+    says=r"""For Hermitian $A, B \in \mathbb{C}^{n \times n}$ and $i, j \in \{1, \ldots, n\}$: $\lambda_{i+j-1}(A+B) \le
+    \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$ (10), and $\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ for $i+j
+    \ge n+1$ (11), where $\lambda_i(D)$ is the i-th eigenvalue of D.""",
     measure=measure_pairs,
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
     readings=(

@@ -23,16 +23,16 @@ def outlier_overlaps(context: Context) -> Spectra:
 @claim(
     "fedloru-v2/def-phi",
     where="Appendix A.5, after Assumption A.5",
-    says=r"Define $\phi_i = \sqrt{1 - \frac{\sigma^2s_N^2}{\theta_i^2}}$, and note that $|\langle v_i, "
-    r"u_i^{(k)}\rangle| \to \phi_i^2$ by (5).",
+    says=r"""Define $\phi_i = \sqrt{1 - \frac{\sigma^2s_N^2}{\theta_i^2}}$, and note that $|\langle v_i,
+    u_i^{(k)}\rangle| \to \phi_i^2$ by (5).""",
     measure=outlier_overlaps,
     control=Form(
         r"Eq. (5) itself for Gaussian noise and $|\theta_i| > \sigma s_N$: the square tends to $\phi_i^2$.",
         {"power": 1.0},
     ),
     correction=Form(
-        r"$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what "
-        r"eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$ and noise for which (5) holds.",
+        r"""$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what
+        eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$ and noise for which (5) holds.""",
         {"power": 1.0},
         mutants=({"power": 1.5}, {"coefficient": 1.05}),
     ),
@@ -92,14 +92,14 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 @claim(
     "fedloru-v2/lem-A.6",
     where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
-    says=r"Let $\phi_i^{(k)}$ be the angle between $v_i$ and $u_i^{(k)}$; by (5), $\phi_i^{(k)} \to \phi_i$. Using "
-    r"this, $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and orthogonal "
-    r"to $v_i$ ((46), and (47) for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i, "
-    r"\phi_j^{(k_2)}v_j\rangle + \langle\phi_i^{(k_1)}v_i, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle + "
-    r"\langle\sqrt{1 - (\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \phi_j^{(k_2)}v_j\rangle + \langle\sqrt{1 - "
-    r"(\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle$ (48), where the parts with "
-    r"an r average to zero: for any $k_1 \ne k_2$, i, j, $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j "
-    r"1\{i=j\}$, $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
+    says=r"""Let $\phi_i^{(k)}$ be the angle between $v_i$ and $u_i^{(k)}$; by (5), $\phi_i^{(k)} \to \phi_i$. Using
+    this, $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and orthogonal to
+    $v_i$ ((46), and (47) for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i,
+    \phi_j^{(k_2)}v_j\rangle + \langle\phi_i^{(k_1)}v_i, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle +
+    \langle\sqrt{1 - (\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \phi_j^{(k_2)}v_j\rangle + \langle\sqrt{1 -
+    (\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle$ (48), where the parts with an r
+    average to zero: for any $k_1 \ne k_2$, i, j, $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j 1\{i=j\}$,
+    $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.""",
     measure=measure_inner_products,
     readings=(
         Reading(
@@ -149,10 +149,10 @@ def lem_A_6(
     "fedloru-v2/eq-49-50",
     where="Appendix A.5, eqs. (49) and (50); that the $w_i$ are uniform, a premise here, is judged in "
     "fedloru-v2/assump-bulk",
-    says=r"$w_i^{(k_1)}$ and $w_j^{(k_2)}$ are independent, uniform on the spheres in $(U^{(k_1)})^\perp$ and "
-    r"$(U^{(k_2)})^\perp$; by rotational symmetry $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (49), and since "
-    r"$w_i^{(k_1)} \perp U_N^{(k_1)}$, $u_j^{(k_2)} \in "
-    r"U_N^{(k_2)}$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (50).",
+    says=r"""$w_i^{(k_1)}$ and $w_j^{(k_2)}$ are independent, uniform on the spheres in $(U^{(k_1)})^\perp$ and
+    $(U^{(k_2)})^\perp$; by rotational symmetry $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (49), and since
+    $w_i^{(k_1)} \perp U_N^{(k_1)}$, $u_j^{(k_2)} \in U_N^{(k_2)}$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$
+    (50).""",
     measure=measure_inner_products,
     readings=(
         Reading(

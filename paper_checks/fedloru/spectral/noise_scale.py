@@ -47,14 +47,13 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
 @claim(
     "fedloru-v2/claim-scale",
     where="Section 3.1, after Theorem 3.2",
-    says=r"Under a typical scaling assumption such as $s_M = 1/M$, $\sigma^2s_M^2$ remains sufficiently small in most "
-    r"practical settings, which makes ill-conditioning, $\theta_0^2 \le \sigma^2s_M^2$, unlikely.",
+    says=r"""Under a typical scaling assumption such as $s_M = 1/M$, $\sigma^2s_M^2$ remains sufficiently small in most
+    practical settings, which makes ill-conditioning, $\theta_0^2 \le \sigma^2s_M^2$, unlikely.""",
     measure=measure_sample_noise,
     control=Form(r"$s_M$ decreases with $M$.", {"decreasing": True}),
     correction=Form(
-        r"$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians "
-        r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly, V that of one. It is small for large M as well, but falls "
-        "with $1/M$ and not with $1/M^2$.",
+        r"""$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians $E\|H_M - H_{\mathrm{true}}\|_F^2 =
+        V/M$ exactly, V that of one. It is small for large M as well, but falls with $1/M$ and not with $1/M^2$.""",
         {"exponent": 0.5},
         mutants=({"exponent": 0.55}, {"exponent": 0.45}),
     ),
@@ -128,8 +127,8 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
 @claim(
     "fedloru-v2/claim-scaling-var",
     where="Appendix A, discussion of the noise model: the variance without 1/R",
-    says=r"If a variance of $\sigma^2$ were used instead of $\sigma^2/R$, the eigenvalues of the perturbed Hessian "
-    "would diverge as R increases.",
+    says=r"""If a variance of $\sigma^2$ were used instead of $\sigma^2/R$, the eigenvalues of the perturbed Hessian
+    would diverge as R increases.""",
     measure=measure_growth,
     readings=(
         Reading(

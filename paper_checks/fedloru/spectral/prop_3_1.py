@@ -98,8 +98,8 @@ def _events(data: Draws, name: str, factor: float, outlier: float, level: float)
 @claim(
     "fedloru-v2/prop-3.1-dist",
     where="Section 3.1, eq. (1), Proposition 3.1",
-    says="The limits of Proposition 3.1 hold for $X^R$ real symmetric with each element independently drawn from "
-    r"a distribution with mean 0 and variance $\sigma^2/R$.",
+    says=r"""The limits of Proposition 3.1 hold for $X^R$ real symmetric with each element independently drawn from a
+    distribution with mean 0 and variance $\sigma^2/R$.""",
     measure=measure_laws,
     readings=(
         LITERAL,
@@ -182,20 +182,20 @@ def limiting_eigenvalue(
 @claim(
     "fedloru-v2/prop-3.1",
     where="Section 3.1, Proposition 3.1, eqs. (2) and (3)",
-    says=r"Let $H_N$ be as in (1), with i-th eigenvalue $\lambda_i(H_N)$. As $R \to \infty$: for $i = 1, \ldots, p$, "
-    r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, and $\to U_N$ otherwise (2); for $i = 0, "
-    r"\ldots, q-1$, $\lambda_{R-i}(H_N) \to g_N^{-1}(\theta_{p+q-i})$ if $g_N^{-1}(\theta_{p+q-i}) < L_N$, and $\to "
-    r"L_N$ otherwise (3). Here $g_N^{-1}(\theta) = \theta + \frac{\sigma^2 s_N^2}{\theta}$, $U_N = 2\sigma s_N$ and "
-    r"$L_N = -2\sigma s_N$; convergence is almost sure uniform convergence.",
+    says=r"""Let $H_N$ be as in (1), with i-th eigenvalue $\lambda_i(H_N)$. As $R \to \infty$: for $i = 1, \ldots, p$,
+    $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, and $\to U_N$ otherwise (2); for $i = 0,
+    \ldots, q-1$, $\lambda_{R-i}(H_N) \to g_N^{-1}(\theta_{p+q-i})$ if $g_N^{-1}(\theta_{p+q-i}) < L_N$, and $\to L_N$
+    otherwise (3). Here $g_N^{-1}(\theta) = \theta + \frac{\sigma^2 s_N^2}{\theta}$, $U_N = 2\sigma s_N$ and $L_N =
+    -2\sigma s_N$; convergence is almost sure uniform convergence.""",
     measure=measure_extremes,
     control=Form(
         r"The statement for Gaussian noise and spikes with $|\theta| > \sigma s_N$.", {"supercritical_only": True}
     ),
     correction=Form(
-        r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $\theta_i > \sigma s_N$, else $U_N$; mirrored for negative spikes "
-        r"($\theta < -\sigma s_N$). The printed condition $g_N^{-1}(\theta) > U_N$ holds for every positive "
-        r"$\theta \ne \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. Almost surely, for "
-        "Gaussian noise; for other entry laws see prop-3.1-dist.",
+        r"""$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $\theta_i > \sigma s_N$, else $U_N$; mirrored for negative spikes
+        ($\theta < -\sigma s_N$). The printed condition $g_N^{-1}(\theta) > U_N$ holds for every positive $\theta \ne
+        \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. Almost surely, for Gaussian noise; for other
+        entry laws see prop-3.1-dist.""",
         {"rule": "threshold"},
         mutants=({"coefficient": 1.05}, {"edge": 2.02}, {"threshold": 1.15}, {"threshold": 0.85}, {"s_power": 1.0}),
     ),
@@ -280,8 +280,8 @@ def measure_bulk(context: Context) -> Ordered:
 @claim(
     "fedloru-v2/prop-3.1-bulk",
     where="Section 3.1, Proposition 3.1, last sentence",
-    says=r"For $p < i \le P - q$ we have $\lambda_i(H_N) \to \{L_N, U_N\}$ as $R \to \infty$; convergence is "
-    "almost sure uniform convergence.",
+    says=r"""For $p < i \le P - q$ we have $\lambda_i(H_N) \to \{L_N, U_N\}$ as $R \to \infty$; convergence is almost
+    sure uniform convergence.""",
     measure=measure_bulk,
     readings=(
         Reading(
@@ -301,10 +301,10 @@ def measure_bulk(context: Context) -> Ordered:
         ),
     ),
     correction=Form(
-        r"Almost surely, for Wigner matrices as in eq-29 (one law of entries over $\sqrt R$, fourth moment finite, "
-        r"taken from one infinite matrix for all R): if $p < i(R) \le R - q$ and $i(R)/R \to c$, then "
-        r"$\lambda_{i(R)}(H_N)$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$: to $U_N$ for $c = "
-        "0$, as for every fixed index, to $L_N$ for $c = 1$, and to a value inside the bulk for $0 < c < 1$.",
+        r"""Almost surely, for Wigner matrices as in eq-29 (one law of entries over $\sqrt R$, fourth moment finite,
+        taken from one infinite matrix for all R): if $p < i(R) \le R - q$ and $i(R)/R \to c$, then
+        $\lambda_{i(R)}(H_N)$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$: to $U_N$ for $c = 0$,
+        as for every fixed index, to $L_N$ for $c = 1$, and to a value inside the bulk for $0 < c < 1$.""",
         {"interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"edge": 2.02}),
     ),

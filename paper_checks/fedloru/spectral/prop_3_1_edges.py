@@ -108,10 +108,10 @@ def _edge_events(
 @claim(
     "fedloru-v2/eq-26-27",
     where="Appendix A.3, eqs. (26) and (27)",
-    says=r"Since $\epsilon_N$ has the limiting spectral density $\mu_N$ with lower and upper bounds $L_N$, $U_N$, "
-    r"for all fixed $i \ge 1$: $\liminf \lambda_i(\epsilon_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(\epsilon_N) \le "
-    r"L_N$ (26), $\lambda_1(\epsilon_N) \to U_N$ and $\lambda_R(\epsilon_N) \to L_N$ (27); from these relations "
-    r"$\lambda_i(\epsilon_N) \to U_N$ and $\lambda_{R+1-i}(\epsilon_N) \to L_N$.",
+    says=r"""Since $\epsilon_N$ has the limiting spectral density $\mu_N$ with lower and upper bounds $L_N$, $U_N$, for
+    all fixed $i \ge 1$: $\liminf \lambda_i(\epsilon_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(\epsilon_N) \le L_N$ (26),
+    $\lambda_1(\epsilon_N) \to U_N$ and $\lambda_R(\epsilon_N) \to L_N$ (27); from these relations
+    $\lambda_i(\epsilon_N) \to U_N$ and $\lambda_{R+1-i}(\epsilon_N) \to L_N$.""",
     measure=measure_edges,
     readings=(
         Reading(
@@ -130,12 +130,12 @@ def _edge_events(
         ),
     ),
     correction=Form(
-        "Eq. (26) follows from the limiting density; eq. (27) does not, it holds, with what follows, for entries "
-        "$R^{-1/2}$ times a fixed law of mean 0 and finite fourth moment (Bai and Yin; almost surely where one "
-        r"infinite matrix has them all, else in probability). Independent entries from one law that is $\pm3\sigma$ "
-        r"with probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting "
-        r"density, since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) "
-        r"\ge 3\sigma s_N$ with probability tending to 1.",
+        r"""Eq. (26) follows from the limiting density; eq. (27) does not, it holds, with what follows, for entries
+        $R^{-1/2}$ times a fixed law of mean 0 and finite fourth moment (Bai and Yin; almost surely where one infinite
+        matrix has them all, else in probability). Independent entries from one law that is $\pm3\sigma$ with
+        probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting density,
+        since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) \ge 3\sigma
+        s_N$ with probability tending to 1.""",
         {"converging": FIXED_LAWS},
         mutants=({"converging": ("rare",)}, {"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
     ),
@@ -184,9 +184,9 @@ def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4
     measure=measure_fixed_indices,
     control=Form(r"The first half, $\liminf \lambda_i(H_N) \ge U_N$.", {"second": ""}),
     correction=Form(
-        r"$\liminf \lambda_i(H_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(H_N) \le L_N$ for all fixed $i \ge 1$ (the "
-        r"index of eq. 26), with equality for $i > p$ and $i > q$ if the noise is a Wigner matrix, as for (29). With "
-        r"the printed index, $U_N \le L_N$.",
+        r"""$\liminf \lambda_i(H_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(H_N) \le L_N$ for all fixed $i \ge 1$ (the
+        index of eq. 26), with equality for $i > p$ and $i > q$ if the noise is a Wigner matrix, as for (29). With the
+        printed index, $U_N \le L_N$.""",
         {"second": "lambda_R+1-", "equal": True},
         mutants=({"second": "lambda_"}, {"edge": 2.05}, {"edge": 1.95}, {"past": 0}),
     ),
@@ -251,8 +251,8 @@ def far_probability(R: int, positive: int, negative: int) -> float:
 @claim(
     "fedloru-v2/eq-29",
     where="Appendix A.3, eq. (29)",
-    says=r"By combining (25), (27) and (28), for all fixed $i > p$ (respectively $i \ge q$): $\lambda_i(H_N) \to U_N$ "
-    r"(respectively $\lambda_{R-i}(H_N) \to L_N$).",
+    says=r"""By combining (25), (27) and (28), for all fixed $i > p$ (respectively $i \ge q$): $\lambda_i(H_N) \to U_N$
+    (respectively $\lambda_{R-i}(H_N) \to L_N$).""",
     measure=partial(measure_fixed_indices, dimensions=(10**6, 10**8)),
     readings=(
         Reading(

@@ -88,28 +88,27 @@ def measure_planted(context: Context) -> Planted:
 @claim(
     "fedloru-v2/eq-30-31",
     where="Appendix A.3, eqs. (30) and (31)",
-    says=r"$\hat g_{H_N}(z) = g_{\mu_{H_N}}(z) + o(1) = g_{\mu_N \boxplus \nu}(z) + o(1) = g_\nu(k(z)) + o(1) = \hat "
-    r"g_{H_{\mathrm{true}}}(k(z)) + o(1)$ (30), where k is the subordination function with $g_{\mu_N \boxplus \nu}(z) "
-    r"= g_\nu(k(z))$. For an eigenvalue $\lambda$ of $H_N$ outside of the support $\hat g_{H_{\mathrm{true}}}$ has a "
-    r"singularity at $k(\lambda)$, for any R, which must correspond to one of the outlier eigenvalues of $H_N$. In "
-    r"other words, $\theta_i$ is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ "
-    r"for an eigenvalue $\lambda$ of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the "
-    r"family of the outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in "
-    r"\mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus \nu)\}$ (31).",
+    says=r"""$\hat g_{H_N}(z) = g_{\mu_{H_N}}(z) + o(1) = g_{\mu_N \boxplus \nu}(z) + o(1) = g_\nu(k(z)) + o(1) = \hat
+    g_{H_{\mathrm{true}}}(k(z)) + o(1)$ (30), where k is the subordination function with $g_{\mu_N \boxplus \nu}(z) =
+    g_\nu(k(z))$. For an eigenvalue $\lambda$ of $H_N$ outside of the support $\hat g_{H_{\mathrm{true}}}$ has a
+    singularity at $k(\lambda)$, for any R, which must correspond to one of the outlier eigenvalues of $H_N$. In other
+    words, $\theta_i$ is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ for an
+    eigenvalue $\lambda$ of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the family of the
+    outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in \mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus
+    \nu)\}$ (31).""",
     measure=measure_planted,
     control=Form(
         "The statement about the transforms, eq. (30), for noise with the semicircle as its limit law.",
         {"outliers": False},
     ),
     correction=Form(
-        "Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability "
-        r"for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with "
-        r"$|\theta_j| > \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other "
-        r"$\theta_j$ are outlier eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any "
-        r"such $\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne "
-        r"\sigma s_N$. In the sentence before, $k(\lambda)$ corresponds to an outlier of $H_{\mathrm{true}}$, not of "
-        r"$H_N$, and only in the limit: at a finite R, with noise of a density, it is none of the $\theta_j$ with "
-        "probability 1, and tends to one.",
+        r"""Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability
+        for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with $|\theta_j| >
+        \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other $\theta_j$ are outlier
+        eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any such $\lambda$, although
+        $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne \sigma s_N$. In the sentence
+        before, $k(\lambda)$ corresponds to an outlier of $H_{\mathrm{true}}$, not of $H_N$, and only in the limit: at a
+        finite R, with noise of a density, it is none of the $\theta_j$ with probability 1, and tends to one.""",
         {"least": 1.0},
         mutants=({"least": 0.5}, {"least": 1.5}, {"coefficient": 1.1}, {"strength": 0.75}, {"strength": 0.0}),
     ),
@@ -206,9 +205,9 @@ def draw_cumulants(context: Context) -> list[Point]:
 @identities(
     "fedloru-v2/eq-33",
     where="Appendix A.3, eq. (33)",
-    says=r"$m_n = \sum_{r=1}^{n} \sum_{0 \le i_1, \ldots, i_r \le n-r,\ i_1+\cdots+i_r=n-r} C_r \left[\prod_{j=1}^{r} "
-    r"m_{i_j}\right]$ for the moments $m_n$ ($m_0 = 1$) and the cumulants $C_n$ whose series is the "
-    r"$\mathcal{R}$-transform.",
+    says=r"""$m_n = \sum_{r=1}^{n} \sum_{0 \le i_1, \ldots, i_r \le n-r,\ i_1+\cdots+i_r=n-r} C_r \left[\prod_{j=1}^{r}
+    m_{i_j}\right]$ for the moments $m_n$ ($m_0 = 1$) and the cumulants $C_n$ whose series is the
+    $\mathcal{R}$-transform.""",
     measure=draw_cumulants,
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
     expect=("holds", "proof"),
@@ -238,8 +237,8 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
 @identities(
     "fedloru-v2/eq-34",
     where="Appendix A.3, before and at eq. (34)",
-    says=r"Using the scaling property of moments, $m_n^{\mu_N} = s_N^nm_n^\mu$, the scaling relation of the cumulants "
-    r"is $C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$, and $\mathcal{R}_{\mu_N}(\theta) = s_N \mathcal{R}_\mu(s_N\theta)$.",
+    says=r"""Using the scaling property of moments, $m_n^{\mu_N} = s_N^nm_n^\mu$, the scaling relation of the cumulants
+    is $C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$, and $\mathcal{R}_{\mu_N}(\theta) = s_N \mathcal{R}_\mu(s_N\theta)$.""",
     measure=draw_cumulants,
     mutants=[{"power_shift": -1}, {"outer": 0}, {"inner": 0}],
     uses=("fedloru-v2/eq-33",),
@@ -267,9 +266,9 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
 @identities(
     "fedloru-v2/eq-35",
     where="Appendix A.3, eq. (35) and the sentence after it",
-    says=r"For the outliers of $H_N$: $k^{-1}(\theta) = s_N\mathcal{R}_\mu(s_N/\theta) + \theta$ and, since the "
-    r"R-transform of a semicircle law $\mu$ is $\mathcal{R}_\mu(x) = \sigma^2x$, $k^{-1}(\theta) = \theta + "
-    r"\frac{\sigma^2s_N^2}\theta$.",
+    says=r"""For the outliers of $H_N$: $k^{-1}(\theta) = s_N\mathcal{R}_\mu(s_N/\theta) + \theta$ and, since the
+    R-transform of a semicircle law $\mu$ is $\mathcal{R}_\mu(x) = \sigma^2x$, $k^{-1}(\theta) = \theta +
+    \frac{\sigma^2s_N^2}\theta$.""",
     measure=draw_cumulants,
     mutants=[{"s_power": 1}, {"sign": -1}, {"third": 1}],
     uses=("fedloru-v2/eq-34",),
@@ -318,16 +317,16 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
 @claim(
     "fedloru-v2/eq-32",
     where="Appendix A.3, eq. (32)",
-    says=r"From the subordination relation $k^{-1}(\theta) = g^{-1}_{\mu_N \boxplus \nu}(g_\nu(\theta)) = "
-    r"\mathcal{R}_{\mu_N}(g_\nu(\theta) + g_\nu^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ (a "
-    r"parenthesis is missing in the print) for the eigenvalues $\theta_j$ of $H_{\mathrm{true}}$, $\mu_N$ the "
-    "semicircle.",
+    says=r"""From the subordination relation $k^{-1}(\theta) = g^{-1}_{\mu_N \boxplus \nu}(g_\nu(\theta)) =
+    \mathcal{R}_{\mu_N}(g_\nu(\theta) + g_\nu^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ (a
+    parenthesis is missing in the print) for the eigenvalues $\theta_j$ of $H_{\mathrm{true}}$, $\mu_N$ the
+    semicircle.""",
     measure=collect_spikes,
     control=Form(r"The statement for $|\theta| > 2\sigma s_N$.", {"beyond": 2.0}),
     correction=Form(
-        r"It holds for $|\theta| > \sigma s_N$. On $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ the function $k$ takes "
-        r"only values $|k| > \sigma s_N$; for $|\theta| < \sigma s_N$, $k(\theta + \sigma^2s_N^2/\theta) = "
-        r"\sigma^2s_N^2/\theta \ne \theta$.",
+        r"""It holds for $|\theta| > \sigma s_N$. On $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ the function $k$ takes
+        only values $|k| > \sigma s_N$; for $|\theta| < \sigma s_N$, $k(\theta + \sigma^2s_N^2/\theta) =
+        \sigma^2s_N^2/\theta \ne \theta$.""",
         {"beyond": 1.0},
         mutants=({"beyond": 0.9}, {"coefficient": 1.001}),
     ),

@@ -33,15 +33,15 @@ def measure_hessians(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/eq-21-25",
     where="Appendix A.3, eqs. (21) to (25)",
-    says=r"For indices with $p < i < R - q$: by Lemma A.3, $j, k \in \{1, \ldots, R\}$, $\lambda_i(H_N) \le "
-    r"\lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon_N)$, $i = j + k - 1 \le R$ (21), and "
-    r"$\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon_N)$, $i = j + k - R \ge 1$ "
-    r"(22); $k = 1 + p$ and $k = R - q$ give $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + "
-    r"\lambda_{i-p}(\epsilon_N)$, $i = j+p \le R$ (23), and $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
-    r"\lambda_{i+q}(\epsilon_N)$, $i = j-q \ge 1$ (24), $j \in \{1, \ldots, R\}$; with $i - j = p$, $i - j = -q$ and "
-    r"$\lambda_{1+p}(H_{\mathrm{true}}) = \lambda_{R-q}(H_{\mathrm{true}}) = 0$: $\lambda_{i+q}(\epsilon_N) \le "
-    r"\lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$ for all $i \in \{1, \ldots, R\}$, where $\lambda_k(\epsilon_N) = "
-    r"-\infty$ if $k > R$ and $+\infty$ if $k \le 0$ (25).",
+    says=r"""For indices with $p < i < R - q$: by Lemma A.3, $j, k \in \{1, \ldots, R\}$, $\lambda_i(H_N) \le
+    \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon_N)$, $i = j + k - 1 \le R$ (21), and $\lambda_i(H_N)
+    \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon_N)$, $i = j + k - R \ge 1$ (22); $k = 1 + p$ and
+    $k = R - q$ give $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{i-p}(\epsilon_N)$, $i = j+p \le
+    R$ (23), and $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{i+q}(\epsilon_N)$, $i = j-q \ge 1$
+    (24), $j \in \{1, \ldots, R\}$; with $i - j = p$, $i - j = -q$ and $\lambda_{1+p}(H_{\mathrm{true}}) =
+    \lambda_{R-q}(H_{\mathrm{true}}) = 0$: $\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$
+    for all $i \in \{1, \ldots, R\}$, where $\lambda_k(\epsilon_N) = -\infty$ if $k > R$ and $+\infty$ if $k \le 0$
+    (25).""",
     measure=measure_hessians,
     mutants=[{"p_shift": -1}, {"q_shift": -1}],
     uses=("fedloru-v2/lem-A.3",),
@@ -148,19 +148,17 @@ def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -
 @claim(
     "fedloru-v1/eq-20-22",
     where="v1 Appendix A.2, eqs. (20) to (22); iclr Appendix A.2, eqs. (16) to (18)",
-    says=r"For $p < i < R-q$: $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon)$ "
-    r"for $i = j+k-1 \le R$ (20; iclr 16), and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) + "
-    r"\lambda_{R+i-k}(\epsilon)$ "
-    r"for $i = j+k-R \ge 1$ (21; iclr 17); hence, with $k = 1 + p$ and $k = R - q$ and since "
-    r"$\lambda_{1+p}(H_{\mathrm{true}}) = "
-    r"\lambda_{R-q}(H_{\mathrm{true}}) = 0$, $\lambda_{i+q}(\epsilon) \le \lambda_i(H_N) \le "
-    r"\lambda_{i-p}(\epsilon)$ for all $i \in \{1, \ldots, R\}$, where $\lambda_k(\epsilon) = -\infty$ if $k > R$ "
-    r"and $+\infty$ if $k \le 0$ (22; iclr 18).",
+    says=r"""For $p < i < R-q$: $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon)$ for
+    $i = j+k-1 \le R$ (20; iclr 16), and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) +
+    \lambda_{R+i-k}(\epsilon)$ for $i = j+k-R \ge 1$ (21; iclr 17); hence, with $k = 1 + p$ and $k = R - q$ and since
+    $\lambda_{1+p}(H_{\mathrm{true}}) = \lambda_{R-q}(H_{\mathrm{true}}) = 0$, $\lambda_{i+q}(\epsilon) \le
+    \lambda_i(H_N) \le \lambda_{i-p}(\epsilon)$ for all $i \in \{1, \ldots, R\}$, where $\lambda_k(\epsilon) = -\infty$
+    if $k > R$ and $+\infty$ if $k \le 0$ (22; iclr 18).""",
     measure=measure_weyl_steps,
     control=Form("The first line and the conclusion.", {"second": 0}),
     correction=Form(
-        r"The second line with the opposite sign, $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
-        r"\lambda_{R+i-k}(\epsilon)$, as the conclusion uses it and v2 prints it; both lines for all $1 \le i \le R$.",
+        r"""The second line with the opposite sign, $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) +
+        \lambda_{R+i-k}(\epsilon)$, as the conclusion uses it and v2 prints it; both lines for all $1 \le i \le R$.""",
         {"second": -1, "interior": False},
         mutants=(
             {"second": 1},

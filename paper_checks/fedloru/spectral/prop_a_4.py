@@ -49,9 +49,9 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
 @identities(
     "fedloru-v2/def-omega",
     where="Section 3.1; Appendix A, eqs. (12) and (13)",
-    says=r"$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has "
-    r"non-zero eigenvalues $\theta_1, \ldots, \theta_k$ (12), $\Omega = \bigcup_R\Omega^R$ (13), and $\bar R$ is the "
-    r"smallest integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.",
+    says=r"""$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has
+    non-zero eigenvalues $\theta_1, \ldots, \theta_k$ (12), $\Omega = \bigcup_R\Omega^R$ (13), and $\bar R$ is the
+    smallest integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.""",
     measure=measure_dimensions,
     mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],
     kind="definition",
@@ -128,13 +128,13 @@ def measure_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/claim-union",
     where="Appendix A.2, after eq. (13)",
-    says=r"The set of all pairs $(h^R, \omega^R)$ is $\bigcup_{R=1}^\infty\bigcup_{k=1}^R\bigcup_{(\theta_1, "
-    r"\ldots, \theta_k)}\Omega^R(\theta_1, \ldots, \theta_k)$ over non-zero real $\theta_i$.",
+    says=r"""The set of all pairs $(h^R, \omega^R)$ is $\bigcup_{R=1}^\infty\bigcup_{k=1}^R\bigcup_{(\theta_1, \ldots,
+    \theta_k)}\Omega^R(\theta_1, \ldots, \theta_k)$ over non-zero real $\theta_i$.""",
     measure=measure_pairs,
     control=Form("The statement for pairs whose true Hessian is not zero.", {"non_zero": True}),
     correction=Form(
-        r"The union starts at $k = 0$: a pair whose true Hessian is zero, such as a model that ignores its weights, "
-        r"has no non-zero eigenvalue.",
+        """The union starts at $k = 0$: a pair whose true Hessian is zero, such as a model that ignores its weights,
+        has no non-zero eigenvalue.""",
         {"least": 0},
         mutants=({"least": 1}, {"short": 1}, {"repeated": False}),
         asks="neither",
@@ -192,8 +192,8 @@ def _total_hessian(outputs: tuple[sympy.Expr, ...], weights: tuple[sympy.Symbol,
 @identities(
     "fedloru-v2/eq-17",
     where="Appendix A.2, eq. (17)",
-    says=r"$\nabla_\omega^2 \ell(h(x;\omega),y) = J^T (\nabla_y^2 \ell) J + \sum_i \frac{\partial\ell}{\partial y_i} "
-    r"\nabla_\omega^2 h_i$ (derivatives of $\ell$ with respect to its first argument).",
+    says=r"""$\nabla_\omega^2 \ell(h(x;\omega),y) = J^T (\nabla_y^2 \ell) J + \sum_i \frac{\partial\ell}{\partial y_i}
+    \nabla_\omega^2 h_i$ (derivatives of $\ell$ with respect to its first argument).""",
     measure=draw_weights,
     mutants=[{"second": 0}, {"second": 2}, {"outer": -1}],
     expect=("holds", "proof"),
@@ -220,15 +220,15 @@ def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations
 @identities(
     "fedloru-v2/prop-A.4",
     where="Appendix A.2, Proposition A.4, eqs. (14) to (20)",
-    says=r"Let $\theta_1, \ldots, \theta_k$ be fixed non-zero reals and suppose some $\tilde R > k$ has "
-    r"$\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ non-empty. Then $\Omega^R(\theta_1, \ldots, \theta_k)$ is "
-    r"non-empty for all $R \ge \tilde R$. With $h^{\tilde R+1}(x;\omega) = \tilde h^{\tilde R+1}(x;\omega)$ (14), "
-    r"$\omega^{\tilde R+1} = (\omega^{\tilde R}, 0)$ (15) and $\tilde h^{\tilde R+1}(x;\omega^{\tilde R+1}) = "
-    r"\tilde h^{\tilde R+1}(x;(\omega^{\tilde R}, 0)) = h^{\tilde R}(x;\omega^{\tilde R})$ (16), independent of the "
-    r"last variable, in the expansion (17) of the Hessian: $h^{\tilde R+1}(x;\omega^{\tilde R+1}) = "
-    r"h^{\tilde R}(x;\omega^{\tilde R})$ (18), $J_\omega(h^{\tilde R+1}) = [J_\omega(h^{\tilde R})\ 0]$ (19), "
-    r"$\nabla_\omega^2h_i^{\tilde R+1} = \nabla_\omega^2h_i^{\tilde R}$ with a zero row and a zero column, for all i "
-    "(20), and so the Hessian is the same but for these.",
+    says=r"""Let $\theta_1, \ldots, \theta_k$ be fixed non-zero reals and suppose some $\tilde R > k$ has
+    $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ non-empty. Then $\Omega^R(\theta_1, \ldots, \theta_k)$ is non-empty
+    for all $R \ge \tilde R$. With $h^{\tilde R+1}(x;\omega) = \tilde h^{\tilde R+1}(x;\omega)$ (14), $\omega^{\tilde
+    R+1} = (\omega^{\tilde R}, 0)$ (15) and $\tilde h^{\tilde R+1}(x;\omega^{\tilde R+1}) = \tilde h^{\tilde
+    R+1}(x;(\omega^{\tilde R}, 0)) = h^{\tilde R}(x;\omega^{\tilde R})$ (16), independent of the last variable, in the
+    expansion (17) of the Hessian: $h^{\tilde R+1}(x;\omega^{\tilde R+1}) = h^{\tilde R}(x;\omega^{\tilde R})$ (18),
+    $J_\omega(h^{\tilde R+1}) = [J_\omega(h^{\tilde R})\ 0]$ (19), $\nabla_\omega^2h_i^{\tilde R+1} =
+    \nabla_\omega^2h_i^{\tilde R}$ with a zero row and a zero column, for all i (20), and so the Hessian is the same but
+    for these.""",
     measure=draw_weights,
     mutants=[{"coupling": 1}, {"curvature": 1}],
     uses=("fedloru-v2/eq-17",),

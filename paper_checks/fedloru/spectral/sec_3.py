@@ -52,10 +52,10 @@ def _entries(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equatio
 @identities(
     "fedloru-v2/def-risk",
     where="Section 3, notation and problem setup",
-    says=r"$\mathcal{L}_{\mathrm{true}} = \int \ell(h(x;\omega), y)\, d\psi$, $H_{\mathrm{true}} = \nabla^2 "
-    r"\mathcal{L}_{\mathrm{true}}$, $f_N = \frac1N\sum_{D_N} \ell$, $H_N = \frac1N\sum_{D_N} "
-    r"\partial^2\ell/\partial\omega^2$ for a data set $D_N$ of $N$ samples generated from $\psi$, and $f_M$, $H_M$ "
-    r"likewise for $M$ samples drawn from $D_N$ without replacement.",
+    says=r"""$\mathcal{L}_{\mathrm{true}} = \int \ell(h(x;\omega), y)\, d\psi$, $H_{\mathrm{true}} = \nabla^2
+    \mathcal{L}_{\mathrm{true}}$, $f_N = \frac1N\sum_{D_N} \ell$, $H_N = \frac1N\sum_{D_N}
+    \partial^2\ell/\partial\omega^2$ for a data set $D_N$ of $N$ samples generated from $\psi$, and $f_M$, $H_M$
+    likewise for $M$ samples drawn from $D_N$ without replacement.""",
     measure=draw_jets,
     mutants=[{"divisor_shift": -1}, {"subset": "first"}, {"law": "uniform"}, {"smooth": False}],
     stands_in={"factor": ("E[H_2] = H_true, entry 11", "E[H_3] = H_true, entry 11")},  # of H_N and H_M it cancels
@@ -168,8 +168,8 @@ def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
 @claim(
     "fedloru-v2/def-srank",
     where="Section 3.1, stable rank",
-    says=r"$\mathrm{srank}(A) = \frac{\|A\|_F^2}{\|A\|_2^2} = \frac{\sum_{i=1}^n\sigma_i^2(A)}{\sigma_1^2(A)}$, where "
-    r"$n$ is the rank of $A$ and $\sigma_i(A)$ its i-th singular value.",
+    says=r"""$\mathrm{srank}(A) = \frac{\|A\|_F^2}{\|A\|_2^2} = \frac{\sum_{i=1}^n\sigma_i^2(A)}{\sigma_1^2(A)}$, where
+    $n$ is the rank of $A$ and $\sigma_i(A)$ its i-th singular value.""",
     measure=measure_matrices,
     mutants=[{"n_shift": -1}, {"power": 1}, {"power": 4}, {"largest": False}],
     kind="definition",
@@ -281,9 +281,9 @@ def search_perturbations(context: Context) -> Searched:
 @claim(
     "fedloru-v2/claim-srank-robust",
     where="Section 3.1, stable rank",
-    says="The stable rank exhibits robustness to small perturbations in the Hessian: in practice, minor changes in "
-    "model parameters or data points can lead to significant variations in the traditional rank, but these do not "
-    "substantially affect the stable rank.",
+    says="""The stable rank exhibits robustness to small perturbations in the Hessian: in practice, minor changes in
+    model parameters or data points can lead to significant variations in the traditional rank, but these do not
+    substantially affect the stable rank.""",
     measure=search_perturbations,
     readings=(
         Reading(

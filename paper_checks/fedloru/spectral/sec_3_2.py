@@ -21,9 +21,9 @@ from rmt.spiked import SpikedModel
 @claim(
     "fedloru-v2/eq-5",
     where="Section 3.2, eq. (5)",
-    says=r"For $i \in \mathcal{P}_N \cup \mathcal{Q}_N$, $u_i$ the unit eigenvector of $H_N$ that corresponds to "
-    r"$v_i$, and $j \in \mathcal{P}_N \cup \mathcal{Q}_N$ with $j \ne i$: $|\langle v_i, u_i\rangle|^2 \to 1 - "
-    r"\frac{\sigma^2 s_N^2}{\theta_i^2}$ and $|\langle v_j, u_i\rangle|^2 \to 0$.",
+    says=r"""For $i \in \mathcal{P}_N \cup \mathcal{Q}_N$, $u_i$ the unit eigenvector of $H_N$ that corresponds to
+    $v_i$, and $j \in \mathcal{P}_N \cup \mathcal{Q}_N$ with $j \ne i$: $|\langle v_i, u_i\rangle|^2 \to 1 -
+    \frac{\sigma^2 s_N^2}{\theta_i^2}$ and $|\langle v_j, u_i\rangle|^2 \to 0$.""",
     measure=measure_overlaps,
     readings=(
         Reading(
@@ -42,9 +42,9 @@ from rmt.spiked import SpikedModel
         ),
     ),
     correction=Form(
-        "Almost surely for Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the limits "
-        r"hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain as well, "
-        "the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
+        r"""Almost surely for Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the limits
+        hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain as well, the
+        overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).""",
         {"everywhere": False},
         mutants=({"coefficient": 1.05}, {"power": 1.0}, {"squared": False}),
     ),
@@ -122,9 +122,9 @@ def measure_pairs(context: Context) -> Pairs:
 @claim(
     "fedloru-v2/claim-overlap-mono",
     where="Section 3.2, after eq. (5)",
-    says=r"In (5), for $i \in \mathcal{P}_N \cup \mathcal{Q}_N$: when N is small, $\langle v_i, u_i\rangle$ remains "
-    "farther from unity, and for a client with $M < N$ samples it becomes smaller than for one with the larger data "
-    "set.",
+    says=r"""In (5), for $i \in \mathcal{P}_N \cup \mathcal{Q}_N$: when N is small, $\langle v_i, u_i\rangle$
+    remains farther from unity, and for a client with $M < N$ samples it becomes smaller than for one with the
+    larger data set.""",
     measure=measure_pairs,
     readings=(
         Reading(
@@ -216,23 +216,23 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
 @claim(
     "fedloru-v2/assump-bulk",
     where="Section 3.2, before the gradient alignment, and Appendix A.5, proof of Lemma A.6",
-    says="The bulk eigenvectors are assumed to be random vectors residing in the subspace orthogonal to that "
-    "spanned by the edge eigenvectors; the proof of Lemma A.6 takes them as uniformly distributed there.",
+    says="""The bulk eigenvectors are assumed to be random vectors residing in the subspace orthogonal to that spanned
+    by the edge eigenvectors; the proof of Lemma A.6 takes them as uniformly distributed there.""",
     measure=measure_bulk_weights,
     control=Form(
-        r"Along a spike with $|\theta| > \sigma s_N$, Gaussian noise: uniform weights up to an error of "
-        r"$\sigma^4s_N^4/\theta^2$ in the weighted mean square, relative to $\sigma^2s_N^2$ one of "
-        r"$\sigma^2s_N^2/\theta^2$.",
+        r"""Along a spike with $|\theta| > \sigma s_N$, Gaussian noise: uniform weights up to an error of
+        $\sigma^4s_N^4/\theta^2$ in the weighted mean square, relative to $\sigma^2s_N^2$ one of
+        $\sigma^2s_N^2/\theta^2$.""",
         {"lean": 1.0, "moments": MOMENTS[1:]},
     ),
     correction=Form(
-        "They are random, and orthogonal to the eigenvectors of the outliers. For Gaussian noise with twice the "
-        "variance on the diagonal, whose law no rotation changes, their component orthogonal to the spikes is "
-        r"uniform. Along the direction v of a spike with $|\theta| > \sigma s_N$ they are not: $|\langle w, "
-        r"v\rangle|^2$ leans towards the outlier, with density $\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - "
-        r"\theta\lambda}$ at the eigenvalue $\lambda$ instead of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the "
-        r"bulk eigenvalues weighted by it have the mean $\sigma^2s_N^2/\theta$ instead of 0 and the mean square "
-        r"$\sigma^2s_N^2(1 + \sigma^2s_N^2/\theta^2)$ instead of $\sigma^2s_N^2$.",
+        r"""They are random, and orthogonal to the eigenvectors of the outliers. For Gaussian noise with twice the
+        variance on the diagonal, whose law no rotation changes, their component orthogonal to the spikes is uniform.
+        Along the direction v of a spike with $|\theta| > \sigma s_N$ they are not: $|\langle w, v\rangle|^2$ leans
+        towards the outlier, with density $\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - \theta\lambda}$ at the
+        eigenvalue $\lambda$ instead of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the bulk eigenvalues weighted
+        by it have the mean $\sigma^2s_N^2/\theta$ instead of 0 and the mean square $\sigma^2s_N^2(1 +
+        \sigma^2s_N^2/\theta^2)$ instead of $\sigma^2s_N^2$.""",
         {"lean": 1.0},
         mutants=({"lean": 0.5}, {"lean": 1.5}, {"lean": -1.0}),
     ),

@@ -57,8 +57,8 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
 @claim(
     "fedloru-v2/A.6-limitation",
     where="Appendix A.6",
-    says="Theorem 3.3 analyses a single update step; it does not directly guarantee that the alignment of the "
-    "clients' updates after several local steps behaves the same.",
+    says="""Theorem 3.3 analyses a single update step; it does not directly guarantee that the alignment of the
+    clients' updates after several local steps behaves the same.""",
     measure=draw_quadratics,
     mutants=[{"steps": 1}, {"same_hessian": True}],
     vary=("steps",),

@@ -164,15 +164,14 @@ def measure_theorem(context: Context) -> Theorem:
     "fedloru-v2/thm-3.2",
     where="Section 3.1, Theorem 3.2, eq. (4), and Appendix A.4, eq. (45); that the lower bound decreases with M, the "
     "last sentence of both, is fedloru-v2/thm-3.2-mono",
-    says=r"With $\theta_0 = \theta_1 1\{|\theta_1| \ge |\theta_{p+q}|\} + \theta_{p+q} 1\{|\theta_1| < "
-    r"|\theta_{p+q}|\}$ and $\theta_0^2 \ge \sigma^2s_M^2$, the difference in the limiting stable rank, as $R \to "
-    r"\infty$, between $H_N$ and $H_M$ is positive and bounded below: $\widehat{\mathrm{srank}}(H_M) - "
-    r"\widehat{\mathrm{srank}}(H_N) \ge \frac{s_M^2 - s_N^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\left[\sum_{j "
-    r"\in \mathcal{P}_N \cup \mathcal{Q}_N}8\sigma^4s_Ms_N\left|\frac{\theta_0}{\theta_j} - "
-    r"\frac{\theta_j}{\theta_0}\right| + 4\sigma^2B_N\left(\theta_0^2 - "
-    r"\frac{\sigma^4s_M^2s_N^2}{\theta_0^2}\right)\right]$, where $B_N = |\{i : \lambda_i(H_N) \to U_N \text{ or } "
-    r"L_N\}|$, $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and $\mathcal{Q}_N = \{i > p : "
-    r"g_N^{-1}(\theta_i) < L_N\}$.",
+    says=r"""With $\theta_0 = \theta_1 1\{|\theta_1| \ge |\theta_{p+q}|\} + \theta_{p+q} 1\{|\theta_1| <
+    |\theta_{p+q}|\}$ and $\theta_0^2 \ge \sigma^2s_M^2$, the difference in the limiting stable rank, as $R \to \infty$,
+    between $H_N$ and $H_M$ is positive and bounded below: $\widehat{\mathrm{srank}}(H_M) -
+    \widehat{\mathrm{srank}}(H_N) \ge \frac{s_M^2 - s_N^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\left[\sum_{j \in
+    \mathcal{P}_N \cup \mathcal{Q}_N}8\sigma^4s_Ms_N\left|\frac{\theta_0}{\theta_j} - \frac{\theta_j}{\theta_0}\right| +
+    4\sigma^2B_N\left(\theta_0^2 - \frac{\sigma^4s_M^2s_N^2}{\theta_0^2}\right)\right]$, where $B_N = |\{i :
+    \lambda_i(H_N) \to U_N \text{ or } L_N\}|$, $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and
+    $\mathcal{Q}_N = \{i > p : g_N^{-1}(\theta_i) < L_N\}$.""",
     measure=measure_theorem,
     mutants=[{"second": 4.05}, {"first": 16.0}],
     readings=(
@@ -201,13 +200,13 @@ def measure_theorem(context: Context) -> Theorem:
         ),
     ),
     correction=Form(
-        "For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the difference of the stable "
-        r"ranks is positive for large R and grows in proportion to R, for every $|\theta_0| > \sigma s_N$ (also "
-        r"between $\sigma s_N$ and $\sigma s_M$): over R it tends to $\sigma^2\left(\frac{s_M^2}{\lambda_M^2} - "
-        r"\frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + \sigma^2s^2/\theta_0$ for $|\theta_0| > "
-        r"\sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s up to $\sigma s = |\theta_0|$, and stays). The "
-        r"printed bound over R is four times that for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for "
-        "$B_N$ it would hold for large R, since the left side is unbounded.",
+        r"""For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the difference of the stable
+        ranks is positive for large R and grows in proportion to R, for every $|\theta_0| > \sigma s_N$ (also between
+        $\sigma s_N$ and $\sigma s_M$): over R it tends to $\sigma^2\left(\frac{s_M^2}{\lambda_M^2} -
+        \frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + \sigma^2s^2/\theta_0$ for $|\theta_0| > \sigma
+        s$, else $2\sigma s$ ($s/\lambda$ increases with s up to $\sigma s = |\theta_0|$, and stays). The printed bound
+        over R is four times that for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for $B_N$ it would
+        hold for large R, since the left side is unbounded.""",
         {"form": "limit"},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
@@ -502,8 +501,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
 @claim(
     "fedloru-v2/claim-ill",
     where="Section 3.1, after Theorem 3.2",
-    says=r"In the special case $\theta_0^2 \le \sigma^2s_M^2$ the gap can become negative; this scenario arises only "
-    "when the Hessian is extremely ill-conditioned, meaning that the largest singular value is extremely small.",
+    says=r"""In the special case $\theta_0^2 \le \sigma^2s_M^2$ the gap can become negative; this scenario arises only
+    when the Hessian is extremely ill-conditioned, meaning that the largest singular value is extremely small.""",
     measure=measure_gaps,
     readings=(
         Reading(

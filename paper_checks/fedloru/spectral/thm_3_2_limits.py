@@ -46,22 +46,22 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
 @claim(
     "fedloru-v2/eq-36",
     where="Appendix A.4, eq. (36)",
-    says="From the limiting eigenvalues of $H_N$ the estimated stable rank is defined as "
-    r"$\widehat{\mathrm{srank}}(H_N) = \sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} "
-    r"\frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2} + N_u\frac{U_N^2}{g_N^{-1}(\theta_0)^2} + "
-    r"N_l\frac{L_N^2}{g_N^{-1}(\theta_0)^2}$ with $N_u = |\{i : \lambda_i(H_N) \to U_N\}|$, $N_l = |\{i : "
-    r"\lambda_i(H_N) \to L_N\}|$.",
+    says=r"""From the limiting eigenvalues of $H_N$ the estimated stable rank is defined as
+    $\widehat{\mathrm{srank}}(H_N) = \sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N}
+    \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2} + N_u\frac{U_N^2}{g_N^{-1}(\theta_0)^2} +
+    N_l\frac{L_N^2}{g_N^{-1}(\theta_0)^2}$ with $N_u = |\{i : \lambda_i(H_N) \to U_N\}|$, $N_l = |\{i : \lambda_i(H_N)
+    \to L_N\}|$.""",
     measure=measure_ranks,
     control=Form(
         r"Its denominator, for Gaussian noise and $|\theta_0| \ge \sigma s_N$: $\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.",
         {"part": "norm"},
     ),
     correction=Form(
-        r"For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the numerator of the stable "
-        r"rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, beside which $\sum_j\theta_j^2$ stays as it is. $N_u$ "
-        r"and $N_l$ are no finite numbers: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i "
-        r"\ge q$ in $N_l$ (eq. 29), while the indices that make up the norm lie inside the bulk, with the mean square "
-        r"$\sigma^2s_N^2$ of the semicircle and not $U_N^2 = 4\sigma^2s_N^2$.",
+        r"""For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the numerator of the stable
+        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, beside which $\sum_j\theta_j^2$ stays as it is. $N_u$ and
+        $N_l$ are no finite numbers: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i \ge q$
+        in $N_l$ (eq. 29), while the indices that make up the norm lie inside the bulk, with the mean square
+        $\sigma^2s_N^2$ of the semicircle and not $U_N^2 = 4\sigma^2s_N^2$.""",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
@@ -79,16 +79,16 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
 @claim(
     "fedloru-v2/eq-36-conv",
     where="Appendix A.4, after eq. (36)",
-    says=r"By Proposition 3.1, $|\mathrm{srank}(H_N) - \widehat{\mathrm{srank}}(H_N)| \to 0$ and "
-    r"$|\mathrm{srank}(H_M) - \widehat{\mathrm{srank}}(H_M)| \to 0$.",
+    says=r"""By Proposition 3.1, $|\mathrm{srank}(H_N) - \widehat{\mathrm{srank}}(H_N)| \to 0$ and $|\mathrm{srank}(H_M)
+    - \widehat{\mathrm{srank}}(H_M)| \to 0$.""",
     measure=measure_ranks,
     control=Form(
         r"For Gaussian noise and $|\theta_0| \ge \sigma s_N$: $\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.", {"part": "norm"}
     ),
     correction=Form(
-        "For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, $\\mathrm{srank}(H_N)/R \\to "
-        r"\sigma^2s_N^2/g_N^{-1}(\theta_0)^2$ for $|\theta_0| > \sigma s_N$ (and 1/4 otherwise): the stable rank grows "
-        "in proportion to R.",
+        r"""For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, $\mathrm{srank}(H_N)/R \to
+        \sigma^2s_N^2/g_N^{-1}(\theta_0)^2$ for $|\theta_0| > \sigma s_N$ (and 1/4 otherwise): the stable rank grows in
+        proportion to R.""",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
@@ -104,18 +104,18 @@ def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable ra
 @claim(
     "fedloru-v2/eq-37",
     where="Appendix A.4, eq. (37)",
-    says=r"$|(\mathrm{srank}(H_M) - \mathrm{srank}(H_N)) - (\widehat{\mathrm{srank}}(H_M) - "
-    r"\widehat{\mathrm{srank}}(H_N))| \to 0$.",
+    says=r"""$|(\mathrm{srank}(H_M) - \mathrm{srank}(H_N)) - (\widehat{\mathrm{srank}}(H_M) -
+    \widehat{\mathrm{srank}}(H_N))| \to 0$.""",
     measure=measure_ranks,
     control=Form(
-        r"The sign: for Gaussian noise, $\theta_0^2 \ge \sigma^2s_M^2$ and large R both differences are positive, the "
-        "one of the estimates with all indices beside the spikes in its counts.",
+        r"""The sign: for Gaussian noise, $\theta_0^2 \ge \sigma^2s_M^2$ and large R both differences are positive, the
+        one of the estimates with all indices beside the spikes in its counts.""",
         {"sign_only": True},
     ),
     correction=Form(
-        r"For Gaussian noise, in probability for Wigner matrices as in prop-3.1-dist, and $\theta_0^2 \ge "
-        r"\sigma^2s_M^2$: $(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to \sigma^2\left(s_M^2/g_M^{-1}(\theta_0)^2 "
-        r"- s_N^2/g_N^{-1}(\theta_0)^2\right)$: the difference grows in proportion to R.",
+        r"""For Gaussian noise, in probability for Wigner matrices as in prop-3.1-dist, and $\theta_0^2 \ge
+        \sigma^2s_M^2$: $(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to \sigma^2\left(s_M^2/g_M^{-1}(\theta_0)^2 -
+        s_N^2/g_N^{-1}(\theta_0)^2\right)$: the difference grows in proportion to R.""",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),

@@ -77,18 +77,17 @@ def _slope_is_positive() -> tuple[Fact, ...]:
 @claim(
     "fedloru-v2/eq-41",
     where="Appendix A.4, eq. (41)",
-    says=r"$\frac{\partial F_j}{\partial M} = \frac{\partial F_j}{\partial s_M}\frac{\partial s_M}{\partial M} = "
-    r"\frac{4\sigma^2 "
-    r"s_M(\theta_0^2-\theta_j^2)}{\theta_0\theta_j}\frac{g_M^{-1}(\theta_j)}{g_M^{-1}(\theta_0)^3}\frac{\partial "
-    r"s_M}{\partial M} < 0$ for every $j \in \mathcal{P}_N \cup \mathcal{Q}_N$, since $\frac{\partial s_M}{\partial M} "
-    "< 0$ and the factor before it is positive.",
+    says=r"""$\frac{\partial F_j}{\partial M} = \frac{\partial F_j}{\partial s_M}\frac{\partial s_M}{\partial M} =
+    \frac{4\sigma^2
+    s_M(\theta_0^2-\theta_j^2)}{\theta_0\theta_j}\frac{g_M^{-1}(\theta_j)}{g_M^{-1}(\theta_0)^3}\frac{\partial
+    s_M}{\partial M} < 0$ for every $j \in \mathcal{P}_N \cup \mathcal{Q}_N$, since $\frac{\partial s_M}{\partial M} <
+    0$ and the factor before it is positive.""",
     measure=search_slopes,
     control=Form(r"The equation, and the sign for $|\theta_j| < |\theta_0|$.", {"below_largest": True}),
     correction=Form(
-        r"The equation as printed, and $\frac{\partial F_j}{\partial M} \le 0$ with equality exactly for "
-        r"$|\theta_j| = |\theta_0|$, in particular for $\theta_j = \theta_0$, which the sum over "
-        r"$\mathcal{P}_N \cup \mathcal{Q}_N$ contains; for all $|\theta_j| \le |\theta_0|$, beyond the threshold or "
-        "not.",
+        r"""The equation as printed, and $\frac{\partial F_j}{\partial M} \le 0$ with equality exactly for $|\theta_j| =
+        |\theta_0|$, in particular for $\theta_j = \theta_0$, which the sum over $\mathcal{P}_N \cup \mathcal{Q}_N$
+        contains; for all $|\theta_j| \le |\theta_0|$, beyond the threshold or not.""",
         {"strict": False, "anywhere": True},
         mutants=({"factor": 4.01}, {"g_power": 2}, {"sign": -1}, {"swapped": True}, {"strict": True}),
     ),
@@ -160,17 +159,17 @@ def eq_41(
 @claim(
     "fedloru-v2/claim-Fj-mono",
     where="Appendix A.4, opening of part (i)",
-    says=r"The first sum of (38), $\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} F_j$, is positive and increasing "
-    "with respect to $M$.",
+    says=r"""The first sum of (38), $\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} F_j$, is positive and increasing with
+    respect to $M$.""",
     measure=draw_instances,
     control=Form(
         r"The sum is positive and decreases with $M$ if some $|\theta_j| < |\theta_0|$.",
         {"direction": -1, "below_largest": True},
     ),
     correction=Form(
-        r"The sum over a fixed set of indices is $\ge 0$ and does not increase with $M < N$; it is positive and "
-        r"strictly decreasing as soon as the set has some $|\theta_j| < |\theta_0|$, and zero for every $M$ if it has "
-        r"none. No threshold and no bound on $\theta_0$ is needed.",
+        r"""The sum over a fixed set of indices is $\ge 0$ and does not increase with $M < N$; it is positive and
+        strictly decreasing as soon as the set has some $|\theta_j| < |\theta_0|$, and zero for every $M$ if it has
+        none. No threshold and no bound on $\theta_0$ is needed.""",
         {"direction": -1, "strict": False, "assumption": False},
         mutants=({"direction": 1}, {"sign": -1}, {"reference": "smallest"}, {"strict": True}),
         asks="neither",
@@ -257,8 +256,8 @@ def search_boundary(context: Context) -> Searched:
 @claim(
     "fedloru-v2/claim-sign-N",
     where="Appendix A.4, after eqs. (39) and (43)",
-    says=r"The difference $s_M^2 - s_N^2$ is positive; given the assumption that $\theta_0^2 \ge \sigma^2s_M^2 > "
-    r"\sigma^2s_Ms_N$, the numerator is positive, ensuring that (43) is positive.",
+    says=r"""The difference $s_M^2 - s_N^2$ is positive; given the assumption that $\theta_0^2 \ge \sigma^2s_M^2 >
+    \sigma^2s_Ms_N$, the numerator is positive, ensuring that (43) is positive.""",
     measure=search_boundary,
     mutants=[{"threshold": 0.9}, {"decreasing": False}, {"larger": "N"}, {"sigma_power": 2}],
     readings=(

@@ -42,17 +42,17 @@ def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], froz
 @claim(
     "fedloru-v2/claim-inclusion",
     where="Appendix A.4, after eq. (37)",
-    says=r"$U_N < U_M$ and $L_N > L_M$ give $\mathcal{P}_N \subseteq \mathcal{P}_M$ and "
-    r"$\mathcal{Q}_N \subseteq \mathcal{Q}_M$, where $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\} = "
-    r"\{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and $\mathcal{Q}_N$ likewise with $L_N$.",
+    says=r"""$U_N < U_M$ and $L_N > L_M$ give $\mathcal{P}_N \subseteq \mathcal{P}_M$ and $\mathcal{Q}_N \subseteq
+    \mathcal{Q}_M$, where $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\} = \{i \le p : \lambda_i(H_N) \to
+    g_N^{-1}(\theta_i)\}$ and $\mathcal{Q}_N$ likewise with $L_N$.""",
     measure=draw_instances,
     control=Form(r"The inclusions if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.", {"clear": True}),
     correction=Form(
-        r"$\mathcal{P}_M \subseteq \mathcal{P}_N$ and $\mathcal{Q}_M \subseteq \mathcal{Q}_N$ for the eigenvalues that "
-        r"leave the bulk, $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and $\mathcal{Q}_N$ likewise; the "
-        r"larger set has in addition exactly the spikes with $\sigma s_N < |\theta_i| \le \sigma s_M$. By the "
-        r"condition $g_N^{-1}(\theta_i) > U_N$ alone either set holds every spike but one at its own threshold: they "
-        r"are equal unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.",
+        r"""$\mathcal{P}_M \subseteq \mathcal{P}_N$ and $\mathcal{Q}_M \subseteq \mathcal{Q}_N$ for the eigenvalues that
+        leave the bulk, $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and $\mathcal{Q}_N$ likewise; the larger
+        set has in addition exactly the spikes with $\sigma s_N < |\theta_i| \le \sigma s_M$. By the condition
+        $g_N^{-1}(\theta_i) > U_N$ alone either set holds every spike but one at its own threshold: they are equal
+        unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.""",
         {"reverse": True, "readings": ("limit",), "assumption": False, "by_condition": "M"},
         mutants=(
             {"reverse": False},
@@ -187,24 +187,24 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
 @claim(
     "fedloru-v2/eq-38",
     where="Appendix A.4, eq. (38)",
-    says=r"$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N) = \sum_{j \in \mathcal{P}_N \cup "
-    r"\mathcal{Q}_N} F_j + \sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup (\mathcal{Q}_N^c \cap \mathcal{Q}_M)} "
-    r"\left(\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right) + "
-    r"(M_u + M_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, where "
-    r"$F_j = \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}$, "
-    r"$\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\} = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ "
-    r"and $\mathcal{Q}_N$ likewise with $L_N$.",
+    says=r"""$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N) = \sum_{j \in \mathcal{P}_N \cup
+    \mathcal{Q}_N} F_j + \sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup (\mathcal{Q}_N^c \cap \mathcal{Q}_M)}
+    \left(\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right) + (M_u +
+    M_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, where $F_j =
+    \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}$,
+    $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\} = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and
+    $\mathcal{Q}_N$ likewise with $L_N$.""",
     measure=draw_instances,
     control=Form(r"The equation if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.", {"clear": True}),
     correction=Form(
-        r"With $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and its likes, so that $\mathcal{P}_M \subseteq "
-        r"\mathcal{P}_N$: the difference is $\sum_{j \in \mathcal{P}_M \cup \mathcal{Q}_M} F_j + "
-        r"\sum_{j \in (\mathcal{P}_N \cap \mathcal{P}_M^c) \cup (\mathcal{Q}_N \cap \mathcal{Q}_M^c)} "
-        r"\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}\right) + "
-        r"(N_u + N_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, "
-        r"whatever the largest spike, for finite counts $N_u$, $N_l$ (which grow with R). By the condition "
-        r"$g_N^{-1}(\theta_i) > U_N$ alone the equation holds as printed unless some $|\theta_i| = \sigma s_M$, which "
-        r"$\theta_0$ may be: its limit is in the first sum and among $M_u + M_l$.",
+        r"""With $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and its likes, so that $\mathcal{P}_M \subseteq
+        \mathcal{P}_N$: the difference is $\sum_{j \in \mathcal{P}_M \cup \mathcal{Q}_M} F_j + \sum_{j \in
+        (\mathcal{P}_N \cap \mathcal{P}_M^c) \cup (\mathcal{Q}_N \cap \mathcal{Q}_M^c)}
+        \left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}\right) + (N_u +
+        N_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, whatever the largest
+        spike, for finite counts $N_u$, $N_l$ (which grow with R). By the condition $g_N^{-1}(\theta_i) > U_N$ alone the
+        equation holds as printed unless some $|\theta_i| = \sigma s_M$, which $\theta_0$ may be: its limit is in the
+        first sum and among $M_u + M_l$.""",
         {"matched": True, "readings": ("limit",), "assumption": False, "by_condition": "off the threshold"},
         mutants=(
             {"matched": False},
@@ -301,26 +301,25 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
 @claim(
     "fedloru-v2/eq-42",
     where="Appendix A.4, eq. (42), with the sets and counts from the start of the proof",
-    says=r"Since $g_M^{-1}(\theta_j) \ge U_M$ for $j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup (\mathcal{Q}_N^c "
-    r"\cap \mathcal{Q}_M)$, the second and third sum of (38), $\sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup "
-    r"(\mathcal{Q}_N^c \cap \mathcal{Q}_M)}(\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - "
-    r"\frac{U_N^2}{g_N^{-1}(\theta_0)^2}) + (M_u + M_l)D$, are $\ge \sum_{j \in (\mathcal{P}_N^c \cap "
-    r"\mathcal{P}_M) \cup (\mathcal{Q}_N^c \cap \mathcal{Q}_M)} D + (M_u + M_l) D = B_N D$ with $D = "
-    r"\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ and $B_N = |\{i : \lambda_i(H_N) \to "
-    r"U_N \text{ or } L_N\}|$.",
+    says=r"""Since $g_M^{-1}(\theta_j) \ge U_M$ for $j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup (\mathcal{Q}_N^c
+    \cap \mathcal{Q}_M)$, the second and third sum of (38), $\sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup
+    (\mathcal{Q}_N^c \cap \mathcal{Q}_M)}(\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} -
+    \frac{U_N^2}{g_N^{-1}(\theta_0)^2}) + (M_u + M_l)D$, are $\ge \sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup
+    (\mathcal{Q}_N^c \cap \mathcal{Q}_M)} D + (M_u + M_l) D = B_N D$ with $D = \frac{U_M^2}{g_M^{-1}(\theta_0)^2} -
+    \frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ and $B_N = |\{i : \lambda_i(H_N) \to U_N \text{ or } L_N\}|$.""",
     measure=draw_instances,
     control=Form(
         r"The same for $\theta_0^2 \ge \sigma^2s_M^2$ if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.",
         {"clear": True},
     ),
     correction=Form(
-        r"The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with "
-        r"$\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as "
-        r"corrected are $\ge B_N D$ as well. The reason for negative spikes is $g_M^{-1}(\theta_j) \le L_M$. All for "
-        r"$\theta_0^2 \ge \sigma^2 s_M^2$. (The proof "
-        r"defines $\mathcal{P}_N$ in two ways, by $g_N^{-1}(\theta_i) > U_N$ and by $\lambda_i(H_N) \to "
-        r"g_N^{-1}(\theta_i)$, as if they gave one set, and so for $\mathcal{Q}_N$, $\mathcal{P}_M$, $\mathcal{Q}_M$. "
-        r"The second is taken; by the first the chain holds as printed unless a spike is at $\sigma s_M$.)",
+        r"""The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with
+        $\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as
+        corrected are $\ge B_N D$ as well. The reason for negative spikes is $g_M^{-1}(\theta_j) \le L_M$. All for
+        $\theta_0^2 \ge \sigma^2 s_M^2$. (The proof defines $\mathcal{P}_N$ in two ways, by $g_N^{-1}(\theta_i) > U_N$
+        and by $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$, as if they gave one set, and so for $\mathcal{Q}_N$,
+        $\mathcal{P}_M$, $\mathcal{Q}_M$. The second is taken; by the first the chain holds as printed unless a spike is
+        at $\sigma s_M$.)""",
         {"last_equal": False, "readings": ("limit",), "also_matched": True, "by_condition": "off the threshold"},
         mutants=(
             {"last_equal": True},

@@ -39,16 +39,14 @@ from rmt.spiked import wigner_outlier
 @identities(
     "fedloru-v2/eq-39",
     where="Appendix A.4, eq. (39) and the two displays before it",
-    says=r"With $g_M(j)$ for $g_M^{-1}(\theta_j)$ in the first two displays: $F_j = \frac{g_M(j)^2g_N(0)^2 - "
-    r"g_N(j)^2g_M(0)^2}{g_M(0)^2g_N(0)^2} = \frac{(g_M(j)g_N(0) + g_N(j)g_M(0))(g_M(j)g_N(0) - "
-    r"g_N(j)g_M(0))}{g_M(0)^2g_N(0)^2}$; $g_M(j)g_N(0) - g_N(j)g_M(0) = (\theta_j + "
-    r"\frac{\sigma^2s_M^2}{\theta_j})(\theta_0 + \frac{\sigma^2s_N^2}{\theta_0}) - (\theta_j + "
-    r"\frac{\sigma^2s_N^2}{\theta_j})(\theta_0 + \frac{\sigma^2s_M^2}{\theta_0}) = \sigma^2(s_M^2 - "
-    r"s_N^2)(\frac{\theta_0}{\theta_j} - \frac{\theta_j}{\theta_0})$; thus $F_j = "
-    r"\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2} = "
-    r"\frac{g_M^{-1}(\theta_j)g_N^{-1}(\theta_0)+g_N^{-1}(\theta_j)g_M^{-1}(\theta_0)}"
-    r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\,\sigma^2(s_M^2-s_N^2)"
-    r"\left(\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right)$.",
+    says=r"""With $g_M(j)$ for $g_M^{-1}(\theta_j)$ in the first two displays: $F_j = \frac{g_M(j)^2g_N(0)^2 -
+    g_N(j)^2g_M(0)^2}{g_M(0)^2g_N(0)^2} = \frac{(g_M(j)g_N(0) + g_N(j)g_M(0))(g_M(j)g_N(0) -
+    g_N(j)g_M(0))}{g_M(0)^2g_N(0)^2}$; $g_M(j)g_N(0) - g_N(j)g_M(0) = (\theta_j +
+    \frac{\sigma^2s_M^2}{\theta_j})(\theta_0 + \frac{\sigma^2s_N^2}{\theta_0}) - (\theta_j +
+    \frac{\sigma^2s_N^2}{\theta_j})(\theta_0 + \frac{\sigma^2s_M^2}{\theta_0}) = \sigma^2(s_M^2 -
+    s_N^2)(\frac{\theta_0}{\theta_j} - \frac{\theta_j}{\theta_0})$; thus $F_j =
+    \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2} =
+    \frac{g_M^{-1}(\theta_j)g_N^{-1}(\theta_0)+g_N^{-1}(\theta_j)g_M^{-1}(\theta_0)}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\,\sigma^2(s_M^2-s_N^2)\left(\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right)$.""",
     measure=draw_points,
     mutants=[{"sigma_power": 4}, {"sign": -1}, {"swapped": True}],
     expect=("holds", "proof"),
@@ -92,8 +90,8 @@ def _sign_of_F_j() -> tuple[Fact, ...]:
     measure=search_signs,
     control=Form(r"$F_j > 0$ whenever $|\theta_j| < |\theta_0|$.", {"below_largest": True}),
     correction=Form(
-        r"$F_j \ge 0$, with equality exactly for $|\theta_j| = |\theta_0|$, in particular for $\theta_j = \theta_0$, "
-        r"which the sum over $\mathcal{P}_N \cup \mathcal{Q}_N$ contains.",
+        r"""$F_j \ge 0$, with equality exactly for $|\theta_j| = |\theta_0|$, in particular for $\theta_j = \theta_0$,
+        which the sum over $\mathcal{P}_N \cup \mathcal{Q}_N$ contains.""",
         {"strict": False},
         mutants=({"swapped": True}, {"sign": -1}),
     ),
@@ -167,10 +165,10 @@ def search_eq_40(context: Context) -> Searched:
 @claim(
     "fedloru-v2/eq-40",
     where="Appendix A.4, eq. (40)",
-    says=r"Since $g_M^{-1}(\theta_j) \ge U_M$ for $j \in \mathcal{P}_M$ or $g_M^{-1}(\theta_j) \le L_M$ for $j \in "
-    r"\mathcal{Q}_M$, for $j \in \mathcal{P}_N \cup \mathcal{Q}_N$: $F_j \ge \frac{8\sigma^4 s_M s_N "
-    r"(s_M^2-s_N^2)}{g_M^{-1}(\theta_0)^2 "
-    r"g_N^{-1}(\theta_0)^2}\left|\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right|$.",
+    says=r"""Since $g_M^{-1}(\theta_j) \ge U_M$ for $j \in \mathcal{P}_M$ or $g_M^{-1}(\theta_j) \le L_M$ for $j \in
+    \mathcal{Q}_M$, for $j \in \mathcal{P}_N \cup \mathcal{Q}_N$: $F_j \ge \frac{8\sigma^4 s_M s_N
+    (s_M^2-s_N^2)}{g_M^{-1}(\theta_0)^2
+    g_N^{-1}(\theta_0)^2}\left|\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right|$.""",
     measure=search_eq_40,
     mutants=[{"constant": 8.1}, {"sigma_power": 3}, {"swapped": True}],
     uses=("fedloru-v2/eq-39", "fedloru-v2/claim-Fj-sign"),
@@ -220,13 +218,13 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
 @identities(
     "fedloru-v2/eq-43",
     where="Appendix A.4, eq. (43)",
-    says=r"$\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2} = \frac{U_M^2g_N^{-1}(\theta_0)^2 "
-    r"- U_N^2g_M^{-1}(\theta_0)^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = \frac{4\sigma^2s_M^2(\theta_0 + "
-    r"\sigma^2s_N^2/\theta_0)^2 - 4\sigma^2s_N^2(\theta_0 + \sigma^2s_M^2/\theta_0)^2}"
-    r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = \frac{4\sigma^2(\theta_0^2(s_M^2 - s_N^2) + "
-    r"\sigma^4s_M^2s_N^2(s_N^2/\theta_0^2 - s_M^2/\theta_0^2))}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = "
-    r"\frac{4\sigma^2(s_M^2 - s_N^2)(\theta_0^2 - \sigma^4s_M^2s_N^2/\theta_0^2)}"
-    r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}$.",
+    says=r"""$\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2} = \frac{U_M^2g_N^{-1}(\theta_0)^2
+    - U_N^2g_M^{-1}(\theta_0)^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = \frac{4\sigma^2s_M^2(\theta_0 +
+    \sigma^2s_N^2/\theta_0)^2 - 4\sigma^2s_N^2(\theta_0 +
+    \sigma^2s_M^2/\theta_0)^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = \frac{4\sigma^2(\theta_0^2(s_M^2 - s_N^2) +
+    \sigma^4s_M^2s_N^2(s_N^2/\theta_0^2 - s_M^2/\theta_0^2))}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} =
+    \frac{4\sigma^2(s_M^2 - s_N^2)(\theta_0^2 -
+    \sigma^4s_M^2s_N^2/\theta_0^2)}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}$.""",
     measure=draw_points,
     mutants=[{"sigma_power": 2}, {"sign": -1}, {"edge": 1}],
     expect=("holds", "proof"),
@@ -270,17 +268,17 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
 @claim(
     "fedloru-v2/eq-44",
     where="Appendix A.4, eq. (44)",
-    says=r"With $g = g_M^{-1}(\theta_0)$: $\frac\partial{\partial M}\left(\frac{U_M^2}{g^2} - "
-    r"\frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right) = \frac\partial{\partial s_M}\left(\frac{U_M^2}{g^2} - "
-    r"\frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)\frac{\partial s_M}{\partial M} = "
-    r"\frac{2U_MU_M'g^2-2gg'U_M^2}{g^4}\frac{\partial s_M}{\partial M} = \frac{4\sigma U_M g - "
-    r"4\sigma^2s_MU_M^2g/\theta_0}{g^4}\frac{\partial s_M}{\partial M} = \frac{4\sigma "
-    r"U_M(\theta_0^2-\sigma^2s_M^2)}{\theta_0g^3}\frac{\partial s_M}{\partial M}$.",
+    says=r"""With $g = g_M^{-1}(\theta_0)$: $\frac\partial{\partial M}\left(\frac{U_M^2}{g^2} -
+    \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right) = \frac\partial{\partial s_M}\left(\frac{U_M^2}{g^2} -
+    \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)\frac{\partial s_M}{\partial M} =
+    \frac{2U_MU_M'g^2-2gg'U_M^2}{g^4}\frac{\partial s_M}{\partial M} = \frac{4\sigma U_M g -
+    4\sigma^2s_MU_M^2g/\theta_0}{g^4}\frac{\partial s_M}{\partial M} = \frac{4\sigma
+    U_M(\theta_0^2-\sigma^2s_M^2)}{\theta_0g^3}\frac{\partial s_M}{\partial M}$.""",
     measure=draw_points,
     control=Form("Lines 2 and 4 as printed.", {"lines": ("line 2", "line 4")}),
     correction=Form(
-        r"Line 3 with the square of $g$: $\frac{4\sigma U_M g^2 - 4\sigma^2s_MU_M^2g/\theta_0}{g^4}$; "
-        "lines 2 and 4 stand as printed.",
+        r"""Line 3 with the square of $g$: $\frac{4\sigma U_M g^2 - 4\sigma^2s_MU_M^2g/\theta_0}{g^4}$; lines 2 and 4
+        stand as printed.""",
         {"g_power": 2},
         mutants=({"g_power": 3}, {"sign": -1}),
     ),

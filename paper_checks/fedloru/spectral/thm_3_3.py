@@ -47,11 +47,11 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
 @identities(
     "fedloru-v2/def-approx",
     where="Section 3.2, gradient alignment",
-    says=r"With eigenvectors $u_1, \ldots, u_s$ of $H_N$ associated with the eigenvalues $\theta_1, \ldots, \theta_s$, "
-    r"ordered by magnitude, the full-rank approximation of $\nabla f_N$ with respect to $H_N$ is "
-    r"$\nabla\hat f_{N,\mathrm{full}} = \sum_{i=1}^s (\partial_{u_i} f_N) u_i$ and the rank-r approximation "
-    r"$\nabla\hat f_{N,r} = \sum_{i=1}^r (\partial_{u_i} f_N) u_i$, $\partial_u f_N$ the directional derivative; "
-    "$C_{N,r}(k_1, k_2)$ is the cosine of the rank-r approximations of two of K clients with N samples each.",
+    says=r"""With eigenvectors $u_1, \ldots, u_s$ of $H_N$ associated with the eigenvalues $\theta_1, \ldots, \theta_s$,
+    ordered by magnitude, the full-rank approximation of $\nabla f_N$ with respect to $H_N$ is $\nabla\hat
+    f_{N,\mathrm{full}} = \sum_{i=1}^s (\partial_{u_i} f_N) u_i$ and the rank-r approximation $\nabla\hat f_{N,r} =
+    \sum_{i=1}^r (\partial_{u_i} f_N) u_i$, $\partial_u f_N$ the directional derivative; $C_{N,r}(k_1, k_2)$ is the
+    cosine of the rank-r approximations of two of K clients with N samples each.""",
     measure=draw_bases,
     readings=(
         Reading(
@@ -133,27 +133,26 @@ DISTINCT = tuple(name for name in SCENES if name != "opposite spikes")
 @claim(
     "fedloru-v2/thm-3.3",
     where="Section 3.2, Theorem 3.3, eq. (6)",
-    says=r"For any r and $k_1 \ne k_2$: $|E[C_{N,r}(k_1, k_2) - C_{N,r+1}(k_1, k_2)] - g_N(r)| \to 0$ as $R \to "
-    r"\infty$, where $g_N(r)$ is strictly positive and expressed in the proof (eqs. 55 and 58).",
+    says=r"""For any r and $k_1 \ne k_2$: $|E[C_{N,r}(k_1, k_2) - C_{N,r+1}(k_1, k_2)] - g_N(r)| \to 0$ as $R \to
+    \infty$, where $g_N(r)$ is strictly positive and expressed in the proof (eqs. 55 and 58).""",
     measure=measure_alignment,
     control=Form(
-        r"The statement for $r < \tilde r$, distinct $|\theta_i|$, Gaussian noise, and one gradient of bounded norm "
-        r"for all clients, without own errors and with fixed components other than 0 along the $v_i$.",
+        r"""The statement for $r < \tilde r$, distinct $|\theta_i|$, Gaussian noise, and one gradient of bounded norm
+        for all clients, without own errors and with fixed components other than 0 along the $v_i$.""",
         {"scenes": ("no own errors",), "below": True},
     ),
     correction=Form(
-        r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$ of them above $\sigma s_N$, the noise Gaussian (for $r "
-        r"\ge \tilde r$ with twice the variance on the diagonal), and the clients' gradients one $\gamma$ of bounded "
-        r"norm, with fixed components $\gamma_i \ne 0$ along $v_i$, plus independent Gaussian own errors of variance "
-        r"b in every direction. Then $E[C_{N,r}] \to A_r^2\,\sum_{i \le r} m_i^2\phi_i^2/\sum_{i \le r} m_i^2$ with "
-        r"$m_i = \phi_i\gamma_i$ ($i \le \tilde r$, else 0), $A_r$ the mean cosine between $m + \sqrt b\,z$ and m, z "
-        r"Gaussian in r dimensions. It falls in r if $b = 0$ and $r < \tilde r$; it is constant for $b = 0$ and $r "
-        r"\ge \tilde r$; it decreases for $b > 0$ and $r \ge \tilde r$; it can increase for $b > 0$ and $r < \tilde "
-        r"r$ (a small first slope). For slopes that are $\alpha_i \ne 0$ and $\beta \ne 0$ without any spread the "
-        r"theorem holds for distinct $|\theta_i|$. With $\theta_1 = -\theta_2$, $b = 0$ and twice the variance on the "
-        r"diagonal clients that each order the eigenvalues of their own $H_N$ by magnitude may keep different "
-        r"eigenvectors, and $E[C_1] \to \phi^2/2 < E[C_2] \to \phi^2$; with the labels of Appendix A.5, the same for "
-        r"all clients, both tend to $\phi^2$.",
+        r"""Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$ of them above $\sigma s_N$, the noise Gaussian (for $r
+        \ge \tilde r$ with twice the variance on the diagonal), and the clients' gradients one $\gamma$ of bounded norm,
+        with fixed components $\gamma_i \ne 0$ along $v_i$, plus independent Gaussian own errors of variance b in every
+        direction. Then $E[C_{N,r}] \to A_r^2\,\sum_{i \le r} m_i^2\phi_i^2/\sum_{i \le r} m_i^2$ with $m_i =
+        \phi_i\gamma_i$ ($i \le \tilde r$, else 0), $A_r$ the mean cosine between $m + \sqrt b\,z$ and m, z Gaussian in
+        r dimensions. It falls in r if $b = 0$ and $r < \tilde r$; it is constant for $b = 0$ and $r \ge \tilde r$; it
+        decreases for $b > 0$ and $r \ge \tilde r$; it can increase for $b > 0$ and $r < \tilde r$ (a small first
+        slope). For slopes that are $\alpha_i \ne 0$ and $\beta \ne 0$ without any spread the theorem holds for distinct
+        $|\theta_i|$. With $\theta_1 = -\theta_2$, $b = 0$ and twice the variance on the diagonal clients that each
+        order the eigenvalues of their own $H_N$ by magnitude may keep different eigenvectors, and $E[C_1] \to \phi^2/2
+        < E[C_2] \to \phi^2$; with the labels of Appendix A.5, the same for all clients, both tend to $\phi^2$.""",
         {"form": "direction"},
         mutants=({"noise": 4.0}, {"form": "expectations", "beta_square": 4, "power": 1}),
     ),

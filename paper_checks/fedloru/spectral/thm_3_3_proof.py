@@ -59,28 +59,28 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
 @claim(
     "fedloru-v2/eq-51-54",
     where="Appendix A.5, eqs. (51) and (54)",
-    says=r"For $r < \tilde r$, $E[C_{N,r}] = E\left[\frac{\langle\sum_{i \le "
-    r"r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}u_i^{(k_1)},\ \sum_{i \le "
-    r"r}\partial_{u_i^{(k_2)}}f_N^{(k_2)}u_i^{(k_2)}\rangle}{\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
-    r"f^{(k_2)}_{N,r}\|}\right]$ (51); the denominator in (51) is $E[\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
-    r"f^{(k_2)}_{N,r}\|] = \sum_{i \le r}(\alpha_i^R)^2$ because of the independence between the clients, and "
-    r"$\left|E[C_{N,r}] - \frac{\sum_{i \le r}(\alpha_i^R)^2\phi_i^2}{\sum_{i \le r}(\alpha_i^R)^2}\right| \to 0$ "
-    r"(54), with $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$.",
+    says=r"""For $r < \tilde r$, $E[C_{N,r}] = E\left[\frac{\langle\sum_{i \le
+    r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}u_i^{(k_1)},\ \sum_{i \le
+    r}\partial_{u_i^{(k_2)}}f_N^{(k_2)}u_i^{(k_2)}\rangle}{\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat
+    f^{(k_2)}_{N,r}\|}\right]$ (51); the denominator in (51) is $E[\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat
+    f^{(k_2)}_{N,r}\|] = \sum_{i \le r}(\alpha_i^R)^2$ because of the independence between the clients, and
+    $\left|E[C_{N,r}] - \frac{\sum_{i \le r}(\alpha_i^R)^2\phi_i^2}{\sum_{i \le r}(\alpha_i^R)^2}\right| \to 0$ (54),
+    with $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$.""",
     measure=measure_clear,
     control=Form(
-        r"The statement, its denominator in the limit, for distinct $|\theta_i|$, $\langle v_i, u_i\rangle \ge 0$, "
-        "Gaussian noise, and one gradient of bounded norm for all clients, without own errors and with fixed "
-        "components other than 0 along the $v_i$.",
+        r"""The statement, its denominator in the limit, for distinct $|\theta_i|$, $\langle v_i, u_i\rangle \ge 0$,
+        Gaussian noise, and one gradient of bounded norm for all clients, without own errors and with fixed components
+        other than 0 along the $v_i$.""",
         {"scenes": ("no own errors",)},
     ),
     correction=Form(
-        r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with fixed "
-        "components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
-        r"direction; $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$, m their "
-        r"means and z standard normal in r dimensions, are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, "
-        r"and the expected quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le "
-        r"r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. "
-        "The printed limits hold if and only if $b = 0$ ($A_r = 1$ also for slopes that vary in size only).",
+        r"""Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with fixed
+        components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every direction;
+        $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$, m their means and z
+        standard normal in r dimensions, are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected
+        quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le
+        r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. The printed limits hold if and only if
+        $b = 0$ ($A_r = 1$ also for slopes that vary in size only).""",
         {"form": "direction"},
         mutants=({"noise": 2.0}, {"noise": 0.5}),
     ),
@@ -128,12 +128,12 @@ GROWING = {"theta": "2", "noise": "1"}
 @claim(
     "fedloru-v2/eq-52-53",
     where="Appendix A.5, eqs. (52) and (53)",
-    says=r"For $r < \tilde r$ the numerator of (51) has the expectation $E[\sum_{i \le "
-    r"r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_i^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle] + "
-    r"E[\sum_{i \ne j \le r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_j^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)}, "
-    r"u_j^{(k_2)}\rangle]$ (52); by Lemma A.6 $E\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle \to \phi_i^2$ and $E\langle "
-    r"u_i^{(k_1)}, u_j^{(k_2)}\rangle \to 0$ for $i \ne j$, thus its difference from $\sum_{i \le "
-    r"r}(\alpha_i^R)^2\phi_i^2$ tends to 0 (53).",
+    says=r"""For $r < \tilde r$ the numerator of (51) has the expectation $E[\sum_{i \le
+    r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_i^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle] +
+    E[\sum_{i \ne j \le r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_j^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)},
+    u_j^{(k_2)}\rangle]$ (52); by Lemma A.6 $E\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle \to \phi_i^2$ and $E\langle
+    u_i^{(k_1)}, u_j^{(k_2)}\rangle \to 0$ for $i \ne j$, thus its difference from $\sum_{i \le
+    r}(\alpha_i^R)^2\phi_i^2$ tends to 0 (53).""",
     measure=measure_clear,
     readings=(
         LITERAL,
@@ -248,24 +248,24 @@ def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidenc
 @claim(
     "fedloru-v2/eq-55",
     where="Appendix A.5, eq. (55) and the sentence after it",
-    says=r"For $r < \tilde r$: $\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$, from (54), with $g(r) = "
-    r"\frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i "
-    r"\le r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 = 1 - \frac{\sigma^2s_N^2}{\theta_i^2} \ge "
-    r"1 - \frac{\sigma^2s_N^2}{\theta_{r+1}^2} = \phi_{r+1}^2$.",
+    says=r"""For $r < \tilde r$: $\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$, from (54), with $g(r) =
+    \frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i \le
+    r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 = 1 - \frac{\sigma^2s_N^2}{\theta_i^2} \ge 1 -
+    \frac{\sigma^2s_N^2}{\theta_{r+1}^2} = \phi_{r+1}^2$.""",
     measure=search_drops,
     control=Form(
         r"Given (54) for r and r + 1 and slopes other than 0: the formula, and $g(r) \ge 0$.", {"strict": False}
     ),
     correction=Form(
-        r"Given (54) for r and r + 1, the formula follows by subtraction; where (54) holds, its own claim says. "
-        r"$g(r) \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and "
-        r"$\theta_1 = -\theta_2$. There $g(1) = 0$, and it matters which eigenvector a client keeps. With the labels "
-        r"of Appendix A.5, where $u_1$ belongs to $g_N^{-1}(\theta_1)$ for every client, (54) for $r = 1$ and "
-        r"$E[C_{N,1} - C_{N,2}] \to 0$ hold for gradients without own errors. If, for such gradients, each client "
-        r"orders the eigenvalues of its own $H_N$ by magnitude, as Section 3.2 can be read, and that of $\theta_1$ "
-        r"comes first with a probability that tends to p, the limit is $-2p(1 - p)\phi_1^2$, and for $0 < p < 1$ (54) "
-        r"fails for $r = 1$. Gaussian noise with twice the variance on the diagonal has $p = \frac12$ and the limit "
-        r"$-\phi_1^2/2$; for skewed entries and $v_1, v_2$ on coordinates p can be another number.",
+        r"""Given (54) for r and r + 1, the formula follows by subtraction; where (54) holds, its own claim says. $g(r)
+        \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and $\theta_1 =
+        -\theta_2$. There $g(1) = 0$, and it matters which eigenvector a client keeps. With the labels of Appendix A.5,
+        where $u_1$ belongs to $g_N^{-1}(\theta_1)$ for every client, (54) for $r = 1$ and $E[C_{N,1} - C_{N,2}] \to 0$
+        hold for gradients without own errors. If, for such gradients, each client orders the eigenvalues of its own
+        $H_N$ by magnitude, as Section 3.2 can be read, and that of $\theta_1$ comes first with a probability that tends
+        to p, the limit is $-2p(1 - p)\phi_1^2$, and for $0 < p < 1$ (54) fails for $r = 1$. Gaussian noise with twice
+        the variance on the diagonal has $p = \frac12$ and the limit $-\phi_1^2/2$; for skewed entries and $v_1, v_2$ on
+        coordinates p can be another number.""",
         {"distinct": True},
         mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
     ),
@@ -319,10 +319,10 @@ def draw_vectors(context: Context) -> list[Point]:
 @identities(
     "fedloru-v2/eq-56",
     where="Appendix A.5, eq. (56)",
-    says=r"For $r \ge \tilde r$, $E[C_{N,r}]$ is the expectation of a quotient with the denominator "
-    r"$\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat f^{(k_2)}_{N,r}\|$ and the numerator $\langle\sum_{i \le \tilde r} "
-    r"\partial_{u_i^{(k_1)}}f\,u_i^{(k_1)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_1)}}f\,w_i^{(k_1)},\ \sum_{i "
-    r"\le \tilde r} \partial_{u_i^{(k_2)}}f\,u_i^{(k_2)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_2)}}f\rangle$.",
+    says=r"""For $r \ge \tilde r$, $E[C_{N,r}]$ is the expectation of a quotient with the denominator $\|\nabla\hat
+    f^{(k_1)}_{N,r}\|\,\|\nabla\hat f^{(k_2)}_{N,r}\|$ and the numerator $\langle\sum_{i \le \tilde r}
+    \partial_{u_i^{(k_1)}}f\,u_i^{(k_1)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_1)}}f\,w_i^{(k_1)},\ \sum_{i \le
+    \tilde r} \partial_{u_i^{(k_2)}}f\,u_i^{(k_2)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_2)}}f\rangle$.""",
     measure=draw_vectors,
     control=Form("The statement without bulk eigenvectors of client 2.", {"bulk": False}),
     correction=Form(
@@ -352,26 +352,26 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
 @claim(
     "fedloru-v2/eq-57-58",
     where="Appendix A.5, eqs. (57) and (58)",
-    says=r"For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}(\alpha_i^R)^2\phi_i^2$ and $A = \sum_{i \le \tilde "
-    r"r}(\alpha_i^R)^2$: $\left|E[C_{N,r}] - \frac{S}{(r - \tilde r)\beta^2 + A}\right| \to 0$ (57), and "
-    r"$\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$ with $g(r) = \frac{\beta^2S}{((r-\tilde r)\beta^2 + "
-    r"A)((r-\tilde r+1)\beta^2 + A)}$ strictly positive (58); $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$, $\beta "
-    r"= E[\partial_{w_i^{(k)}} f_N^{(k)}]$.",
+    says=r"""For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}(\alpha_i^R)^2\phi_i^2$ and $A = \sum_{i \le \tilde
+    r}(\alpha_i^R)^2$: $\left|E[C_{N,r}] - \frac{S}{(r - \tilde r)\beta^2 + A}\right| \to 0$ (57), and $\left|E[C_{N,r}
+    - C_{N,r+1}] - g(r)\right| \to 0$ with $g(r) = \frac{\beta^2S}{((r-\tilde r)\beta^2 + A)((r-\tilde r+1)\beta^2 +
+    A)}$ strictly positive (58); $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$, $\beta = E[\partial_{w_i^{(k)}}
+    f_N^{(k)}]$.""",
     measure=measure_clear,
     control=Form(
-        r"The limit (57) for the noise and the gradients of the correction with b = 0, without own errors, where it is "
-        r"S/A for every $r \ge \tilde r$.",
+        r"""The limit (57) for the noise and the gradients of the correction with b = 0, without own errors, where it is
+        S/A for every $r \ge \tilde r$.""",
         {"scenes": ("no own errors",)},
     ),
     correction=Form(
-        r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$, the noise Gaussian with twice the variance on the "
-        "diagonal, and the clients' gradients one of bounded norm with fixed components other than 0 along the $v_i$, "
-        r"plus independent Gaussian own errors of variance b in every direction; $\langle v_i, u_i\rangle \ge 0$ for "
-        r"each eigenvector $u_i$: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, "
-        "m the slopes along the outliers. For $b > 0$ it decreases strictly in r, like $1/r$; for $b = 0$ bulk "
-        r"eigenvectors change nothing. What enters is the mean square $E[(\partial_{w_i} f)^2] = b$; the square of the "
-        r"mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is oriented by the gradient. For slopes that are "
-        r"$\alpha_i$ and $\beta \ne 0$ without any spread, (57) and (58) hold.",
+        r"""Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$, the noise Gaussian with twice the variance on the
+        diagonal, and the clients' gradients one of bounded norm with fixed components other than 0 along the $v_i$,
+        plus independent Gaussian own errors of variance b in every direction; $\langle v_i, u_i\rangle \ge 0$ for each
+        eigenvector $u_i$: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the
+        slopes along the outliers. For $b > 0$ it decreases strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors
+        change nothing. What enters is the mean square $E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$,
+        is 0, and $2b/\pi$ if each $w_i$ is oriented by the gradient. For slopes that are $\alpha_i$ and $\beta \ne 0$
+        without any spread, (57) and (58) hold.""",
         {"form": "direction"},
         mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 0.6366197723675814}),
     ),

@@ -132,19 +132,19 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
 @claim(
     "fedloru-v1/lem-A.2",
     where="v1 and iclr Appendix A, Lemma A.2",
-    says="Let $X$ be random real symmetric and $D$ symmetric (deterministic or random), with deterministic limits "
-    r"$\mu_X$, $\mu_D$ of their spectral measures; let $X$ have QUE and $P(W_1(\hat\mu_X, \mu_X) > \delta) \le "
-    r"e^{-N^\tau f(\delta)}$ for some $\tau > 0$ and positive increasing f. Then $X + D$ has a limiting spectral "
-    r"measure, the free convolution $\mu_X \boxplus \mu_D$.",
+    says=r"""Let $X$ be random real symmetric and $D$ symmetric (deterministic or random), with deterministic limits
+    $\mu_X$, $\mu_D$ of their spectral measures; let $X$ have QUE and $P(W_1(\hat\mu_X, \mu_X) > \delta) \le e^{-N^\tau
+    f(\delta)}$ for some $\tau > 0$ and positive increasing f. Then $X + D$ has a limiting spectral measure, the free
+    convolution $\mu_X \boxplus \mu_D$.""",
     measure=measure_sums,
     control=Form(
-        r"For D deterministic, and $\|X\|$ and $\|D\|$ bounded, the first three moments alone are those of the free "
-        "convolution.",
+        r"""For D deterministic, and $\|X\|$ and $\|D\|$ bounded, the first three moments alone are those of the free
+        convolution.""",
         {"most": 3},
     ),
     correction=Form(
-        r"The same for X whose law is invariant under rotations, and D deterministic or independent of X. (Where the "
-        r"rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$.)",
+        r"""The same for X whose law is invariant under rotations, and D deterministic or independent of X. (Where the
+        rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$.)""",
         {"aligned": False},
         mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
     ),

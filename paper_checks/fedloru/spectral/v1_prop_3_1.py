@@ -72,20 +72,20 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
 @claim(
     "fedloru-v1/prop-3.1",
     where="v1 Proposition 3.1 and its proof, eqs. (18) and (19); iclr Proposition A.4, eqs. (14) and (15)",
-    says=r"If $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ is non-empty for some $\tilde R > k$, then $\Omega^R$ is "
-    r"non-empty for infinitely many R (v1), for all $R \ge \tilde R$, because $h^{\tilde R+1}(\omega^{\tilde R}, z) = "
-    r"h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R}, z)$ (18) at $\omega^{\tilde R+1} = "
-    r"(\omega^{\tilde R}, z)$ (19) has the same true Hessian (iclr: up to a zero row and column) for any $g$ with "
-    r"$\nabla^2\int\ell(g^{\tilde R+1}(x; (\omega^{\tilde R}, z)), y)\,d\psi = 0$.",
+    says=r"""If $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ is non-empty for some $\tilde R > k$, then $\Omega^R$ is
+    non-empty for infinitely many R (v1), for all $R \ge \tilde R$, because $h^{\tilde R+1}(\omega^{\tilde R}, z) =
+    h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R}, z)$ (18) at $\omega^{\tilde R+1} =
+    (\omega^{\tilde R}, z)$ (19) has the same true Hessian (iclr: up to a zero row and column) for any $g$ with
+    $\nabla^2\int\ell(g^{\tilde R+1}(x; (\omega^{\tilde R}, z)), y)\,d\psi = 0$.""",
     measure=measure_added,
     control=Form(
         r"The proposition itself, by $g = 0$: the larger model ignores the new weight.", {"conditions": G_NAMES}
     ),
     correction=Form(
-        r"The proposition stands. Its construction works for $g$ that vanishes at the point together with its first "
-        r"two derivatives, for almost every $x$, whatever the loss and $h$; that the loss of $g$ has zero Hessian does "
-        r"not suffice. With $\ell = \hat y^2$, $h = \omega^2$ and $g = 1$, $\nabla^2\ell(g) = 0$, yet "
-        r"$\ell(h+g)'' = 12\omega^2 + 4$ and $\ell(h)'' = 12\omega^2$.",
+        r"""The proposition stands. Its construction works for $g$ that vanishes at the point together with its first
+        two derivatives, for almost every $x$, whatever the loss and $h$; that the loss of $g$ has zero Hessian does not
+        suffice. With $\ell = \hat y^2$, $h = \omega^2$ and $g = 1$, $\nabla^2\ell(g) = 0$, yet $\ell(h+g)'' =
+        12\omega^2 + 4$ and $\ell(h)'' = 12\omega^2$.""",
         {"conditions": G_NAMES[:3]},
         mutants=(
             {"conditions": ("slope", "curvature")},

@@ -171,27 +171,27 @@ def limiting_eigenvalue(
 @claim(
     "fedloru-v1/prop-3.2",
     where="v1, Section 3.1, Proposition 3.2, eqs. (5) to (7)",
-    says=r"As $R \to \infty$, weakly almost surely, for $i = 1, \ldots, p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
-    r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$ (5); for $i = 0, \ldots, q-1$: $\lambda_{R-i}(H_N) \to "
-    r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (6); $g_N^{-1}(\theta) = \theta + "
-    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (7), and $U_N$ and $L_N$ are lower and upper bounds of $\mu_N$. For fixed "
-    r"$i > p$ a $\lambda_i$ that converges to a limit outside $[0, U_N]$ converges to $U_N$, and mirrored. The noise "
-    r"is $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.",
+    says=r"""As $R \to \infty$, weakly almost surely, for $i = 1, \ldots, p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if
+    $g_N^{-1}(\theta_i) > U_N$, else $U_N$ (5); for $i = 0, \ldots, q-1$: $\lambda_{R-i}(H_N) \to
+    g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (6); $g_N^{-1}(\theta) = \theta +
+    s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (7), and $U_N$ and $L_N$ are lower and upper bounds of $\mu_N$. For fixed $i >
+    p$ a $\lambda_i$ that converges to a limit outside $[0, U_N]$ converges to $U_N$, and mirrored. The noise is
+    $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.""",
     measure=measure_extremes,
     control=Form(
-        r"The statement for spikes that leave the bulk, $1/\theta$ strictly between $g_{\mu_N}(L_N^-)$ and "
-        r"$g_{\mu_N}(U_N^+)$, and noise without stray eigenvalues whose eigenvectors are uniformly random.",
+        r"""The statement for spikes that leave the bulk, $1/\theta$ strictly between $g_{\mu_N}(L_N^-)$ and
+        $g_{\mu_N}(U_N^+)$, and noise without stray eigenvalues whose eigenvectors are uniformly random.""",
         {"separated_only": True, "strays": False},
     ),
     correction=Form(
-        r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $1/\theta_i < g_{\mu_N}(U_N^+)$, the Stieltjes transform at the "
-        "edge (infinite if the density jumps there: then every spike leaves), else $U_N$; mirrored with "
-        r"$g_{\mu_N}(L_N^-)$; if the extreme eigenvalues of $s(N)X^R$ themselves tend to $L_N$ and $U_N$, which weak "
-        r"convergence to $\mu$ does not imply. $U_N$ is the upper bound, $L_N$ the lower one. Where the density "
-        r"vanishes like a square root at the edge, the printed condition $g_N^{-1}(\theta_i) > U_N$ also holds for "
-        r"spikes a little below the threshold, because $R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For "
-        r"fixed $i > p$, $\lambda_i \to U_N$, and mirrored. Almost surely, if the extreme eigenvalues converge so and "
-        "the eigenvectors are uniformly random; under QUE alone in probability.",
+        r"""$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $1/\theta_i < g_{\mu_N}(U_N^+)$, the Stieltjes transform at the
+        edge (infinite if the density jumps there: then every spike leaves), else $U_N$; mirrored with
+        $g_{\mu_N}(L_N^-)$; if the extreme eigenvalues of $s(N)X^R$ themselves tend to $L_N$ and $U_N$, which weak
+        convergence to $\mu$ does not imply. $U_N$ is the upper bound, $L_N$ the lower one. Where the density vanishes
+        like a square root at the edge, the printed condition $g_N^{-1}(\theta_i) > U_N$ also holds for spikes a little
+        below the threshold, because $R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > p$,
+        $\lambda_i \to U_N$, and mirrored. Almost surely, if the extreme eigenvalues converge so and the eigenvectors
+        are uniformly random; under QUE alone in probability.""",
         {"rule": "threshold", "strays": False},
         mutants=(
             {"coefficient": 1.2},
@@ -278,29 +278,25 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
 @claim(
     "fedloru-iclr/prop-3.1",
     where="iclr, Section 3.1, Proposition 3.1, eqs. (2) to (4), and its last sentence",
-    says=r"For $H_N = H_{\mathrm{true}} + \epsilon(N)$, as $R \to \infty$, weakly almost surely: for $i = 1, \ldots, "
-    r"p$, $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, else $U_N$ (2); for $i = 0, \ldots, "
-    r"q-1$, $\lambda_{R-i}(H_N) \to "
-    r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (3); $g_N^{-1}(\theta) = \theta + "
-    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (4); $U_N$ and $L_N$ are lower and upper bounds (in this order) of the "
-    r"limit "
-    r"law $\mu_N$ of $\epsilon(N)$; and for $p < i \le P - q$, $\lambda_i(H_N) \to \{0, L_N, U_N\}$. The noise is "
-    r"$s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.",
+    says=r"""For $H_N = H_{\mathrm{true}} + \epsilon(N)$, as $R \to \infty$, weakly almost surely: for $i = 1, \ldots,
+    p$, $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, else $U_N$ (2); for $i = 0, \ldots, q-1$,
+    $\lambda_{R-i}(H_N) \to g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (3); $g_N^{-1}(\theta) = \theta +
+    s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (4); $U_N$ and $L_N$ are lower and upper bounds (in this order) of the limit
+    law $\mu_N$ of $\epsilon(N)$; and for $p < i \le P - q$, $\lambda_i(H_N) \to \{0, L_N, U_N\}$. The noise is
+    $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.""",
     measure=measure_with_bulk,
     control=Form(
-        r"For noise whose extreme eigenvalues tend to $U_N$ and $L_N$ and whose eigenvectors are uniformly random: the "
-        r"two branches for spikes that leave the bulk, and $\lambda_i \to U_N$ for fixed $i > p$, and mirrored.",
+        r"""For noise whose extreme eigenvalues tend to $U_N$ and $L_N$ and whose eigenvectors are uniformly random: the
+        two branches for spikes that leave the bulk, and $\lambda_i \to U_N$ for fixed $i > p$, and mirrored.""",
         {"separated_only": True},
     ),
     correction=Form(
-        r"For noise whose extreme eigenvalues tend to $U_N$ and $L_N$: the two branches with the thresholds "
-        r"$1/g_{\mu_N}(U_N^+)$ and $1/g_{\mu_N}(L_N^-)$ as for v1, Proposition 3.2 "
-        r"($g_{\mu_N}(z) = \int\frac{d\mu_N(x)}{z - x}$ to the right of the support, and to the left of it); for fixed "
-        r"$i > p$, which the proof treats, "
-        r"$\lambda_i \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, $0 < c < 1$, $\lambda_i$ tends to the "
-        r"$(1-c)$-quantile of $\mu_N$ where that is unique, inside the bulk. "
-        "Almost surely, if the extreme eigenvalues converge so and the eigenvectors are uniformly random; under QUE "
-        "alone in probability.",
+        r"""For noise whose extreme eigenvalues tend to $U_N$ and $L_N$: the two branches with the thresholds
+        $1/g_{\mu_N}(U_N^+)$ and $1/g_{\mu_N}(L_N^-)$ as for v1, Proposition 3.2 ($g_{\mu_N}(z) = \int\frac{d\mu_N(x)}{z
+        - x}$ to the right of the support, and to the left of it); for fixed $i > p$, which the proof treats, $\lambda_i
+        \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, $0 < c < 1$, $\lambda_i$ tends to the $(1-c)$-quantile of
+        $\mu_N$ where that is unique, inside the bulk. Almost surely, if the extreme eigenvalues converge so and the
+        eigenvectors are uniformly random; under QUE alone in probability.""",
         {"rule": "threshold", "interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"threshold": 1.7}, {"threshold": 0.6}, {"edge": 1.1}, {"coefficient": 1.2}),
     ),
@@ -500,12 +496,12 @@ def _map_of_one_law(
     "fedloru-v1/eq-29-32",
     where="v1 Appendix A.2, eqs. (29), (31) and (32); iclr Appendix A.2, eqs. (25), (27) and (28); the recursion (30), "
     "iclr (26), is that of fedloru-v2/eq-33",
-    says=r"For the noise law $\mu$ and the eigenvalues $\theta$ of $H_{\mathrm{true}}$, k the subordination function, "
-    r"the outliers of $H_N$ are the $k^{-1}(\theta_j)$ off the support of $\mu_N \boxplus \nu$; $k^{-1}(\theta) = "
-    r"g_{\mu_N \boxplus \nu}^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(g_\nu(\theta)) + g_\nu^{-1}(g_\nu(\theta)) = "
-    r"\mathcal{R}_{\mu_N}(1/\theta) + \theta$ (29; v1 lacks a parenthesis); from $m_n^{\mu_N} = s(N)^nm_n^\mu$ and "
-    r"$C_n^{(\mu_N)} = s(N)^nC_n^{(\mu)}$, $\mathcal{R}_{\mu_N}(\theta) = s(N)\mathcal{R}_\mu(s(N)\theta)$ (31); and, "
-    r"as an expression for the outliers of $H_N$, $k^{-1}(\theta) = s(N)\mathcal{R}_\mu(s(N)/\theta) + \theta$ (32).",
+    says=r"""For the noise law $\mu$ and the eigenvalues $\theta$ of $H_{\mathrm{true}}$, k the subordination function,
+    the outliers of $H_N$ are the $k^{-1}(\theta_j)$ off the support of $\mu_N \boxplus \nu$; $k^{-1}(\theta) = g_{\mu_N
+    \boxplus \nu}^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(g_\nu(\theta)) + g_\nu^{-1}(g_\nu(\theta)) =
+    \mathcal{R}_{\mu_N}(1/\theta) + \theta$ (29; v1 lacks a parenthesis); from $m_n^{\mu_N} = s(N)^nm_n^\mu$ and
+    $C_n^{(\mu_N)} = s(N)^nC_n^{(\mu)}$, $\mathcal{R}_{\mu_N}(\theta) = s(N)\mathcal{R}_\mu(s(N)\theta)$ (31); and, as
+    an expression for the outliers of $H_N$, $k^{-1}(\theta) = s(N)\mathcal{R}_\mu(s(N)/\theta) + \theta$ (32).""",
     measure=measure_maps,
     readings=(
         Reading(

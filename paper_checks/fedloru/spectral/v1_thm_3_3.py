@@ -140,25 +140,24 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
 @claim(
     "fedloru-v1/thm-3.3",
     where="v1, Section 3.1, Theorem 3.3, eq. (9); iclr, Section 3.1, Theorem 3.2, eq. (5)",
-    says=r"For any integers $N > M > \bar R$ and any pair in $\Omega^R(\theta_1, \ldots, \theta_{p+q})$: "
-    r"$\mathrm{srank}(H_M) - \mathrm{srank}(H_N) \to S(\theta_1, \dots, \theta_{p+q}, \mu) > 0$ weakly almost surely "
-    r"as $R \to \infty$, where $S$ does not depend on the sequence $(h^R, \omega^R)$.",
+    says=r"""For any integers $N > M > \bar R$ and any pair in $\Omega^R(\theta_1, \ldots, \theta_{p+q})$:
+    $\mathrm{srank}(H_M) - \mathrm{srank}(H_N) \to S(\theta_1, \dots, \theta_{p+q}, \mu) > 0$ weakly almost surely as $R
+    \to \infty$, where $S$ does not depend on the sequence $(h^R, \omega^R)$.""",
     also=("fedloru-iclr/thm-3.2",),
     measure=measure_gaps,
     control=Form(
-        "For noise whose extreme eigenvalues tend to the edges and whose eigenvectors are uniformly random the "
-        "difference is positive for large $R$ where the spike decides the norm of $H_N$.",
+        """For noise whose extreme eigenvalues tend to the edges and whose eigenvectors are uniformly random the
+        difference is positive for large $R$ where the spike decides the norm of $H_N$.""",
         {"control": True},
     ),
     correction=Form(
-        r"$(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to m_2(\mu)\left(\frac{s(M)^2}{\lambda_M^2} - "
-        r"\frac{s(N)^2}{\lambda_N^2}\right) \ge 0$ with $m_2$ the second moment and $\lambda = \lim\|H\|_2$, for "
-        r"noise whose extreme eigenvalues tend to the edges. It is positive exactly if a spike decides $\lambda_N$ "
-        r"($\lambda_N$ exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = "
-        r"|\theta|(1 - x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows "
-        "like $R$. Where the bulk decides both norms the limit is 0 and the difference can be negative. "
-        "Almost surely, if the extreme eigenvalues converge so and the eigenvectors are uniformly random; under QUE "
-        "alone in probability.",
+        r"""$(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to m_2(\mu)\left(\frac{s(M)^2}{\lambda_M^2} -
+        \frac{s(N)^2}{\lambda_N^2}\right) \ge 0$ with $m_2$ the second moment and $\lambda = \lim\|H\|_2$, for noise
+        whose extreme eigenvalues tend to the edges. It is positive exactly if a spike decides $\lambda_N$ ($\lambda_N$
+        exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = |\theta|(1 -
+        x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows like $R$. Where the
+        bulk decides both norms the limit is 0 and the difference can be negative. Almost surely, if the extreme
+        eigenvalues converge so and the eigenvectors are uniformly random; under QUE alone in probability.""",
         {"growth": 1.0, "bulk_sign": "negative"},
         mutants=(
             {"second_moment": 1.25},

@@ -64,18 +64,18 @@ def draw_instances(context: Context) -> list[Instance]:
     "fedloru-v1/proof-3.3-sets",
     where="v1 Appendix A.3, $a_N$ and $b_N$ before eq. (33) and the sentence before eq. (35); iclr Appendix A.3, "
     "before eqs. (29) and (31)",
-    says=r"With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N > "
-    r"g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.",
+    says=r"""With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N >
+    g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.""",
     measure=draw_instances,
     control=Form(
-        r"For the semicircle and the eigenvalues that leave the bulk: $a_N > a_M$ where a positive spike has "
-        r"$\sigma s_N < \theta_j < \sigma s_M$.",
+        r"""For the semicircle and the eigenvalues that leave the bulk: $a_N > a_M$ where a positive spike has $\sigma
+        s_N < \theta_j < \sigma s_M$.""",
         {"between_only": True},
     ),
     correction=Form(
-        r"For the semicircle of variance $\sigma^2$: $a_N \ge a_M$ and $b_N \ge b_M$ for the eigenvalues that leave "
-        r"the bulk. A smaller sample has at most as many outliers, and as many if no spike has $\sigma s_N < "
-        r"|\theta_j| \le \sigma s_M$.",
+        r"""For the semicircle of variance $\sigma^2$: $a_N \ge a_M$ and $b_N \ge b_M$ for the eigenvalues that leave
+        the bulk. A smaller sample has at most as many outliers, and as many if no spike has $\sigma s_N < |\theta_j|
+        \le \sigma s_M$.""",
         {"strict": False, "b_sign": -1},
         mutants=({"b_sign": 1}, {"strict": True}, {"a_sign": -1}),
     ),
@@ -184,25 +184,25 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
 @claim(
     "fedloru-v1/eq-35",
     where="v1 Appendix A.3, eq. (35) and closing sentence; iclr Appendix A.3, eq. (31)",
-    says=r"With $g(j)$ for $g^{-1}(\theta_j)$ and, without loss of generality, $|\theta_1| > |\theta_{p+q}|$: "
-    r"$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N) = \sum_{j=2}^{a_M}\{(\frac{g_M(j)}{g_M(1)})^2 - "
-    r"(\frac{g_N(j)}{g_N(1)})^2\} + \sum_{j=a_M+1}^{a_N}\{(\frac{U_M}{g_M(1)})^2 - (\frac{g_N(j)}{g_N(1)})^2\} + "
-    r"\sum_{j=a_N+1}^{p+\alpha}\{(\frac{U_M}{g_M(1)})^2 - (\frac{U_N}{g_N(1)})^2\} + "
-    r"\sum_{j=1}^{b_M}\{(\frac{g_M(p+q+1-j)}{g_M(1)})^2 - (\frac{g_N(p+q+1-j)}{g_N(1)})^2\} + "
-    r"\sum_{j=b_M+1}^{b_N}\{(\frac{L_M}{g_M(1)})^2 - (\frac{g_N(p+q+1-j)}{g_N(1)})^2\} + "
-    r"\sum_{j=b_N+1}^{q+\beta}\{(\frac{L_M}{g_M(1)})^2 - (\frac{L_N}{g_N(1)})^2\}$; each of the six sums is negative, "
-    r"and therefore $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is negative.",
+    says=r"""With $g(j)$ for $g^{-1}(\theta_j)$ and, without loss of generality, $|\theta_1| > |\theta_{p+q}|$:
+    $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N) = \sum_{j=2}^{a_M}\{(\frac{g_M(j)}{g_M(1)})^2 -
+    (\frac{g_N(j)}{g_N(1)})^2\} + \sum_{j=a_M+1}^{a_N}\{(\frac{U_M}{g_M(1)})^2 - (\frac{g_N(j)}{g_N(1)})^2\} +
+    \sum_{j=a_N+1}^{p+\alpha}\{(\frac{U_M}{g_M(1)})^2 - (\frac{U_N}{g_N(1)})^2\} +
+    \sum_{j=1}^{b_M}\{(\frac{g_M(p+q+1-j)}{g_M(1)})^2 - (\frac{g_N(p+q+1-j)}{g_N(1)})^2\} +
+    \sum_{j=b_M+1}^{b_N}\{(\frac{L_M}{g_M(1)})^2 - (\frac{g_N(p+q+1-j)}{g_N(1)})^2\} +
+    \sum_{j=b_N+1}^{q+\beta}\{(\frac{L_M}{g_M(1)})^2 - (\frac{L_N}{g_N(1)})^2\}$; each of the six sums is negative, and
+    therefore $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is negative.""",
     measure=draw_instances,
     control=Form(
-        r"The decomposition, for the semicircle, finite numbers of eigenvalues at the edges and $\theta_1$ the largest "
-        r"in modulus and an outlier at both M and N.",
+        r"""The decomposition, for the semicircle, finite numbers of eigenvalues at the edges and $\theta_1$ the largest
+        in modulus and an outlier at both M and N.""",
         {"sign": 0},
     ),
     correction=Form(
-        r"For the semicircle, finite counts, $|\theta_{p+q}| \le \theta_1$ and $\theta_1 > \sigma s_M$ the "
-        r"decomposition stands, each of the six sums is non-negative, and so is the difference (the theorem says $S > "
-        r"0$). Every term is divided by $g^{-1}(\theta_1)$, which has to be the largest eigenvalue in modulus at M and "
-        r"at N: for a law that is not symmetric it need not be, and at $\theta_1 \le \sigma s_M$ it is none.",
+        r"""For the semicircle, finite counts, $|\theta_{p+q}| \le \theta_1$ and $\theta_1 > \sigma s_M$ the
+        decomposition stands, each of the six sums is non-negative, and so is the difference (the theorem says $S > 0$).
+        Every term is divided by $g^{-1}(\theta_1)$, which has to be the largest eigenvalue in modulus at M and at N:
+        for a law that is not symmetric it need not be, and at $\theta_1 \le \sigma s_M$ it is none.""",
         {"sign": 1},
         mutants=({"sign": -1}, {"dropped": 5}, {"dropped": 1}),
         asks="neither",
@@ -270,16 +270,16 @@ def search_gaps(context: Context) -> Searched:
 @claim(
     "fedloru-v1/Gj",
     where="v1 and iclr, Appendix A.3, part (ii)",
-    says=r"With $g(j)$ for $g^{-1}(\theta_j)$ and $F_j = \frac{g_M(j)^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ of "
-    r"part (i): for $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ "
-    r"satisfies $G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.",
+    says=r"""With $g(j)$ for $g^{-1}(\theta_j)$ and $F_j = \frac{g_M(j)^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ of
+    part (i): for $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ satisfies
+    $G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.""",
     measure=search_gaps,
     control=Form(
         r"For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $G_j \le F_j$.", {"lines": ("G <= F",)}
     ),
     correction=Form(
-        r"For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $0 < G_j \le F_j$, with equality "
-        r"on the right only for $\theta_j = \sigma s_M$.",
+        r"""For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $0 < G_j \le F_j$, with equality on
+        the right only for $\theta_j = \sigma s_M$.""",
         {"lines": ("G <= F", "0 < G")},
         mutants=({"lines": ("F < G",)}, {"lines": ("F < 0",)}, {"lines": ("0 < G",), "edge": 0.9}),
     ),
@@ -342,19 +342,19 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
 @claim(
     "fedloru-v1/S3",
     where="v1 and iclr, Appendix A.3, part (iii)",
-    says=r"$S_3 = \sum_{j=a_N+1}^{p+\alpha}\left\{\left(\frac{U_M}{g_M^{-1}(\theta_1)}\right)^2 - \left(\frac{U_N}"
-    r"{g_N^{-1}(\theta_1)}\right)^2\right\} = (p + \alpha - a_N - 1)\left(\frac{U_M^2}{\{\theta_1 + s(M)"
-    r"\mathcal{R}_\mu(s(M)\theta_1^{-1})\}^2} - \frac{U_N^2}{\{\theta_1 + s(N)\mathcal{R}_\mu(s(N)\theta_1^{-1})"
-    r"\}^2}\right) = (p + \alpha - a_N - 1)\left(\frac{U_M^2}{\{\theta_1 + s(M)\mathcal{R}_\mu(s(M)\theta_1^{-1})"
-    r"\}^2} - \frac{U_M^2}{\{\theta_1 + s(N)\mathcal{R}_\mu(s(N)\theta_1^{-1})\}^2}\frac{s(N)^2}{s(M)^2}\right)$, "
-    r"the last by $U_N/s(N) = U_M/s(M)$; by the power series expansion of the R-transform $Q = 0$ (Q is defined "
-    "nowhere); each of the six sums is negative.",
+    says=r"""$S_3 = \sum_{j=a_N+1}^{p+\alpha}\left\{\left(\frac{U_M}{g_M^{-1}(\theta_1)}\right)^2 -
+    \left(\frac{U_N}{g_N^{-1}(\theta_1)}\right)^2\right\} = (p + \alpha - a_N - 1)\left(\frac{U_M^2}{\{\theta_1 +
+    s(M)\mathcal{R}_\mu(s(M)\theta_1^{-1})\}^2} - \frac{U_N^2}{\{\theta_1 +
+    s(N)\mathcal{R}_\mu(s(N)\theta_1^{-1})\}^2}\right) = (p + \alpha - a_N - 1)\left(\frac{U_M^2}{\{\theta_1 +
+    s(M)\mathcal{R}_\mu(s(M)\theta_1^{-1})\}^2} - \frac{U_M^2}{\{\theta_1 +
+    s(N)\mathcal{R}_\mu(s(N)\theta_1^{-1})\}^2}\frac{s(N)^2}{s(M)^2}\right)$, the last by $U_N/s(N) = U_M/s(M)$; by the
+    power series expansion of the R-transform $Q = 0$ (Q is defined nowhere); each of the six sums is negative.""",
     measure=draw_instances,
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
-        r"The prefactor is $p + \alpha - a_N$, the number of terms, for all of them are equal. For the semicircle of "
-        r"variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N), so that $S_3 \ge 0$, "
-        "and 0 only where there is no term.",
+        r"""The prefactor is $p + \alpha - a_N$, the number of terms, for all of them are equal. For the semicircle of
+        variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N), so that $S_3 \ge 0$, and
+        0 only where there is no term.""",
         {"offset": 0, "sign": 1},
         mutants=({"offset": 1}, {"offset": -1}, {"sign": -1}, {"power": 1}),
         asks="neither",

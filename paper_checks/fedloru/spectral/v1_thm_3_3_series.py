@@ -31,18 +31,17 @@ def draw_values(context: Context) -> list[Point]:
 @identities(
     "fedloru-v1/eq-36",
     where="v1 Appendix A.3, eq. (36) and after; iclr Appendix A.3, eq. (32) and after",
-    says=r"$F_j = \left(\frac{g_M(j)}{g_M(1)}\right)^2 - \left(\frac{g_N(j)}{g_N(1)}\right)^2 = "
-    r"\left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\left(\frac{g_M(j)}{g_M(1)} - "
-    r"\frac{g_N(j)}{g_N(1)}\right) = "
-    r"\left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\frac{g_M(j)g_N(1) - g_N(j)g_M(1)}{g_M(1)g_N(1)}$ "
-    r"($g(j)$ for $g^{-1}(\theta_j)$), and $g_M(j)g_N(1) - g_N(j)g_M(1) = \theta_1\{s_NR(s_N/\theta_j) - "
-    r"s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - s_NR(s_N/\theta_1)\} + s_Ns_M\{R(s_M/\theta_1)"
-    r"R(s_N/\theta_j) - R(s_N/\theta_1)R(s_M/\theta_j)\}$.",
+    says=r"""$F_j = \left(\frac{g_M(j)}{g_M(1)}\right)^2 - \left(\frac{g_N(j)}{g_N(1)}\right)^2 =
+    \left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\left(\frac{g_M(j)}{g_M(1)} - \frac{g_N(j)}{g_N(1)}\right)
+    = \left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\frac{g_M(j)g_N(1) - g_N(j)g_M(1)}{g_M(1)g_N(1)}$
+    ($g(j)$ for $g^{-1}(\theta_j)$), and $g_M(j)g_N(1) - g_N(j)g_M(1) = \theta_1\{s_NR(s_N/\theta_j) -
+    s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - s_NR(s_N/\theta_1)\} + s_Ns_M\{R(s_M/\theta_1)R(s_N/\theta_j)
+    - R(s_N/\theta_1)R(s_M/\theta_j)\}$.""",
     measure=draw_values,
     control=Form("The quotient, and the numerator up to its sign.", {"squared": True}),
     correction=Form(
-        r"The quotient stands; the numerator is the negative of the printed one, $\theta_1\{s_MR(s_M/\theta_j) - "
-        r"s_NR(s_N/\theta_j)\} + \cdots$. The sign of the conclusion turns with it.",
+        r"""The quotient stands; the numerator is the negative of the printed one, $\theta_1\{s_MR(s_M/\theta_j) -
+        s_NR(s_N/\theta_j)\} + \cdots$. The sign of the conclusion turns with it.""",
         {"sign": 1},
         mutants=({"sign": -1}, {"cross": 0}, {"cross": -1}),
     ),
@@ -175,20 +174,19 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
 @claim(
     "fedloru-v1/Fj1",
     where="v1 and iclr, Appendix A.3, after eq. (36) and (32)",
-    says=r"In part (i), where $\theta_1 > \theta_j > 0$: "
-    r"$F_{j,1} = \theta_1\{s_NR(s_N/\theta_j) - s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - "
-    r"s_NR(s_N/\theta_1)\}$; by $R(s_N/\theta) = \sum_{n \ge 1}C_n(s_N/\theta)^{n-1}$ it is $\sum_nC_n(s_N^n - "
-    r"s_M^n)\theta_1(1/\theta_j)^{n-1} - \sum_nC_n(s_N^n - s_M^n)\theta_j(1/\theta_1)^{n-1} = \sum_n C_n(s_N^n - "
-    r"s_M^n)(\theta_1(1/\theta_j)^{n-1} - \theta_j(1/\theta_1)^{n-1})$, which is negative since $\theta_1 > \theta_j$ "
-    r"and $s_N < s_M$.",
+    says=r"""In part (i), where $\theta_1 > \theta_j > 0$: $F_{j,1} = \theta_1\{s_NR(s_N/\theta_j) -
+    s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - s_NR(s_N/\theta_1)\}$; by $R(s_N/\theta) = \sum_{n \ge
+    1}C_n(s_N/\theta)^{n-1}$ it is $\sum_nC_n(s_N^n - s_M^n)\theta_1(1/\theta_j)^{n-1} - \sum_nC_n(s_N^n -
+    s_M^n)\theta_j(1/\theta_1)^{n-1} = \sum_n C_n(s_N^n - s_M^n)(\theta_1(1/\theta_j)^{n-1} -
+    \theta_j(1/\theta_1)^{n-1})$, which is negative since $\theta_1 > \theta_j$ and $s_N < s_M$.""",
     measure=search_cases,
     control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
     correction=Form(
-        r"The series stands where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for "
-        "non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is "
-        "negative if one cumulant is positive (the semicircle, Marchenko-Pastur). Not every law without that sign "
-        "fails: for the uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, "
-        r"$C_1(s_N - s_M)(\theta_1 - \theta_j)$, is positive and can dominate.",
+        r"""The series stands where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for
+        non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is negative
+        if one cumulant is positive (the semicircle, Marchenko-Pastur). Not every law without that sign fails: for the
+        uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, $C_1(s_N -
+        s_M)(\theta_1 - \theta_j)$, is positive and can dominate.""",
         {"laws": NON_NEGATIVE},
         mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),
     ),
@@ -271,32 +269,31 @@ def _wrong_bracket() -> str:
     "fedloru-v1/Fj2",
     where="v1 and iclr, Appendix A.3, part (i), from F_{j,2} to the sign of T(2m + 1); for its last words see "
     "fedloru-v1/eq-35",
-    says=r"In part (i), where $\theta_1 > \theta_j > 0$ and $s_N < s_M$: $F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) - "
-    r"R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nC_n(\frac{s_M}{\theta_1})^{n-1}\sum_nC_n(\frac{s_N}{\theta_j})^{n-1} - "
-    r"\sum_nC_n(\frac{s_N}{\theta_1})^{n-1}\sum_nC_n(\frac{s_M}{\theta_j})^{n-1}$; by $\sum_1^\infty a_n\sum_1^\infty "
-    r"b_n = \sum_{n=1}^\infty\sum_{k=1}^na_kb_{n-1+1}$ for series that converge it is "
-    r"$\sum_n\sum_{k \le n}C_kC_{n-k+1}(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} - "
-    r"\sum_n\sum_{k \le n}C_kC_{n-k+1}(\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k} = \sum_nT(n)$, $T(n) = "
-    r"\sum_{k \le n}C_kC_{n-k+1}\{(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} - "
-    r"(\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k}\}$. For $n = 2m$, $T(n) = \sum_{k \le m}[C_kC_{n-k+1}"
-    r"\{(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} - "
-    r"(\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k}\} - C_{n-k+1}C_k"
-    r"\{(\frac{s_N}{\theta_j})^{n-k}(\frac{s_M}{\theta_1})^{k-1} - "
-    r"(\frac{s_M}{\theta_j})^{n-k}(\frac{s_N}{\theta_1})^{k-1}\}] = \sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} - "
-    r"s_M^{k-1}s_N^{n-k})(\frac1{\theta_j^{k-1}\theta_1^{n-k}} - \frac1{\theta_j^{n-k}\theta_1^{k-1}})$; the first "
-    r"bracket "
-    r"is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so that $T(2m)$ is "
-    r"negative. For $n = 2m + 1$ the (m + 1)-th term is 0, $T(n)$ is the same sum over $k \le m$, and negative.",
+    says=r"""In part (i), where $\theta_1 > \theta_j > 0$ and $s_N < s_M$: $F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) -
+    R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nC_n(\frac{s_M}{\theta_1})^{n-1}\sum_nC_n(\frac{s_N}{\theta_j})^{n-1} -
+    \sum_nC_n(\frac{s_N}{\theta_1})^{n-1}\sum_nC_n(\frac{s_M}{\theta_j})^{n-1}$; by $\sum_1^\infty a_n\sum_1^\infty b_n
+    = \sum_{n=1}^\infty\sum_{k=1}^na_kb_{n-1+1}$ for series that converge it is $\sum_n\sum_{k \le
+    n}C_kC_{n-k+1}(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} - \sum_n\sum_{k \le
+    n}C_kC_{n-k+1}(\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k} = \sum_nT(n)$, $T(n) = \sum_{k \le
+    n}C_kC_{n-k+1}\{(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} -
+    (\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k}\}$. For $n = 2m$, $T(n) = \sum_{k \le
+    m}[C_kC_{n-k+1}\{(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} -
+    (\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k}\} -
+    C_{n-k+1}C_k\{(\frac{s_N}{\theta_j})^{n-k}(\frac{s_M}{\theta_1})^{k-1} -
+    (\frac{s_M}{\theta_j})^{n-k}(\frac{s_N}{\theta_1})^{k-1}\}] = \sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} -
+    s_M^{k-1}s_N^{n-k})(\frac1{\theta_j^{k-1}\theta_1^{n-k}} - \frac1{\theta_j^{n-k}\theta_1^{k-1}})$; the first bracket
+    is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so that $T(2m)$ is
+    negative. For $n = 2m + 1$ the (m + 1)-th term is 0, $T(n)$ is the same sum over $k \le m$, and negative.""",
     measure=search_cases,
     control=Form(
         "The factored form, and the sign for the Marchenko-Pastur law.",
         {"printed_index": False, "pair_sign": 1, "laws": NON_NEGATIVE[1:]},
     ),
     correction=Form(
-        r"With $b_{n-k+1}$ in the Cauchy product and a plus between the braces it holds where the series of R "
-        r"converges at $s_M/\theta_j$ (for non-negative free cumulants, at every outlier). $T(n) \le 0$ for laws "
-        r"with non-negative free cumulants; for the centred semicircle every T(n), and $F_{j,2}$, is 0 ($T(1) = 0$ "
-        r"for every law). With a negative mean T(2) is positive.",
+        r"""With $b_{n-k+1}$ in the Cauchy product and a plus between the braces it holds where the series of R
+        converges at $s_M/\theta_j$ (for non-negative free cumulants, at every outlier). $T(n) \le 0$ for laws with
+        non-negative free cumulants; for the centred semicircle every T(n), and $F_{j,2}$, is 0 ($T(1) = 0$ for every
+        law). With a negative mean T(2) is positive.""",
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
