@@ -213,7 +213,7 @@ def test_what_does_not_fit_is_refused():
         matrix_shape((3, 3, 3, 3), "3 x 3")
     with pytest.raises(FederationError, match="two dimensions"):
         matrix_shape((3, 3, 3), ALONG)
-    with pytest.raises(FederationError, match="no matrix"):
+    with pytest.raises(FederationError, match="not a matrix"):
         matrix_shape((3,))
 
 
