@@ -555,7 +555,7 @@ PROGRAM = """
 import os, sys
 from pathlib import Path
 import runs.folder, workloads.files
-from runs.plan import planned
+from runs.plan import make_plan
 from runs.settings import Conduct
 at, seen = int(sys.argv[2]), 0
 def dying(named):  # at the chosen name that a file is given, before or after it
@@ -568,7 +568,7 @@ def dying(named):  # at the chosen name that a file is given, before or after it
     return name
 os.replace, os.link = dying(os.replace), dying(os.link)
 given = {"clients": 3, "cohort": 2, "steps": 2, "tau": 2}
-plan = planned("pfedloru", "quadratics", given, Conduct(rounds=4, save_every=0.0))
+plan = make_plan("pfedloru", "quadratics", given, Conduct(rounds=4, save_every=0.0))
 runs.folder.SHARE_OF_TIME = float("inf")
 runs.folder.train(plan, Path(sys.argv[1]))
 """
