@@ -1,4 +1,4 @@
-"""Proof of Lemma A.10: the gradient as a sum (eqs. (45) to (61))."""
+"""Appendix A.3, proof of Lemma A.10: the gradient as a sum (eqs. (45) to (61))."""
 
 from __future__ import annotations
 

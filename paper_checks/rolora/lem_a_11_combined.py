@@ -1,4 +1,4 @@
-"""Proof of Lemma A.11: both parts together (eqs. (116) to (122))."""
+"""Appendix A.3, proof of Lemma A.11: both parts together (eqs. (116) to (122))."""
 
 from __future__ import annotations
 

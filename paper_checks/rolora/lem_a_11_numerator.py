@@ -1,4 +1,4 @@
-"""Proof of Lemma A.11: the numerator (eqs. (81) to (101))."""
+"""Appendix A.3, proof of Lemma A.11: the numerator (eqs. (81) to (101))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof of Lemma A.9: the minimiser in closed form (eqs. (14) to (21))."""
+"""Appendix A.3, proof of Lemma A.9: the minimiser in closed form (eqs. (14) to (21))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof of Lemma A.9: concentration of the sums (eqs. (22) to (31))."""
+"""Appendix A.3, proof of Lemma A.9: concentration of the sums (eqs. (22) to (31))."""
 
 from __future__ import annotations
 

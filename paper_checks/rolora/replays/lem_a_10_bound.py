@@ -1,4 +1,4 @@
-"""Proof of Lemma A.10: the bound (eqs. (62) to (76)).
+"""Appendix A.3, proof of Lemma A.10: the bound (eqs. (62) to (76)).
 
 Setting: `shared.gradient_tails`.
 """

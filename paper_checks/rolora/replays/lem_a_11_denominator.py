@@ -1,4 +1,4 @@
-"""Proof of Lemma A.11: the denominator (eqs. (102) to (115)).
+"""Appendix A.3, proof of Lemma A.11: the denominator (eqs. (102) to (115)).
 
 Setting: `shared.contraction_steps`.
 """

@@ -1,4 +1,4 @@
-"""Proof of Lemma A.9: the union over a net and over clients (eqs. (32) to (42))."""
+"""Appendix A.3, proof of Lemma A.9: the union over a net and over clients (eqs. (32) to (42))."""
 
 from __future__ import annotations
 
