@@ -38,9 +38,9 @@ def add_arguments(parser: Parser) -> None:
     )
     add("--list", action="store_true", help="list algorithms and problems")
     add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH OF THE SETTINGS")
-    add("--force", action="store_true", help="remove the run that stands in the folder, and start anew")
-    add("--resume", metavar="DIR", help="go on where the run in this folder stood")
-    add("--trust", action="store_true", help="with --resume: let the code run that the settings in the folder name")
+    add("--force", action="store_true", help="delete the existing run and start over")
+    add("--resume", metavar="DIR", help="resume the run in DIR")
+    add("--trust", action="store_true", help="with --resume: allow the code that the settings in DIR name to run")
     parser.fill = lambda words: _fill(parser, words)
 
 

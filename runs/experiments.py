@@ -297,7 +297,7 @@ def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, 
     run, failure = find_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
     lacking = [] if failure else _unevaluated(run, trial)
     if lacking:
-        raise RunError(f"{run.folder} was not evaluated after round {lacking[0]}; move it away, and it is run anew")
+        raise RunError(f"{run.folder} was not evaluated after round {lacking[0]}; move it away, and it is run again")
     rows = [row for row in run.rows if row["round"] <= trial.rounds]
     return Outcome(trial, seed, replace(run, rows=rows, rounds=trial.rounds), failure)
 

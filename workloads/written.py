@@ -21,7 +21,7 @@ _HEADER = (
     b'["Files that rankproof wrote in this folder. It replaces and removes no others, and these only unchanged."]\n'
 )
 _LARGE = 2**16
-"""Bytes from which a record is written anew without the lines of files that are gone."""
+"""Size in bytes from which a record is rewritten without the lines of missing files."""
 Line = tuple[str, int | None, str]
 """Name, length and digest of a file; the length is missing for a file that is still growing and for a folder."""
 

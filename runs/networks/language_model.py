@@ -140,7 +140,7 @@ def tokenizer_of(place: Place) -> Any:
     with _quiet() as transformers:
         try:
             found = transformers.AutoTokenizer.from_pretrained(**place.loader_arguments)
-        except Exception as error:  # whatever damaged files lead to
+        except Exception as error:  # any error that damaged files cause
             raise RunError(
                 f"{place} has no tokenizer that can be read ({_short(error)}); copy its files there"
             ) from error
@@ -169,7 +169,7 @@ def model_of(
         task: `classification` or `causal`.
         classes: Number of classes in a classification.
         dtype: Type of the weights: `float32` or `bfloat16`.
-        dropout: Rate of drop-out in place of every one that its configuration has.
+        dropout: Drop-out rate that replaces every rate of its configuration.
         seed: Seed of the head.
         pickled: Read weights that were pickled, where there are no others.
 
@@ -190,7 +190,7 @@ def model_of(
             if pickled and not _has_safetensors(place):
                 named["use_safetensors"] = False
             module, info = getattr(transformers, kinds[task]).from_pretrained(**named)
-        except Exception as error:  # whatever damaged files lead to
+        except Exception as error:  # any error that damaged files cause
             why = _short(error)
             if "ignore_mismatched_sizes" in why:  # which refers to a table on the screen
                 head = f", or a head that is not for {classes} classes" if task == "classification" else ""
@@ -207,7 +207,7 @@ def model_of(
 def _config(transformers: Any, place: Place, labels: Mapping[str, int]) -> Any:
     try:
         return transformers.AutoConfig.from_pretrained(**place.loader_arguments, **labels)
-    except Exception as error:  # whatever damaged files lead to
+    except Exception as error:  # any error that damaged files cause
         where = place if place.gguf else place.folder / _CONFIG
         raise RunError(f"{where} describes no model that can be built ({_short(error)}); fetch it again") from error
 

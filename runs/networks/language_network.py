@@ -157,7 +157,7 @@ def network_of(
         module: A model of transformers; it is neither changed nor copied, but for its structure.
         task: Task that its loss belongs to.
         trained: Names of the parameters that calls give; all others stay as they are.
-        checkpointing: Compute layers' values again for the gradient in place of keeping them.
+        checkpointing: Recompute layers' values for the gradient instead of keeping them.
         unused: A token that the texts do not have, for padding, where the model names none for that.
 
     Raises:

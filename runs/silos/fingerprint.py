@@ -99,7 +99,7 @@ def fingerprint_of(client: Any) -> Fingerprint:
                 reader.named(named)
             else:
                 reader.read(str(said) if own else client, outermost=True)
-    except Exception:  # of whatever a client is made of
+    except Exception:  # of any object that a client holds
         return Fingerprint(None, ())
     digest = reader.digest.digest() if reader.found else None
     return Fingerprint(digest, tuple(dict.fromkeys(reader.unread)), reader.has_data or own)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from algorithms.federation import FederationError
-from runs.experiments import Experiment, Sweep, Trial, carry_out, format_minutes, missing_runs
+from runs.experiments import Experiment, Sweep, Trial, carried_out, carry_out, format_minutes, missing_runs
 from runs.folder import train
 from runs.listing import find_runs
 from runs.settings import RunError
@@ -242,6 +242,10 @@ def test_runs_have_one_thread_and_give_the_others_back(tmp_path):
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(threads)
+
+
+def test_the_earlier_name_still_works():
+    assert carried_out is carry_out
 
 
 def test_times_in_words():

@@ -1,7 +1,7 @@
 """The pickled batches of CIFAR-10 and CIFAR-100: colour images of 32 x 32 pixels, and their classes.
 
 A pickle can run any code when it is opened. The caller hands over only bytes whose checksum is the published one, and
-the reader here builds nothing but arrays, lists and text, whatever the bytes ask for.
+the reader here builds only arrays, lists and text, regardless of what the bytes ask for.
 """
 
 from __future__ import annotations
