@@ -41,8 +41,8 @@ class Recombination:
         count: Samples of a batch.
         needed: Something rests on it, so that a test that cannot be made needs somebody's word.
         vouched: The user has said what the loss is, where it cannot be tested.
-        named: The user has named the reduction, so that the count need not be one of rows.
         coupled: The model couples the samples of a batch, and is meant to: the loss alone is tested, on its outputs.
+        named: The user has named the reduction, so that the count need not be one of rows.
     """
 
     objective: Objective
@@ -50,8 +50,8 @@ class Recombination:
     count: Callable[[Batch], int]
     needed: bool
     vouched: bool
-    named: bool
     coupled: bool
+    named: bool = False
 
     def require(self) -> None:
         """Compares all batches.

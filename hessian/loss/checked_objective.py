@@ -128,7 +128,7 @@ def checked_objective(
     if several or reduction:
         vouched = reduction is not None or count is not size_of
         coupled = batch_norm == "batch"
-        Recombination(draft, mean, count, several, vouched, reduction is not None, coupled).require()
+        Recombination(draft, mean, count, several, vouched, coupled, named=reduction is not None).require()
     draft.model.require_kept()
     sizes = tuple(size for size, _ in first)
     weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)

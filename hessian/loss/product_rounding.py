@@ -151,7 +151,7 @@ class LargestNumber(saved_tensors_hooks):
                     size = _largest_in(torch.where(given.abs() < UNREAL, given, 0.0))
                 before = self._largest.get(given.device, size)
                 self._largest[given.device] = torch.maximum(before, size)
-        return tensor
+        return tensor.detach()  # an output that its own graph holds would keep that from being freed
 
     @property
     def value(self) -> float:
