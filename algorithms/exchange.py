@@ -79,7 +79,7 @@ class Clients(Protocol):
 
 @dataclass(frozen=True)
 class Memory:
-    """What a client knows in addition to the arguments that it is sent.
+    """Knowledge of a client in addition to the arguments that it is sent.
 
     Attributes:
         number: Number of the client; a tensor if several clients are evaluated at once.
@@ -103,7 +103,7 @@ class Reply:
     """The outcome of one client's work.
 
     Attributes:
-        upload: What the client sends to the server: a tree, a tensor, or tuples and mappings of these.
+        upload: Tensors for the server: a tree, a tensor, or tuples and mappings of these.
         keep: Values that the client keeps until the round ends.
         personal: Values that the client keeps across rounds.
     """
@@ -211,7 +211,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Acknowledgement:
-    """What remains of a reply after its upload has been summed.
+    """The rest of a reply after its upload has been summed.
 
     Attributes:
         number: Number of the client.

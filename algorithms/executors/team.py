@@ -31,7 +31,7 @@ LOSSES = 3
 
 @dataclass
 class _Seen:
-    """What a worker already has of a federation: tokens of its clients, values, exchange and round."""
+    """The part of a federation that a worker already has: tokens of its clients, values, exchange and round."""
 
     clients: object = None
     lasting: object = None
@@ -43,7 +43,7 @@ class Member(ABC):
     """A worker as seen by the team.
 
     Attributes:
-        seen: What it already has of each federation.
+        seen: The part that it already has of each federation.
         gone_known: Number of ended federations that it has been informed of.
         lost: Whether it was lost, with everything that it held.
     """

@@ -1,4 +1,4 @@
-r"""What one round can move under bounded gradients: the setting of the corrected Theorem 4.2 and its proof.
+r"""Bounds of the movement in one round under bounded gradients: the setting of the corrected Theorem 4.2 and its proof.
 
 $\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds; norms are
 submultiplicative. A fresh sample's gradient has $\|g\| \le G$ regardless of the past, by (A.2), and so has every exact

@@ -1,4 +1,4 @@
-r"""What local steps do (Lemmas B.5 to B.8, eqs. (63) to (66)), for all losses, shapes, clients and step sizes.
+r"""The effect of local steps (Lemmas B.5 to B.8, eqs. (63) to (66)), for all losses, shapes, clients and step sizes.
 
 $\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds. (A.2) and (A.5)
 give $\|\nabla f^{(k)}(W)\| \le G$ at every W, and a fresh sample has $\|g\| \le G$ regardless of the past; (A.3) holds
