@@ -59,7 +59,7 @@ from algorithms.optimisers import Adam, AdamW, Optimiser, Sgd
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from runs.network_problem import NetworkProblem, network_problem
-from workloads.data.partition import Parts
+from workloads.partition import Parts
 
 
 class Ours:

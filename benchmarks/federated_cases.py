@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from runs.network_problem import NetworkProblem, network_problem
 from workloads.data.datasets import load
-from workloads.data.partition import Parts
 from workloads.image_networks.resnet import resnet
 from workloads.image_networks.small import levels, perceptron
+from workloads.partition import Parts
 
 Found = dict[str, Any]
 COHORT, SAMPLES, BATCH, RATE, SEED = 20, 160, 32, 0.05, 0

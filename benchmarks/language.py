@@ -44,8 +44,8 @@ from algorithms.rounds import one_round
 from runs.language_problem import language_problem
 from runs.networks.language_federation import part_of
 from runs.networks.language_model import locate, model_of, tokenizer_of
-from workloads.data.texts import load_texts
-from workloads.data.tokens import NO_LOSS, TokenSet, tokens
+from workloads.texts import load_texts
+from workloads.tokens import NO_LOSS, TokenSet, tokens
 
 OUT = Path(__file__).with_suffix(".json")
 RANK, RATE, STEPS = 4, 1e-3, 3

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from runs.networks.language_federation import part_of
 from runs.networks.language_model import locate, model_of, tokenizer_of
-from workloads.data.texts import load_texts
-from workloads.data.tokens import NO_LOSS, tokens
+from workloads.texts import load_texts
+from workloads.tokens import NO_LOSS, tokens
 
 
 class Logits(nn.Module):

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from algorithms.exchange import Client, Memory, Reply
 from runs.network_problem import NetworkProblem, network_problem
 from toymodels.quadratic import Quadratic
-from workloads.data.partition import Parts
 from workloads.image_networks.models import ModelSettings, model
 from workloads.image_networks.small import perceptron
+from workloads.partition import Parts
 
 TICK = os.sysconf("SC_CLK_TCK")
 

@@ -7,7 +7,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.rounds import rounds
 from runs.network_problem import network_problem
-from workloads.data.partition import Dirichlet
+from workloads.partition import Dirichlet
 
 
 def waves(count: int) -> tuple[Tensor, Tensor]:

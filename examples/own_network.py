@@ -7,7 +7,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.rounds import rounds
 from runs.network_problem import network_problem
-from workloads.data.partition import Even
+from workloads.partition import Even
 
 
 class Counter(nn.Module):

@@ -291,7 +291,7 @@ def _verified_data_set(name: str, settings: Settings) -> dict[str, Any]:
     """Return name and checksums of a data set after verifying it."""
     from workloads.data.datasets import REGISTRY
     from workloads.data.file_sets import FileSet, verify
-    from workloads.data.texts import TEXTS
+    from workloads.texts import TEXTS
 
     known: dict[str, FileSet] = {**REGISTRY, **TEXTS}
     verify(known[name], settings.data_root)

@@ -45,9 +45,9 @@ from runs.settings import Conduct, RunError, RunSettings
 from runs.silos.problem import SILOS, SiloSettings
 from workloads.data.datasets import REGISTRY
 from workloads.data.image_folder import is_folder
-from workloads.data.partition import PARTITIONS, Partition
-from workloads.data.texts import TEXT_PARTITIONS, TEXTS
+from workloads.partition import PARTITIONS, Partition
 from workloads.processes.cluster import LOCAL
+from workloads.texts import TEXT_PARTITIONS, TEXTS
 
 T = TypeVar("T")
 Values = Mapping[str, Any]

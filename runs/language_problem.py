@@ -34,8 +34,8 @@ from runs.networks.language_network import (
 from runs.networks.network_checks import is_alike
 from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.peft_format import read_adapter
-from workloads.data.partition import Indices, Parts
-from workloads.data.tokens import TokenSet
+from workloads.partition import Indices, Parts
+from workloads.tokens import TokenSet
 
 Weighed = Literal["samples", "tokens"]
 

@@ -29,7 +29,7 @@ from runs.networks.network_checks import (
 )
 from runs.networks.network_function import Batch, Labelled, Loss, Network, Statistics, count_parts, network_of
 from workloads.data.augmentation import Offsets, Preparation
-from workloads.data.partition import Indices, PartitionError, Parts
+from workloads.partition import Indices, PartitionError, Parts
 
 ROWS = 1000
 """Samples at a time, unless another number is named."""

@@ -23,7 +23,7 @@ from paper_checks.run import _full_result
 from workloads.data import packages
 from workloads.data.cifar import read_batches
 from workloads.data.idx import DataError, pack, parse
-from workloads.data.partition import Files
+from workloads.partition import Files
 
 SOME = st.sampled_from([b"", b"\0", b"\xff" * 4, b"nan", b"9" * 5000, b"[" * 50_000, b"-1 ", b"(", b"'"])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from workloads.data.tokens import NO_LOSS, TokenSet
+from workloads.tokens import NO_LOSS, TokenSet
 
 transformers = pytest.importorskip("transformers")
 VOCABULARY, POSITIONS = 50, 24

@@ -29,7 +29,8 @@ def declare(commands: Any) -> None:
 
 
 def _data(options: argparse.Namespace) -> int:
-    from workloads.data import datasets, file_sets, texts
+    from workloads import texts
+    from workloads.data import datasets, file_sets
 
     known: dict[str, file_sets.FileSet] = {**datasets.REGISTRY, **texts.TEXTS}
     names = options.names or list(known)

@@ -18,8 +18,8 @@ from figures.experiments.experiment import Design, Line
 from figures.fedloru.scales import ALIGNED, SIZES, WIDTH, Network, Sizes
 from figures.figure import DataChoice, Settings
 from workloads.data.datasets import REGISTRY, find
-from workloads.data.printed_settings import client_ranks
 from workloads.image_networks.models import LAYERS, ModelSettings, model
+from workloads.printed_settings import client_ranks
 
 EVALUATIONS = 5
 """Number of last evaluations whose mean is the final accuracy, as printed for non-IID clients; here for all."""

@@ -33,7 +33,7 @@ from hessian.spectrum import SpectrumSettings
 from hessian.through_training import rank_columns
 from runs.network_problem import NetworkProblem
 from runs.networks.language_network import PADDING
-from workloads.data.tokens import NO_LOSS
+from workloads.tokens import NO_LOSS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

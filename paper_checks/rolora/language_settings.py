@@ -14,7 +14,7 @@ from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.rolora.table_1 import CLIENTS
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
-from workloads.data.partition import Even
+from workloads.partition import Even
 
 SUB_TASKS: Mapping[str, int] = {
     "BoolQ": 9427,

@@ -22,8 +22,8 @@ from paper_checks.claim import Reading
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, Promises, promises, same
 from runs.network_problem import network_problem
-from workloads.data.partition import ByLabel
 from workloads.image_networks.two_layer import two_layer
+from workloads.partition import ByLabel
 
 
 @dataclass(frozen=True)

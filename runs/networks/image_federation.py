@@ -24,7 +24,9 @@ from runs.settings import COMPUTED, RunError, at_least
 from workloads.data.augmentation import Preparation
 from workloads.data.datasets import REGISTRY, DataError, find, load
 from workloads.data.image_folder import is_folder, read_folder
-from workloads.data.partition import (
+from workloads.image_networks.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
+from workloads.image_networks.small import levels
+from workloads.partition import (
     BY_CLASS,
     Even,
     Files,
@@ -35,8 +37,6 @@ from workloads.data.partition import (
     hold_out,
     hold_out_each,
 )
-from workloads.image_networks.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
-from workloads.image_networks.small import levels
 
 Split = tuple[Tensor, Tensor]
 Pixels = tuple[tuple[float, ...], tuple[float, ...]]

@@ -20,9 +20,9 @@ from runs.networks.language_network import LanguageProblem
 from runs.settings import RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
-from workloads.data.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
-from workloads.data.texts import TEXTS, load_texts
-from workloads.data.tokens import TokenSet, tokens
+from workloads.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
+from workloads.texts import TEXTS, load_texts
+from workloads.tokens import TokenSet, tokens
 
 
 class TextPartition(Partition, Protocol):

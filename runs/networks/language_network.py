@@ -27,8 +27,8 @@ from runs.networks.language_model import Task, has_dropout
 from runs.networks.network_function import Batch, Labelled, count_parts, seeded_draws
 from runs.networks.peft_format import Update
 from runs.networks.turned_layer import turn_layers
-from workloads.data.partition import Indices
-from workloads.data.tokens import NO_LOSS, terms_of
+from workloads.partition import Indices
+from workloads.tokens import NO_LOSS, terms_of
 
 PADDING = -1
 """Stands among the inputs where there is no token."""

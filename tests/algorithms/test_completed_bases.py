@@ -13,7 +13,7 @@ from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from runs.network_problem import network_problem
-from workloads.data.partition import Even
+from workloads.partition import Even
 
 
 def basis_and_gradient(rank_of_gradient, rows=9, r=3):

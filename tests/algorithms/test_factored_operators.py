@@ -15,7 +15,7 @@ from algorithms.products import Product
 from algorithms.rounds import rounds
 from algorithms.weights import Added, Factored
 from runs.network_problem import network_problem
-from workloads.data.partition import Even
+from workloads.partition import Even
 
 
 def weights():

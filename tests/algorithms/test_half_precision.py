@@ -12,7 +12,7 @@ from algorithms.federation import Federation
 from algorithms.rounds import one_round, rounds
 from algorithms.tree import Tree, weighted_sum
 from runs.network_problem import network_problem
-from workloads.data.partition import Even
+from workloads.partition import Even
 
 HALVES = [torch.bfloat16, torch.float16]
 MANY = 5000  # 16 parts of 313 clients: a sum in bfloat16 stops growing at 256 equal terms

@@ -15,7 +15,7 @@ from algorithms.optimisers import Adam, AdamW, Sgd
 from algorithms.rounds import rounds
 from algorithms.vmap import Vmap
 from runs.network_problem import network_problem
-from workloads.data.partition import Even
+from workloads.partition import Even
 
 SAMPLES, RATE, DTYPE = 14, 0.2, torch.float64
 OPTIMISERS = [

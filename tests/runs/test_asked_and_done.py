@@ -17,7 +17,7 @@ from runs.catalogue import ALGORITHMS, algorithm_of, schemas_of
 from runs.network_problem import network_problem
 from runs.plan import make_plan, parts_of
 from runs.settings import RunError
-from workloads.data.partition import Even
+from workloads.partition import Even
 
 
 def problem(module, labels=None, loss=nn.functional.cross_entropy, **rest):

@@ -9,7 +9,7 @@ from algorithms.descent import Descent
 from runs.estimate import Estimate, estimate, steps_of
 from runs.plan import Parts, make_plan
 from runs.settings import Conduct
-from workloads.data.partition import Parts as Divided
+from workloads.partition import Parts as Divided
 
 SETTINGS = {"samples": 90, "test_samples": 20, "side": 8, "width": 8, "model": "perceptron", "clients": 4, "batch": 8}
 

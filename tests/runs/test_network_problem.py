@@ -23,9 +23,9 @@ from runs.network_problem import NetworkClient, network_problem
 from runs.networks.network_function import Labelled
 from tests.algorithms.synchronisations import Synchronisations
 from workloads.data.augmentation import Preparation
-from workloads.data.partition import Even, Parts
 from workloads.image_networks.initial import initialise
 from workloads.image_networks.small import perceptron
+from workloads.partition import Even, Parts
 
 SAMPLES, CLASSES = 24, 3
 

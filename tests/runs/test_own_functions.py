@@ -20,7 +20,7 @@ from algorithms.rounds import rounds
 from rankproof import main
 from runs.network_problem import network_problem
 from runs.plan import SETTINGS, make_plan, parts_of
-from workloads.data.partition import Even
+from workloads.partition import Even
 from workloads.written import RECORD
 
 MODULE = """

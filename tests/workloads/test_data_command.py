@@ -10,7 +10,7 @@ from workloads.arguments import Parser
 from workloads.data import packages
 from workloads.data.datasets import REGISTRY, DataError, DataSet
 from workloads.data.idx import pack
-from workloads.data.texts import TEXTS
+from workloads.texts import TEXTS
 
 CONTENTS = {file: pack(np.zeros((4, 28, 28) if "images" in file else 4, dtype=np.uint8)) for file in packages.FILES}
 

@@ -16,8 +16,8 @@ from algorithms.low_rank import Truncation
 from algorithms.optimisers import AdamW, Sgd
 from algorithms.rounds import rounds
 from runs.network_problem import network_problem
-from workloads.data.partition import Even
 from workloads.image_networks.initial import initialise
+from workloads.partition import Even
 
 LAYERS = "0, 5"
 LOCAL = Descent(epochs=1, batch=3, learning_rate=0.05, optimiser=Sgd(0.9, 1e-3))

@@ -16,7 +16,7 @@ from runs.networks.image_federation import ImageFederation
 from runs.plan import make_plan, parts_of
 from runs.settings import RunError
 from workloads.data.datasets import REGISTRY, DataError, ImageSet
-from workloads.data.partition import ByLabel, Dirichlet, DirichletInTurn, Even, Files, PartitionError
+from workloads.partition import ByLabel, Dirichlet, DirichletInTurn, Even, Files, PartitionError
 
 TRAIN, TEST = 90, 30
 

@@ -25,7 +25,7 @@ from runs.folder import METRICS
 from runs.networks.language_model import Place, has_dropout, head_of, locate, model_of, positions, tokenizer_of
 from runs.plan import make_plan, parts_of
 from runs.settings import Conduct, RunError
-from workloads.data.texts import TextSet
+from workloads.texts import TextSet
 
 
 def test_a_folder_is_read_as_it_was_saved(tmp_path):

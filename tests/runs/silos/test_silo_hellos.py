@@ -34,8 +34,8 @@ from runs.silos.problem import RemoteClient, SiloSettings
 from runs.silos.server import serve
 from runs.silos.transport import AnswerPolicy
 from runs.silos.wire import PROTOCOL, Message, MessageError
-from workloads.data.partition import Even
 from workloads.image_networks.initial import initialise
+from workloads.partition import Even
 
 
 @pytest.fixture(autouse=True)

@@ -29,8 +29,8 @@ from runs.silos.problem import RemoteClient, RemoteClients, SiloProblem
 from runs.silos.registered import works
 from runs.silos.transport import AnswerPolicy
 from runs.silos.wire import Limits
-from workloads.data.partition import Even
 from workloads.image_networks.initial import initialise
+from workloads.partition import Even
 
 NAMES = ("north", "east", "south")
 RUN = "0123456789ab"

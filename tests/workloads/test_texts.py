@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from workloads.data import text_packages as packages
 from workloads.data.file_sets import fetch, status
 from workloads.data.idx import DataError
-from workloads.data.partition import PartitionError
 from workloads.data.text_files import choose_test, essence
-from workloads.data.texts import TEXTS, BySource, TextFiles, TextSet, load_texts
+from workloads.partition import PartitionError
+from workloads.texts import TEXTS, BySource, TextFiles, TextSet, load_texts
 
 RATED = {
     "movieReviewSnippets_GroundTruth.txt": "1\t2.1\tA joy.\r\n2\t-2.0\tA bore.\r\n3\t0.4\tA film.\r\n",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from workloads.data.datasets import REGISTRY
-from workloads.data.partition import hold_out
-from workloads.data.printed_settings import CLIENTS_OF_RANK, FEDERATIONS, client_ranks
+from workloads.partition import hold_out
+from workloads.printed_settings import CLIENTS_OF_RANK, FEDERATIONS, client_ranks
 
 
 @pytest.mark.parametrize("name", FEDERATIONS)

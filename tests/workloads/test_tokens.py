@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from workloads.data.idx import DataError
-from workloads.data.partition import ByLabel, Dirichlet, Even, Files, PartitionError
-from workloads.data.texts import BySource, TextSet
-from workloads.data.tokens import NO_LOSS, tokens
+from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError
+from workloads.texts import BySource, TextSet
+from workloads.tokens import NO_LOSS, tokens
 
 
 class Letters:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.data import partition
-from workloads.data.partition import (
+from workloads import partition
+from workloads.partition import (
     ByLabel,
     Dirichlet,
     DirichletInTurn,
@@ -206,7 +206,7 @@ def one_by_one(log_shares, left, size, rng):
 
 
 def test_many_draws_at_once_have_the_law_of_draws_one_by_one():
-    from workloads.data.partition import _draw_without_replacement
+    from workloads.partition import _draw_without_replacement
 
     log_shares, left, size, draws = np.log([0.6, 0.3, 0.1]), np.array([3, 2, 6]), 7, 4000
     rng = np.random.default_rng(0)

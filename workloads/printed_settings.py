@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads.data.partition import ByLabel, Dirichlet, Even, Partition
+from workloads.partition import ByLabel, Dirichlet, Even, Partition
 
 
 @dataclass(frozen=True)

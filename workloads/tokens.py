@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workloads.data.idx import DataError
-from workloads.data.partition import Even, Files, Partition, Parts
-from workloads.data.texts import BySource, TextSet
+from workloads.partition import Even, Files, Partition, Parts
+from workloads.texts import BySource, TextSet
 
 NO_LOSS = -100
 """The label of a token that the loss leaves out, as torch's cross entropy has it by default."""
