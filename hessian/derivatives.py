@@ -352,12 +352,11 @@ def _faint(line: _Line, batch: Batch, dtype: torch.dtype) -> str:
     unit = torch.finfo(dtype).eps
     with torch.enable_grad():
         steps = [place * unit**0.5 for place in range(STEPS)]
-        values = torch.tensor(
-            [line.loss(batch, line.shifted(point, v, step)).item() for step in steps], dtype=torch.float64
-        )
+        losses = [line.loss(batch, line.shifted(point, v, step)).item() for step in steps]
+    values = torch.tensor(losses, dtype=torch.float64, device="cpu")
     jump = float(values.diff().diff().abs().max())
-    vague = len(set(values.tolist())) < STEPS or jump > VAGUE * unit * float(values.abs().max())
-    return faint if vague and faint_loss(values.tolist(), dtype) else ""
+    vague = len(set(losses)) < STEPS or jump > VAGUE * unit * float(values.abs().max())
+    return faint if vague and faint_loss(losses, dtype) else ""
 
 
 def _low_precision(line: _Line, batch: Batch) -> str:
