@@ -54,6 +54,8 @@ MISSES = 3
 """That count, until the products are said to be wrong."""
 NOISE = 1000.0
 """Roundings by which two evaluations may differ, since an accelerator may add in another order."""
+VAGUE, STEPS = 1e4, 9
+"""Units of rounding by which a loss that is lost in rounding jumps, at least, along so many small steps."""
 PARTS = 16
 """Equal parts of the way between two losses, in which slopes are taken where the losses' difference is missed."""
 _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
@@ -340,11 +342,21 @@ def _noise(line: _Line, batch: Batch) -> str:
 
 
 def _faint(line: _Line, batch: Batch, dtype: torch.dtype) -> str:
-    """Return in words that losses are lost in rounding, at the weights and where derivatives are tested."""
-    if faint := faint_loss(line.objective.losses, dtype):
-        point, _ = line.of(0, dtype)
-        return faint if faint_loss([line.loss(batch, point).item()], dtype) else ""
-    return ""
+    """Return in words that losses are lost in rounding, at the weights and where derivatives are tested.
+
+    A loss in small units is small as well, but it changes smoothly along small steps.
+    """
+    if not (faint := faint_loss(line.objective.losses, dtype)):
+        return ""
+    point, v = line.of(0, dtype)
+    unit = torch.finfo(dtype).eps
+    with torch.enable_grad():
+        steps = [place * unit**0.5 for place in range(STEPS)]
+        losses = [line.loss(batch, line.shifted(point, v, step)).item() for step in steps]
+    values = torch.tensor(losses, dtype=torch.float64, device="cpu")
+    jump = float(values.diff().diff().abs().max())
+    vague = len(set(losses)) < STEPS or jump > VAGUE * unit * float(values.abs().max())
+    return faint if vague and faint_loss(losses, dtype) else ""
 
 
 def _low_precision(line: _Line, batch: Batch) -> str:

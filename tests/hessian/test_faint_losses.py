@@ -47,7 +47,8 @@ def test_a_loss_below_double_precision_asks_for_an_earlier_state(scale):
             stable_rank(copy.deepcopy(model).to(kind), CE, (x.to(kind), y))
 
 
-def test_a_wrong_derivative_at_a_small_loss_keeps_its_reason():
+@pytest.mark.parametrize(("unit", "loss"), [(1.0, nn.MSELoss()), (1e-30, CE)])
+def test_a_wrong_derivative_at_a_small_loss_keeps_its_reason(unit, loss):
     class Cut(nn.Module):
         def __init__(self):
             super().__init__()
@@ -59,5 +60,6 @@ def test_a_wrong_derivative_at_a_small_loss_keeps_its_reason():
 
     torch.manual_seed(0)
     model, x = Cut(), torch.randn(40, 5)
+    y = model(x).detach() if unit == 1.0 else torch.randint(3, (40,))
     with pytest.raises(CurvatureError, match=r"no second derivatives.*detach\(\)"):
-        stable_rank(model, nn.MSELoss(), (x, model(x).detach()))
+        stable_rank(model, lambda output, target: unit * loss(output, target), (x, y))
