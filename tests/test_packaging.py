@@ -93,7 +93,7 @@ def test_a_paper_of_ones_own_is_written_checked_and_installed_outside_a_checkout
     program += "assert rankproof.main(['check', '--papers', 'outer', 'outer-paper/', '--jobs', '2']) == 0"
     done = outside(built, program, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "2 claims: 1 holds, 1 is corrected; every verdict as recorded" in done.stdout
+    assert "8 statements and numbers (7 hold, 1 is corrected) + 2 algorithms and experiments" in done.stdout
     project = tomllib.loads((tmp_path / "outer" / "pyproject.toml").read_text())["project"]
     information = tmp_path / "outer" / "outer_paper-0.1.0.dist-info"
     information.mkdir()

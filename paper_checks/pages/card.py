@@ -362,7 +362,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     for file, answer, names in result.files_told_once():
         place = result.replay_place(file)
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
-        lines += _entry("not named", unnamed_told(result, answer))
+        lines += _entry("not named", describe_unnamed(result, answer))
     lines += _entry("again", f"rankproof replay {claim.id}" if result.stored else "")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
@@ -436,7 +436,7 @@ def _describe_unit(name: str, answer: Replayed, space: str = " ") -> str:
     return f"{space}({answer.words[name]})" if name in answer.words else ""
 
 
-def unnamed_told(result: Result, answer: Replayed) -> str:
+def describe_unnamed(result: Result, answer: Replayed) -> str:
     """Return in words that a proof names none of the numbers that the mutants change; empty if it names one."""
     names = ", ".join(result.unnamed(answer))
     return f"the proof names none of the constants that the mutants change: {names}" if names else ""

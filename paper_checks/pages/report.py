@@ -103,6 +103,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         split_caption=report_cards.split_caption,
         fails=report_cards.fails,
         describe_constants=report_cards.describe_constants,
+        describe_unnamed=card.describe_unnamed,
         results=by_id,
         figures=figures,
         manifest=manifest,
