@@ -325,7 +325,7 @@ def budgets(repetitions: int, out: Path) -> int:
 def estimator_digest() -> str:
     """Return the digest of the estimator's executable code, on which the numbers depend."""
     return sources_digest(
-        [f"hessian/{name}.py" for name in ("basis_rows", "bounds", "krylov", "probes", "rank_search")]
+        [f"hessian/lanczos/{name}.py" for name in ("basis_rows", "bounds", "krylov", "probes", "stable_rank")]
     )[:16]
 
 

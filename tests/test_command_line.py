@@ -129,9 +129,9 @@ def test_replay_says_what_is_lost(capsys, monkeypatch):
     monkeypatch.setattr(
         replay, "stored", lambda folder, id: tuple(file for file in whole(folder, id) if file.kind == "witness")
     )
-    status, out, _ = run(capsys, "replay", "fedlrt/alg-4", "fedlrt/alg-6")
+    status, out, _ = run(capsys, "replay", "fedlrt/thm-4", "fedlrt/alg-6")
     assert status == 1
-    assert "fedlrt/alg-4: its certificate is not stored" in out
+    assert "fedlrt/thm-4: its certificate is not stored" in out
     assert out.splitlines()[-1] == "2 files of 2 claims: 2 confirmed, 0 not, 1 not stored"
 
 

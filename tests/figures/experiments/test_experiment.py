@@ -97,7 +97,7 @@ def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
 
 
 def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
-    monkeypatch.setattr(running, "carried_out", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
+    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
     table = run_design(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 2, (0.1,)), Settings())
     ends = finals(table)
     assert ends.groupby("method").failed.sum().to_dict() == {"FedAvg": 0, "FedLin": 4}
@@ -112,7 +112,7 @@ def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
 
 
 def test_final_values_keep_the_order_of_the_experiment_where_a_line_fails(monkeypatch):
-    monkeypatch.setattr(running, "carried_out", outcomes_by(lambda trial: None if "FedAvg" in trial.label else 0.5))
+    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: None if "FedAvg" in trial.label else 0.5))
     ends = finals(
         run_design(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 1, (0.1,)), Settings())
     )

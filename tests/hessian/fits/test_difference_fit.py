@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import CurvatureError, SampleHessians, exact_hessian, fit_difference, sample_hessian_parts
-from hessian.operators import sample_hessians
+from hessian import CurvatureError, SampleHessians, exact_hessian, fit_difference, sample_hessian_parts, sample_hessians
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(9, 5, generator=GENERATOR, dtype=torch.float64)

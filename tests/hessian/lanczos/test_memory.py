@@ -211,7 +211,8 @@ def test_a_thread_that_outlives_the_program_measures_within_a_budget(tmp_path):
     script = """
 import threading, time
 import numpy as np, torch
-from hessian import DenseOperator, basis_rows, stable_rank_of
+from hessian import DenseOperator, stable_rank_of
+from hessian.lanczos import basis_rows
 basis_rows.COLUMNS_OF_A_THREAD = 30
 torch.set_num_threads(2)
 operator = DenseOperator(torch.diag(torch.arange(100.0)))

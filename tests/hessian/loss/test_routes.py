@@ -7,9 +7,17 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import Curvature, RouteWarning, exact_hessian, sample_factors, sample_hessian_parts, stable_rank
+from hessian import (
+    Curvature,
+    RouteWarning,
+    exact_hessian,
+    sample_factors,
+    sample_hessian_parts,
+    sample_hessians,
+    stable_rank,
+)
 from hessian.loss.graphs import HessianGraph, SandwichGraph, pull
-from hessian.operators import per_sample, sample_hessians
+from hessian.operators import per_sample
 from workloads.image_networks.resnet import resnet
 
 LOSS = nn.CrossEntropyLoss()
