@@ -1,15 +1,13 @@
 """The file of a claim bears the name of its result, and its replays and proofs are in the file of the same name."""
 
-import ast
 import importlib
-import inspect
 import pkgutil
 import re
 from collections import defaultdict
 
 import pytest
 
-from paper_checks.evaluation import Replay
+from paper_checks.evaluation import Replay, declared_in
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
 
@@ -84,31 +82,20 @@ def test_a_claim_is_in_the_file_of_its_result_or_of_a_theme(claim):
         assert (claim.id in UNDER_ANOTHER_NAME) != (number in numbers_of(stem)), f"{claim.id} is in {stem}"
 
 
-def declared(package: str) -> dict[str, set[str]]:
+def files_of_replays(package: str) -> dict[str, set[str]]:
     """Files of a paper's replays that declare one of a claim, by the claim's id."""
     replays = importlib.import_module(f"{package}.replays")
     found: dict[str, set[str]] = defaultdict(set)
     for one in pkgutil.iter_modules(replays.__path__):
-        module = importlib.import_module(f"{replays.__name__}.{one.name}")
-        own = {name for node in ast.parse(inspect.getsource(module)).body for name in bound(node)}
-        for name, value in vars(module).items():
-            if isinstance(value, Replay) and name in own:
-                found[value.id.partition("@")[0]].add(one.name)
+        for _, item in declared_in(importlib.import_module(f"{replays.__name__}.{one.name}"), Replay):
+            found[item.id.partition("@")[0]].add(one.name)
     return found
-
-
-def bound(node: ast.stmt) -> list[str]:
-    """Names of a function or an assignment."""
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    return (
-        [node.name] if isinstance(node, ast.FunctionDef) else [one.id for one in targets if isinstance(one, ast.Name)]
-    )
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_a_replay_is_in_the_file_of_the_name_of_its_check(paper):
     stems = {claim.id: {claim.module.rpartition(".")[2]} for claim in paper.claims()}
-    found = declared(paper.package)
+    found = files_of_replays(paper.package)
     assert set(found) == {id.partition("@")[0] for id, _ in replays_of(paper.package)}
     assert {id: files for id, files in found.items() if files != stems[id]} == {}
 
