@@ -10,12 +10,12 @@ from types import FunctionType
 
 from figures.figure import Figure, Settings
 from runs.cost import Cost, cost_of
-from runs.experiments import Sweep, Trial
+from runs.experiments import Sweep, Trial, carry_out
 from runs.format import align_rows, format_bytes
 
 SUSTAINED = 1e13
 """Assumed sustained operations per second of a GPU; small batches and images prevent more."""
-PLANNERS = ("announce_cost", "carried_out")
+PLANNERS = ("announce_cost", carry_out.__name__)
 """Functions called by the modules of figures that need training runs."""
 
 

@@ -11,8 +11,10 @@ from scipy.stats import ttest_1samp
 from figures.experiments import experiment as running
 from figures.experiments.effects import POWER, Effect, by_seed, mean_and_half_width, paired_effect, smallest_detectable
 from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, run_design
+from figures.experiments.sweep import needs_runs
 from figures.experiments.tables import Contrast, Value, count_effects
 from figures.figure import FigureError, Settings
+from figures.ledger import select
 
 METRICS = ("accuracy", "validation_accuracy")
 LINES = tuple(
@@ -257,3 +259,18 @@ def test_the_smallest_detectable_difference_is_found_as_often_as_said():
 
 def test_an_effect_in_words():
     assert Effect(5, -0.02, 0.01, 0.015).text == "-2.0 [-3.0, -1.0] points, smallest detectable 1.5"
+
+
+@pytest.mark.parametrize(
+    ("id", "trains"),
+    [
+        ("training/learning-curves", True),
+        ("fedloru/tab-1", True),
+        ("rolora/fig-2", True),
+        ("rmt/transition", False),
+        ("fedlrt/fig-3", False),
+    ],
+)
+def test_a_figure_that_trains_says_so_before_it_starts(id, trains):
+    (figure,) = select([id])
+    assert needs_runs(figure) == trains
