@@ -19,12 +19,10 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from paper_checks.fedlrt.different_targets import CLOSE
-from paper_checks.fedlrt.homogeneous_setting import BASES
-from paper_checks.fedlrt.legendre_runs import minimisers
 from torch.linalg import eigvalsh
 from tqdm import tqdm
 
+from figures.fedlrt.legendre_readings import minimisers
 from figures.provenance import machine, package_versions, sources_digest
 from paper_checks.context import Context
 from paper_checks.fedlrt.assumption_1 import measure_met
@@ -42,6 +40,7 @@ from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream
 from paper_checks.fedlrt.measurements.homogeneous_setting import RANK, STEPS, stream_of_one_target
 from paper_checks.fedlrt.measurements.least_squares import FOLLOWED, GRID, Followed, settling_round
 from paper_checks.fedlrt.measurements.legendre_runs import (
+    CLOSE,
     STARTS,
     WEAKEST,
     Choice,
@@ -53,7 +52,7 @@ from paper_checks.fedlrt.measurements.legendre_runs import (
     target_share,
 )
 from paper_checks.fedlrt.sec_4_1 import CLIENTS, LEVELS, count_rounds
-from toymodels.legendre import random_targets
+from toymodels.legendre import BASES, random_targets
 from workloads.files import write_whole
 
 Numbers = dict[str, float]
