@@ -349,7 +349,7 @@ def test_trained_ranks_are_those_of_the_hessians_at_the_runs_weights(tmp_path):
         module = copy.deepcopy(problem.clients.network.testing.module)
         module.load_state_dict(dict(weights), strict=False)
         samples = problem.clients[row["client"]].indices if row["client"] >= 0 else torch.arange(row["samples"])
-        x, y = problem.clients.network.taken(problem.clients.data, Batch(samples))
+        x, y = problem.clients.network.prepare_samples(problem.clients.data, Batch(samples))
         values = torch.linalg.eigvalsh(exact_hessian(module, torch.nn.functional.cross_entropy, x, y).double())
         assert row["low"] <= float((values**2).sum() / values.abs().max() ** 2) <= row["high"]
     table = trained.trained_ranks(settings)
