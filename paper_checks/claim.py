@@ -19,14 +19,16 @@ from paper_checks.engine.lines import Lines, Strength
 from paper_checks.evaluation import as_bool, noted
 from paper_checks.facts import Fact
 
-Verdict = Literal["holds", "depends on the reading", "corrected", "refuted", "not checkable here"]
+Verdict = Literal["holds", "corrected", "refuted", "ambiguous", "not checkable here"]
+Print = Literal["as meant", "misprint", "unstated", "inconsistent"]
 Grade = Literal["proof", "certified", "statistical", "search"]
 Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm", "experiment"]
 Importance = Literal["result", "step", "detail"]
 
-VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
-FAILING: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading")  # a reading fails
-NOT_AS_PRINTED: tuple[Verdict, ...] = ("refuted", "corrected")  # every reading fails
+VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "ambiguous", "not checkable here", "holds")
+FAILING: tuple[Verdict, ...] = ("refuted", "corrected", "ambiguous")  # the author's meaning fails, or one of two does
+NOT_AS_MEANT: tuple[Verdict, ...] = ("refuted", "corrected")
+PRINTS: tuple[Print, ...] = ("as meant", "misprint", "unstated", "inconsistent")
 KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm", "experiment")
 IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
 LONGEST_REASON = 140  # characters of the sentence that says why a statement fails
@@ -189,6 +191,27 @@ class Reading:
 
 
 LITERAL = Reading("literal")
+AS_CORRECTED = "as corrected"
+"""Name of the correction as the intended reading: a reader makes it without thinking."""
+
+
+@dataclass(frozen=True)
+class Intended:
+    """The reading that the author would confirm, decided from the paper's text before anything is run.
+
+    Attributes:
+        reading: name of the reading; ``AS_CORRECTED`` for the correction, where the print has a slip.
+        why: what in the paper decides it, with the place quoted.
+    """
+
+    reading: str
+    why: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "why", in_one_line(self.why))
+
+
+_ONLY = Intended(LITERAL.name, "the print has one meaning")
 
 
 @dataclass(frozen=True)
@@ -237,6 +260,10 @@ class Claim:
         judge: turns a measurement and constants into evidence; its defaults are the first reading.
         mutants: perturbations of the first reading that the check must refute if it passes.
         readings: what the print can mean, the literal reading first unless it has no meaning; each is judged.
+        intended: the reading that the author means, which decides the verdict; needed where there are several.
+        print: how the intended reading is printed.
+        ambiguous: why the author could mean either of two readings; empty unless the text supports both.
+        family: instances of the statement that a proof covers, where these are not all.
         vary: constants of the judge whose smallest noticed change is reported: those whose default is a float, unless
             the claim names others. Flags, names, powers and signs that are integers are no constants.
         stands_in: for a constant that moves other lines of the check as well, the lines of the statement in which it
@@ -269,6 +296,10 @@ class Claim:
     grade: Grade | None = None
     full_grade: Grade | None = None
     readings: tuple[Reading, ...] = (LITERAL,)
+    intended: Intended = _ONLY
+    print: Print = "as meant"
+    ambiguous: str = ""
+    family: str = ""
     vary: tuple[str, ...] = ()
     stands_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     control: Form | None = None
@@ -301,6 +332,7 @@ class Claim:
         if len(self.because) > LONGEST_REASON:
             raise ValueError(f"{self.id}: why it fails takes {len(self.because)} characters of {LONGEST_REASON}")
         self._check_readings()
+        self._check_intended()
         known = self.printed_constants()
         forms = [*self.mutants, *(one.constants for one in self.hypotheses)]
         for form in (self.control, self.correction, *self.readings):
@@ -325,8 +357,23 @@ class Claim:
                 raise ValueError(f"{self.id}: the reading {reading.name!r} needs a statement, a reason and constants")
             if not reading.mutants and not self.mutants:
                 raise ValueError(f"{self.id}: the reading {reading.name!r} has no mutants")
-        if self.expect == "depends on the reading" and not others:
-            raise ValueError(f"{self.id}: what depends on the reading has more than one")
+
+    def _check_intended(self) -> None:
+        if self.intended is _ONLY and len(self.readings) == 1:
+            object.__setattr__(self, "intended", Intended(self.readings[0].name, self.readings[0].why or _ONLY.why))
+        names = [reading.name for reading in self.readings] + [AS_CORRECTED] * (self.correction is not None)
+        if self.intended is _ONLY or not self.intended.why:
+            raise ValueError(f"{self.id}: say by intended= which reading the author means, and why: {', '.join(names)}")
+        if self.intended.reading not in names:
+            raise ValueError(
+                f"{self.id}: the author means one of {', '.join(names)}; got {self.intended.reading!r} by intended="
+            )
+        if self.print not in PRINTS:
+            raise ValueError(f"{self.id}: a print is one of {', '.join(PRINTS)}; got {self.print!r}")
+        if bool(self.ambiguous) != (self.expect == "ambiguous"):
+            raise ValueError(f"{self.id}: with ambiguous on record, and only then, ambiguous= says why")
+        if self.ambiguous and len(self.readings) == 1:
+            raise ValueError(f"{self.id}: an ambiguous statement has several readings")
 
     def expected_grade(self, budget: Budget) -> Grade | None:
         """The grade on record at a budget."""
@@ -341,6 +388,18 @@ class Claim:
     def label(self) -> str:
         """The part of the id after the slash."""
         return self.id.split("/")[1]
+
+    @property
+    def meant(self) -> Reading | Form:
+        """The form that the author means: a reading, or the correction of a slip."""
+        if self.intended.reading == AS_CORRECTED and self.correction is not None:
+            return self.correction
+        return next(reading for reading in self.readings if reading.name == self.intended.reading)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the verdict on record is that it holds as meant, and it is printed so."""
+        return self.expect == "holds" and self.print == "as meant"
 
     def printed_constants(self) -> dict[str, Any]:
         """The constants of the printed form: the keyword defaults of the judge."""

@@ -76,6 +76,20 @@ def declare(commands: Any) -> None:
     add_choice(claims, f"{_CLAIM}; default: all")
     _add_json(claims, "as JSON; default: on standard output", nargs="?")
 
+    findings = add_command(
+        commands,
+        "findings",
+        _findings,
+        "what was found about a paper, the most consequential first, with the claims that it explains",
+        "rankproof findings rolora",
+        several=None,
+    )
+    findings.add_argument(
+        "papers_asked", nargs="*", type=read_name, metavar="PAPER", help="fedloru, fedlrt, rolora, ...; default: all"
+    )
+    add_papers(findings)
+    _add_json(findings, "as JSON; default: on standard output", nargs="?")
+
     show = add_command(
         commands,
         "show",
@@ -282,7 +296,7 @@ def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import count_by_kind
+    from paper_checks.pages.card import count_by_kind, describe_grade, describe_verdict
     from paper_checks.replaying.places import check_place, replay_places
 
     ledger = ledger_of(options)
@@ -300,6 +314,9 @@ def _claims(options: argparse.Namespace) -> int:
                 "importance": c.importance,
                 "because": c.because or None,
                 "expected": c.expect,
+                "print": c.print,
+                "intended": {"says": c.meant.says or c.says, "why": c.intended.why},
+                "finding": finding.id if (finding := ledger.home[c.id].finding_of(c.id)) else None,
                 "expected_grade": c.grade,
                 "says": c.says,
                 "replay": f"rankproof replay {c.id}" if files[c.id] else None,
@@ -312,9 +329,23 @@ def _claims(options: argparse.Namespace) -> int:
         return AS_EXPECTED
     width = max(len(claim.id) for claim in claims)
     for claim in claims:
-        print(f"{claim.id:{width}}  {claim.expect:22}  {claim.grade or '-':11}  {claim.where}")
+        grade = describe_grade(claim.grade, claim.family) or "-"
+        verdict = describe_verdict(claim.expect, claim.print)
+        print(f"{claim.id:{width}}  {verdict:22}  {grade:11}  {claim.where}")
     number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
     print(f"{number}{count_by_kind([(claim.kind, claim.expect) for claim in claims])}")
+    return AS_EXPECTED
+
+
+def _findings(options: argparse.Namespace) -> int:
+    from paper_checks.pages.card import as_findings, findings_text
+
+    ledger = ledger_of(options)
+    papers = ledger.papers_called(options.papers_asked)
+    if options.json is not None:
+        _write_json([entry for paper in papers for entry in as_findings(paper)], options.json)
+    else:
+        print("\n\n".join(findings_text(paper, _encoding()) for paper in papers))
     return AS_EXPECTED
 
 

@@ -14,14 +14,17 @@ from html import escape
 from pathlib import Path
 
 from figures.stored_numbers import FOLDER
-from paper_checks.claim import FAILING, Claim, Importance, Reading
+from paper_checks.claim import Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.card import (
     COUNTED,
     STATED,
     VERDICT_MEANS,
     count_verdicts,
+    describe_grade,
     describe_kinds,
+    describe_meaning,
+    describe_verdict,
     sentence_case,
     shorten,
 )
@@ -68,21 +71,22 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         f"{page.about} {tally}.",
         "",
         f"Written by `{paper.rewritten}` from the ledger of claims. "
-        "Of assumptions, definitions, settings and algorithms, "
-        "*holds* means that they can be met, are well posed, are complete, or run as printed. "
+        "Verdicts are about statements [as their authors mean them](verdicts.md); a second word says how the print "
+        "differs. Of assumptions, definitions, settings and algorithms, "
+        "*holds* means that they can be met, are well posed, are complete, or run. "
         f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
         "separate code when this page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the "
         "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.",
         "",
-        "## In short",
+        "## Findings",
         "",
+        *_findings(paper, claims),
     ]
+    if page.headlines:
+        lines += ["", "## What holds", ""]
     for headline in page.headlines:
         links = ", ".join(f"[{id}](#{_anchor(id)})" for id in headline.claims)
         lines.append(f"- {_mathematics(headline.says)} {links}")
-    off = [claim for claim in claims if claim.expect in FAILING]
-    lines += ["", f"Not as printed, or not in every reading ({len(off)}):", ""]
-    lines += [f"- [{claim.id}](#{_anchor(claim.id)}){_mathematics(_because(claim))}" for claim in off]
     for importance, title in PARTS.items():
         part = [(about, [claim for claim in group if claim.importance == importance]) for about, group in told]
         if any(group for _, group in part):
@@ -102,6 +106,31 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
     return "\n".join(map(_without_html, lines)) + "\n"
+
+
+def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
+    """Yield the findings that explain claims of a page, the most consequential first, with their claims."""
+    here = {claim.id: claim for claim in claims}
+    number = 0
+    for finding in paper.findings:
+        entries = [here[id] for id in finding.entries if id in here]
+        if not entries:
+            continue
+        number += 1
+        headline = _mathematics(finding.headline.rstrip("."))
+        said = _mathematics(f"{_sentence(finding.witness)} {_sentence(finding.advice)}")
+        yield f"{number}. **{headline}.** *This {finding.changes}.* {said}"
+        yield ""
+        for claim in entries:
+            verdict = describe_verdict(claim.expect, claim.print)
+            yield f"   - [{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
+        yield ""
+    if not number:
+        yield "Every claim holds as printed."
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _section(
@@ -237,9 +266,17 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
     also = f" (also {', '.join(claim.also)})" if claim.also else ""
     kind = f"{claim.kind.capitalize()}, " if claim.kind != "statement" else ""
     where, because = _mathematics(claim.where), _mathematics(_because(claim)).rstrip(".")
-    yield f"{kind}{where}{also}. **{claim.expect.capitalize()}**{because}."
+    verdict = describe_verdict(claim.expect, claim.print).capitalize()
+    grade = f" ({_mathematics(describe_grade(claim.grade, claim.family))})" if claim.family else ""
+    yield f"{kind}{where}{also}. **{verdict}**{grade}{because}."
     yield ""
     yield f"> {_mathematics(claim.says)}"
+    if meant := describe_meaning(claim):
+        yield ""
+        yield f"The author means: {_mathematics(meant)}."
+    if claim.ambiguous:
+        yield ""
+        yield f"Ambiguous: {_mathematics(claim.ambiguous)}."
     refuted = {file.id for file, _ in replayed if file.kind == "witness"}
     yield from _readings(claim, refuted)
     for file, answer in replayed:
@@ -247,7 +284,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
             yield ""
             found = answer.detail if answer.exact else _rounded(answer.detail)
             yield f"Witness{_named(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
-    if claim.expect in ("corrected", "depends on the reading") and claim.correction is not None:
+    if claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"
     elif claim.expect == "refuted" and claim.control is not None:
@@ -286,11 +323,11 @@ def _places(claim: Claim, files: Sequence[Stored], package: str) -> str:
 def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> str | None:
     """Forms of a claim that stand without a proof on file, in words: empty where the claim holds; None if all have."""
     on_file = {kind: {file.id for file, _ in replayed if file.kind == kind} for kind in ("witness", "certificate")}
-    if claim.expect == "holds":
+    if claim.is_plain and len(claim.readings) == 1:
         return "" if not replayed else None
-    if claim.expect == "corrected":
+    if len(claim.readings) == 1 and claim.correction is not None:
         return ", as found" if claim.id not in on_file["certificate"] else None
-    if claim.expect == "depends on the reading":
+    if len(claim.readings) > 1 and claim.expect in ("holds", "corrected", "ambiguous"):
         pairs = zip(claim.readings, claim.file_ids(), strict=True)
         names = [reading.name for reading, id in pairs if not any(id in ids for ids in on_file.values())]
         return f", {'; '.join(names)}" if names else None

@@ -12,7 +12,7 @@ from paper_checks.engine.proved_constants import unnamed
 from paper_checks.engine.sensitivity import NoticedChange
 from paper_checks.engine.verdict import Decision
 from paper_checks.evaluation import as_in_json
-from paper_checks.paper import Paper
+from paper_checks.paper import Finding, Paper
 from paper_checks.replay import Replayed, Stored
 from paper_checks.replaying.places import check_place
 
@@ -33,6 +33,7 @@ class Result:
         changes: smallest noticed changes of the form that passes.
         seconds: time to measure and judge.
         expected_grade: the grade on record at the budget of the run.
+        finding: the finding that explains the entry; None where it simply holds.
         replays: the place of the evaluation that replays each stored file, ``file:line``; None where none is written.
     """
 
@@ -45,6 +46,7 @@ class Result:
     seconds: float
     expected_grade: Grade | None
     replays: tuple[str | None, ...] = ()
+    finding: Finding | None = None
 
     @property
     def source(self) -> str:
@@ -83,6 +85,10 @@ class Result:
             "where": claim.where,
             "verdict": self.decision.verdict,
             "grade": self.decision.grade,
+            "family": claim.family or None,
+            "print": claim.print,
+            "intended": {"says": claim.meant.says or claim.says, "why": claim.intended.why},
+            "finding": self.finding.id if self.finding else None,
             "expected": claim.expect,
             "expected_grade": self.expected_grade,
             "slack": evidence.slack if evidence else None,

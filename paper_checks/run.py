@@ -125,6 +125,7 @@ def run(
                     None if place is None else str(place)
                     for place in replay_places(ledger.home[claim.id].package, files[claim.id])
                 ),
+                ledger.home[claim.id].finding_of(claim.id),
             )
         )
     strays = _of_no_claim(papers if ledger.whole else ())

@@ -22,7 +22,7 @@ from paper_checks.paper import Paper
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-COLORS = {"holds": GREEN, "depends on the reading": BLUE, "corrected": ORANGE, "refuted": VERMILION}
+COLORS = {"holds": GREEN, "ambiguous": BLUE, "corrected": ORANGE, "refuted": VERMILION}
 """Colours of the verdicts on record."""
 _NUMBERED = re.compile(r"Theorem|Lemma|Proposition|Corollary")
 _UNNAMED = frozenset({("rolora/lem-A.4", "C"), ("rolora/thm-A.8", "c")})

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Claim, Constants, Evidence, Form, Reading
+from paper_checks.claim import AS_CORRECTED, Claim, Constants, Evidence, Form, Reading
 from paper_checks.engine.lines import Strength, strength
 from paper_checks.evaluation import Replayed
 from paper_checks.methods.sides import UndefinedError
@@ -85,13 +85,22 @@ class Judged:
         return (JudgedReading(claim.readings[0], True, self.printed, mutants), *self.others)
 
     def standing(self, claim: Claim) -> tuple[Constants, Evidence] | None:
-        """Constants and evidence of the form that stands: the first reading that passes, else the correction."""
-        for one in self.readings(claim):
+        """Constants and evidence of the form that stands: the intended reading, another one, or the correction."""
+        if self.as_meant(claim) and claim.intended.reading != AS_CORRECTED:
+            one = next(one for one in self.readings(claim) if one.reading is claim.meant)
+            return one.reading.constants, one.evidence
+        for one in self.readings(claim) if not self.as_meant(claim) else ():
             if one.evidence.ok:
                 return one.reading.constants, one.evidence
         if claim.correction is not None and self.correction is not None and self.correction.ok:
             return claim.correction.constants, self.correction
         return None
+
+    def as_meant(self, claim: Claim) -> bool:
+        """Return whether the statement passes in the reading that its author means."""
+        if claim.intended.reading == AS_CORRECTED:
+            return self.correction is not None and self.correction.ok is True
+        return any(one.evidence.ok is True for one in self.readings(claim) if one.reading is claim.meant)
 
     def without_sides(self) -> Judged:
         """The same without the numbers that the lines compare, which are large and needed no more."""

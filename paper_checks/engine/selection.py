@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
 
-_VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
+_VERDICTS = ("refuted", "corrected", "ambiguous", "not checkable here", "holds")
 """Those of paper_checks.claim, which brings numpy."""
 
 

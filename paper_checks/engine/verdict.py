@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from paper_checks.claim import GRADES, Claim, Constants, Evidence, Form, Grade, Verdict
+from paper_checks.claim import GRADES, LITERAL, Claim, Constants, Evidence, Form, Grade, Verdict
 from paper_checks.engine.judging import Judged, JudgedReading
 from paper_checks.engine.lines import refuted
 from paper_checks.engine.proved_constants import is_same_constant
@@ -42,11 +42,13 @@ def decide(
 ) -> Decision:
     """Decides a claim.
 
-    ``holds`` needs every reading to pass, assumptions that were met, and every mutant refuted. ``refuted`` needs that
-    none passes, for each a stored witness confirmed by replay, and a control that passes; ``corrected`` in its place a
-    correction that passes with its own mutants refuted. Where some readings pass and some fail, it ``depends on the
-    reading``: each is established as above, and those that pass are the control. Everything else is withheld, with
-    reason. A certificate proves what stands, a reading or the correction; one that does not verify is a defect.
+    The verdict is about the reading that the author means. Every reading is established: one that passes needs
+    assumptions that were met and every mutant refuted, one that fails a stored witness confirmed by replay. The
+    statement ``holds`` if the intended reading passes, whatever the others do; how the print differs is declared. If it
+    fails, the statement is ``corrected`` by a correction or another reading that passes, with its own mutants refuted,
+    and ``refuted`` if only a weaker control passes. It is ``ambiguous`` where the claim says why the author could mean
+    either reading, one passes and one fails. Everything else is withheld, with its reason. A certificate proves the
+    form that stands, a reading or the correction; one that does not verify is a defect.
 
     Args:
         claim: the claim.
@@ -88,13 +90,25 @@ def _decided(
     for hypothesis, ok in zip(claim.hypotheses, judged.dropped, strict=False):
         if hypothesis.superfluous and ok is False:
             raise _DefectError(f"superfluous is said to be {hypothesis.name}, and a case needs it")
+    _require_print(claim, judged, readings)
     if not failing:
         return Decision("holds", _weakest(passing))
     correction = [_corrected(claim, judged, claim.correction, replayed)] if claim.correction is not None else []
     grade = _weakest([*refutations, *passing, *correction])
-    if passing:
-        return Decision("depends on the reading", grade)
-    return Decision("corrected" if correction else "refuted", grade)
+    if claim.ambiguous and passing:
+        return Decision("ambiguous", grade)
+    if judged.as_meant(claim):
+        return Decision("holds", grade)
+    return Decision("corrected" if correction or passing else "refuted", grade)
+
+
+def _require_print(claim: Claim, judged: Judged, readings: Sequence[JudgedReading]) -> None:
+    """Compare what is declared about the print with what the literal reading came to."""
+    literal = next((one.evidence.ok for one in readings if one.reading.name == LITERAL.name), None)
+    if literal is False and claim.print == "as meant" and judged.as_meant(claim):
+        raise _DefectError("it holds as meant and fails as printed: say by print= what the print lacks")
+    if literal is True and claim.print == "misprint":
+        raise _DefectError("a misprint is declared, but the literal reading passes")
 
 
 def _weakest(grades: Iterable[Grade]) -> Grade:

@@ -129,6 +129,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         version=version("rankproof"),
         repository=repository(),
         verdicts=VERDICT_MEANS,
+        prints=card.PRINT_MEANS,
         grades=GRADE_MEANS,
         signs=status_graph.SIGNS,
         suite_level=SUITE_LEVEL,
