@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paper_checks.fedloru.findings import FINDINGS
 from paper_checks.fedloru.tables import differences
 from paper_checks.paper import Headline, Listing, Page, Paper
 
@@ -235,6 +236,7 @@ PAPER = Paper(
             ),
         ),
     ),
+    findings=FINDINGS,
     called="FedLoRU",
     main="Clients train low-rank updates of the weights, which the server accumulates; fewer data are said to give a "
     "client's Hessian a larger stable rank, and the method the rate of FedAvg. In the paper's random-matrix model the "

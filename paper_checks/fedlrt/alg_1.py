@@ -9,7 +9,7 @@ from torch import Tensor
 
 from algorithms.low_rank import augment
 from algorithms.tree import Tree
-from paper_checks.claim import Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import SCOPE
 from paper_checks.fedlrt.measurements.watched_rounds import ROOM, ROUNDS, STEPS, Watching, promised_of_all, watch_all
@@ -40,6 +40,11 @@ from paper_checks.methods.promises import Promise, Promises, orthonormal, promis
     hypotheses=(ROOM,),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "tail from the first value that is cut",
+        r"Line 17: “svd($\widetilde S^*$) with threshold $\vartheta$”, and Section 4.1 “$\vartheta "
+        r"= \tau\|\widetilde S^*\|$”.",
+    ),
 )
 def alg_1(
     watching: Watching,
@@ -121,6 +126,9 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     vary=("share",),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "the matrices that were sent", "Line 4: “Send $M_{c,i}$ from client to server”: these are averaged."
+    ),
 )
 def alg_2(
     found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0, beyond: bool = False

@@ -11,7 +11,7 @@ from algorithms.fedlin import FedLin
 from algorithms.low_rank import USV, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Form
+from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import STEPS, Descents, two_parabolas
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
@@ -60,7 +60,13 @@ def measure_fedlin(context: Context) -> list[Descents]:
     kind="algorithm",
     because=r"$V_c$ stands outside the bracket, without $\lambda$ and with the other sign than in (4): from two local "
     "steps on stationary points can move.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"(4) has “$\lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$” and Algorithm 2 "
+        r"“$\lambda(\nabla\mathcal{L}_c + V_c)$”; line 9 puts $V_c$ outside.",
+    ),
+    print="misprint",
 )
 def alg_4(
     runs: list[Descents],

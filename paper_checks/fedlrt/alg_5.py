@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from paper_checks.claim import Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.fedlrt.measurements.federations import SCOPE
 from paper_checks.fedlrt.measurements.watched_rounds import ROOM, ROUNDS, STEPS, Watching, promised_of_all, watch_all
 from paper_checks.methods.promises import Promise, Promises, promises, same
@@ -30,6 +30,10 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
     hypotheses=(ROOM,),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "tail from the first value that is cut",
+        r"Line 15: “svd($\widetilde S^*$) with threshold $\vartheta$”, as in Algorithm 1.",
+    ),
 )
 def alg_5(
     watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0, beyond: bool = False

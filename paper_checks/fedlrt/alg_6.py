@@ -15,7 +15,7 @@ from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.low_rank import Truncation, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Form
+from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, Promises, promises, same
@@ -87,6 +87,12 @@ def measure_naive(context: Context) -> list[Naive]:
     because=r"The clients' bases can differ, and then the mean of coefficients belongs to none; $\tilde U$, $\tilde "
     r"V$ are defined nowhere.",
     expect=("corrected", "search"),
+    intended=Intended(
+        "as corrected",
+        r"Section 3 has the mean “$W^* = \frac1C\sum_c U_c S_c V_c^\top$” and refers to Algorithm "
+        r"6, whose line 11 averages $\widetilde S_c^*$ alone.",
+    ),
+    print="inconsistent",
 )
 def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Promises:
     """The server's model against the mean of the clients' models."""
@@ -171,6 +177,11 @@ def measure_means(context: Context) -> list[Mean]:
     because="While Cr < n no full matrix is needed: QR decompositions of the stacked factors and an SVD of size Cr "
     "give the mean's.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“averaging on the server requires a reconstruction of the full weigh matrix”; “costly "
+        r"recovered by a full $n \times n$ SVD”.",
+    ),
 )
 def claim_alg6(
     means: list[Mean],

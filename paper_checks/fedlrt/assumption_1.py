@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from algorithms.descent import Descent
-from paper_checks.claim import Best, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.fast_rounds import Bases, Rounds, low_rank_rounds
 from paper_checks.fedlrt.measurements.homogeneous_setting import (
@@ -72,6 +72,11 @@ def measure_splits(context: Context) -> list[Split]:
     because=r"Where the norms of all and of the block differ by a share $\delta$, the rest can be a share of about "
     r"$\sqrt{2\delta}$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "(14) bounds a difference of two norms; Appendix G.1 uses it (“Assumption 1 in (II)”) as "
+        r"a bound of $\|\nabla_{\widehat S}\mathcal{L}_c\|$.",
+    ),
 )
 def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0) -> Evidence:
     """With the least delta that meets (14), up to one part in ten thousand."""
@@ -209,7 +214,12 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     because=r"Near the solution the bases turn: least $\delta$ 0.41 on a bowl. With the rank found it is 0.045 on the "
     "draw judged, 0.94 on another.",
     uses=("fedlrt/assumption-1",),
-    expect=("depends on the reading", "search"),
+    expect=("corrected", "search"),
+    intended=Intended(
+        "near a stationary point",
+        "“This scenario occurs when FeDLRT identifies the optimal rank ... or when FeDLRT "
+        "approaches a stationary point”: both are claimed.",
+    ),
 )
 def claim_assumption_when(met: Met, when: str = "near", delta: float = SMALL) -> Promises:
     """The least delta that (14) admits at the start of a round, against a tenth; the quadratic's run must come near."""

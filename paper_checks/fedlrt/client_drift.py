@@ -16,7 +16,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Dropped, Evidence, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import two_parabolas
 from paper_checks.methods.promises import Promise, judge_promises, same
@@ -204,7 +204,13 @@ def measure_limits(context: Context) -> Limits:
     uses=("fedlrt/eq-4",),
     because="On the loss $1/(1 + w^2)$ gradients tend to 0 but weights run away; (4) as printed leaves the minimiser "
     "of a convex loss.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "by its gradients",
+        "“leads to global convergence ... with constant learning rates [27]”: small enough ones, "
+        "and gradients that tend to 0 if not convex, as usual.",
+    ),
+    print="unstated",
 )
 def claim_fedlin(
     measured: Limits, method: str = "FedLin", shift: float = 0.0, more: int = 1, weights: bool = False
@@ -301,7 +307,13 @@ def measure_drift(context: Context) -> list[Drift]:
     uses=("fedlrt/eq-2",),
     because="With three clients the mean of the local minimisers can be the global one: then many local steps bring "
     "FedAvg back to it.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "what can happen",
+        "“the average of the local minimizers may be far away from the global minimizer”: what "
+        "can happen, “as illustrated by Figure 1”.",
+    ),
+    family="two clients with parabolas of one variable",
 )
 def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: int = 1, three: bool = True) -> Evidence:
     """Distances grow with steps and spread and end at the mean of the minimisers, for two clients or also for three."""

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run
 from paper_checks.fedlrt.measurements.simplified_traces import SCOPE, SIMPLIFIED_ROUNDING, SMALL, measure_simplified
@@ -52,6 +52,11 @@ from paper_checks.methods.inequality import judge_inequality
     importance="result",
     because=r"Theorem 4, on which it rests, fails; and small rates descend too little for a bound without $1/\lambda$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“for the local learning rate $0 < \lambda \leq \frac{1}{s_*(12L+\delta^2)}$”, “analogous "
+        "to the one for Theorem 3”: all rates up to it.",
+    ),
 )
 def cor_1(
     runs: list[Run],
@@ -161,6 +166,11 @@ PLUGGED = (
     because=r"At this rate the bracket of (38) is $\delta^2/(12L+\delta^2)$, too small for $L > 0.49\delta^2$; Theorem "
     r"4's is negative from $L = 1/6$ on.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "the inequality of Theorem 4",
+        "The proof begins “Consider Theorem 4” and repeats its inequality; “(38)” is a slip for that line.",
+    ),
+    print="misprint",
 )
 def cor_2_proof(
     cases: Sequence[tuple[Fraction, Fraction]],

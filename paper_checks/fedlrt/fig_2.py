@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paper_checks.claim import LITERAL, Reading
+from paper_checks.claim import LITERAL, Intended, Reading
 from paper_checks.fedlrt.measurements.counting import Counted
 from paper_checks.fedlrt.measurements.layers import LAYERS_SCOPE, run_layers
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -36,7 +36,12 @@ from paper_checks.methods.promises import Promise, Promises, promises
     kind="algorithm",
     uses=("fedlrt/alg-1",),
     because="The caption leaves S out of panel 1, without which no client has the gradients of panel 2.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "with the text",
+        "Section 3: “the factorization is broadcast to the clients (panel 1)”; the caption leaves out S.",
+    ),
+    print="misprint",
 )
 def fig_2(
     layers: Mapping[str, list[Counted]],

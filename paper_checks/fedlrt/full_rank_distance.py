@@ -15,7 +15,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Completion, Truncation, append_columns, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Form, Reading
+from paper_checks.claim import Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -178,7 +178,12 @@ def measure_beside(context: Context) -> list[Beside]:
     because="Gradients close to rank r may lie outside the bases, and then rounds of FeDLRT do not follow the "
     "full-rank method.",
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "nearer than the start",
+        "“whose solution is close to a full-rank solution, see Theorem 5”: the solution, after "
+        "rounds, and not one small step.",
+    ),
 )
 def claim_close(
     runs: Sequence[Beside],

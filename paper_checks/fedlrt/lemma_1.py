@@ -12,7 +12,7 @@ from torch import Tensor
 
 from algorithms.low_rank import USV, append_columns, augment, pad, product
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Reading
+from paper_checks.claim import LITERAL, Dropped, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import BEYOND
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
@@ -185,7 +185,12 @@ def measure_directions(context: Context) -> list[Wide]:
     hypotheses=(Dropped("S of full rank", {"singular": True}),),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     because=r"The third line of (5), as printed, moves V along $GU$, which $G_V = G^\top US$ does not hold.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "(5) as the gradient flow",
+        "“encapsulate the gradient flow dynamics (5) projected onto the original bases”: the "
+        "flow; the transpose that (5) lacks is its own slip.",
+    ),
 )
 def claim_gu_gv(
     points: list[Wide], singular: bool = False, shared: bool = True, beyond_tangent: float = 0.0, third: str = "printed"
@@ -273,7 +278,13 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
     uses=("fedlrt/eq-6",),
     because="A QR decomposition may begin with -u for a column u of U, as those of libraries do; with U kept in front "
     "it holds.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "U kept in front",
+        r"“such that $\widetilde U = [U,\bar U]$”, and (6) has “$[U^t|\bar U]$”: U stays in front, "
+        "whose columns a QR may otherwise negate.",
+    ),
+    print="unstated",
 )
 def eq_22(
     points: list[Wide], kept: bool = False, columns: int = 0, corner: float = 1.0, beyond: bool = False

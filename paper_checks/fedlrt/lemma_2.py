@@ -9,7 +9,7 @@ import sympy
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Dropped, Reading
+from paper_checks.claim import Dropped, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import STEP_SCOPE, Step, measure_steps
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
@@ -93,7 +93,13 @@ def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> 
     hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
     because="The two span the same spaces; their orthogonal factors differ, as S mixes the columns of the gradient.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the same spans",
+        r"The proof shows “$\mathrm{span}(-\nabla_U\mathcal{L}) = \mathrm{span}(\dot K)$”; “USV” "
+        r"and “$V = VS^\top$” are slips for $USV^\top$ and $L = VS^\top$.",
+    ),
+    print="misprint",
 )
 def lemma_2(
     steps: list[Step], compared: str = "factors", singular: bool = False, beside: bool = True, tilt: float = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Form, Reading
+from paper_checks.claim import Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.first_rounds import (
     ROUND_SCOPE,
@@ -113,7 +113,13 @@ def measure_sides(context: Context) -> list[Sides]:
     importance="detail",
     because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$, not transposed, "
     "does not fit.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; so $\widetilde U^\top F_c\widetilde "
+        r"V = -\nabla_{\widetilde S}\mathcal{L}_c$; (26) itself is right.",
+    ),
+    print="misprint",
 )
 def eq_26_gradients(
     found: list[Sides], sign: float = 1.0, third: str = "F_c", last: str = "V", keep: tuple[str, ...] = ("equations",)
@@ -209,7 +215,13 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
     because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“We use in (I) Lemma 3” for $\widetilde U^\top(\cdot)\widetilde V$ in the proof of "
+        "Theorem 6: (25) has its transposes on the wrong factors.",
+    ),
+    print="misprint",
 )
 def lemma_3(
     cases: list[Lipschitz],
@@ -270,7 +282,13 @@ def lemma_3(
     because=r"The Frobenius norm of an orthonormal basis of r columns is $\sqrt r$, so that steps (II) lose a factor r "
     "or more.",
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "operator norms of the bases",
+        r"“the operator norm inequality of the Frobenius norm”: $\|U\|$ is the operator norm, "
+        "though Appendix C has Frobenius norms for matrices.",
+    ),
+    print="inconsistent",
 )
 def lemma_3_proof(cases: list[Lipschitz], norms: str = "Frobenius", constant: float = 1.0) -> Promises:
     """Squares of all members, in fractions, each against the next; a basis has the Frobenius norm of I."""

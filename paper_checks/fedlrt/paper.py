@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paper_checks.fedlrt.findings import FINDINGS
 from paper_checks.fedlrt.pages import ANALYSIS, THEMES
 from paper_checks.paper import Paper
 
@@ -11,6 +12,7 @@ PAPER = Paper(
     "paper_checks.fedlrt",
     THEMES,
     (ANALYSIS,),
+    findings=FINDINGS,
     together=(("sec_4_1", "fig_4"),),
     called="FeDLRT",
     main="Clients train a small matrix of coefficients in a basis that all share, and the server adapts the rank; each "

@@ -11,7 +11,7 @@ import torch
 from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
 from algorithms.rounds import one_round
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import draw_cases
 from paper_checks.fedlrt.measurements.first_rounds import (
@@ -195,7 +195,12 @@ def measure_shared(context: Context) -> Shared:
         ),
     ),
     because="Coefficients of rank 2r can have a mean of lower rank; it is never higher.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "rank at most 2r",
+        "“Since the basis is fixed, the rank 2r is preserved in the aggregation, ... in contrast "
+        "to other” schemes of full rank: it does not grow.",
+    ),
 )
 def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "exactly", room: int = 0) -> Evidence:
     """Entry by entry for any bases, orthonormal or not; ranks of means of coefficients of full rank, exactly."""
@@ -276,7 +281,13 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     ),
     because=r"The tail counts $\sigma_{r_1}$, which is kept: no rank may qualify, or a 0 is kept "
     "(fedlrt/claim-factors).",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“contains the $r_1$ largest singular values”: the tail of what is cut starts at "
+        r"$\sigma_{r_1+1}$; (36) needs $\vartheta \geq \|W_r^{t+1} - \widetilde W_r^*\|$.",
+    ),
+    print="misprint",
 )
 def claim_trunc(
     spectra: list[Spectrum],

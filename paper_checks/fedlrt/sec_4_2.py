@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 from workloads.data.augmentation import Preparation
@@ -133,7 +133,13 @@ def count_networks(context: Context) -> Heads:
     kind="setting",
     importance="detail",
     because=BECAUSE,
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "as corrected",
+        "“$s_*$ is the maximum number of local iterations” and “We set $s_* = 240/C$”: a whole "
+        "number, rounded down at C = 32.",
+    ),
+    print="unstated",
 )
 def exp_resnet18(
     found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0
@@ -189,7 +195,13 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
     importance="detail",
     because="VGG16's low-rank layers and its head, the ranks at the start and, in the text, the numbers of clients are "
     "not named.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "as corrected",
+        "“the fully connected head of the network is replaced by a low-rank counterpart” for "
+        "AlexNet; VGG16's layers and ranks are not named.",
+    ),
+    print="unstated",
 )
 def exp_other_vision(
     found: Heads, largest: int = 16, budget: int = BUDGET, dimension: int = 512, layers: tuple[str, ...] = LAYERS
@@ -278,7 +290,12 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     because="The probability of a flip is not printed; with 1/2, the usual one, and colours from 0 to 1 nothing is "
     "missing.",
     vary=(),
-    expect=("depends on the reading", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "a flip of probability 1/2",
+        "“We use standard data augmentation techniques”: a random flip has probability 1/2 by default.",
+    ),
+    print="unstated",
 )
 def exp_data(
     found: Mapping[str, Prepared],

@@ -17,7 +17,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import split_step
 from paper_checks.fedlrt.table_1 import WIDTH
@@ -186,7 +186,13 @@ def measure_robustness(context: Context) -> Robust:
     uses=("fedlrt/thm-5",),
     because=r"A step that brings a singular value below $\vartheta$ has it cut, and can raise the loss, where a "
     "shorter one lowers it.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "no upper limit from S",
+        "Before Theorem 5: “a robust integrator for the projected gradient flow, without manifold "
+        "dependent step-size restrictions”.",
+    ),
+    family="one client and one local step",
 )
 def claim_robust(found: Robust, method: str = "splitting", share: float = 1.0, scheme: str = "untruncated") -> Promises:
     """Distance from the full-rank step, at most its length, and the loss; or only the loss, with truncation."""
@@ -250,7 +256,12 @@ EQUAL_COSTS = 200
     ),
     because="With copies of all factors it is 4n/(2n+r), 200 % in the limit only; with $U_0$, $V_0$ held once half of "
     "that.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a copy of every factor, as r/n falls",
+        "“a 200% memory cost increase on the client side, since three versions of the low-rank "
+        "layer need to be tracked”: three layers for one.",
+    ),
 )
 def claim_memory_200(
     symbols: tuple[sympy.Symbol, sympy.Symbol],

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from algorithms.descent import Descent
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, WITNESS, by_hand, measure_rounds
@@ -95,6 +95,11 @@ def measure_truncated(context: Context) -> list[Truncated]:
     because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, more than "
     r"$L\vartheta$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"Section 3.2: “general assumption that $\mathcal{L}_c$ and $\mathcal{L}$ are L-smooth "
+        "with constant L”; no bound on a gradient is assumed.",
+    ),
 )
 def thm_2(
     cases: list[Truncated],
@@ -158,6 +163,11 @@ THETA = float(Fraction(str(WITNESS["theta"])))
     vary=("share",),
     because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"(36) ends in “$\leq\mathcal{L}(\widetilde W_r^*) + L\vartheta$”, and “L-smoothness” is "
+        "its reason: the step is meant as printed.",
+    ),
 )
 def eq_36(
     rounds: list[Trace],
@@ -204,7 +214,12 @@ def eq_36(
     ),
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
     because=r"(36) fails for some losses: truncation can cost more than $L\vartheta$. Where it holds, the sum does.",
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Combining the above arguments with Lemma 7 and Theorem 8 yields” the last line, which "
+        "is (35) and as false as (36).",
+    ),
 )
 def thm_9_proof(
     cases: list[Truncated], given: bool = False, truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0

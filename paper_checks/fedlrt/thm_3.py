@@ -18,7 +18,7 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run, as_run
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING
@@ -116,6 +116,11 @@ def measure_runs(context: Context) -> list[Run]:
     because=r"Truncation can cost more than $L\vartheta$; and small rates descend too little for a bound without "
     r"$1/\lambda$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"Theorem 3 is stated “for learning rate $\lambda \leq \frac{1}{12Ls_*}$”; its proof takes "
+        r"“$\lambda s_* = \frac{1}{24L}$”.",
+    ),
 )
 def thm_3(
     runs: list[Run],
@@ -164,7 +169,13 @@ def thm_3(
     measure=lambda context: sympy.symbols("L theta T l_1 l_T+1 l_T+2 least above"),
     mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
-    expect=("holds", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Plugging this learning rate into (38) gives” the step; (38) is (12), false as printed. "
+        r"It prints $\frac{1}{Ls_*}$ for Theorem 2's $\frac{1}{12Ls_*}$.",
+    ),
+    print="misprint",
 )
 def thm_10_proof(
     symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0, inner: float = 12.0
@@ -296,6 +307,11 @@ def measure_limits(context: Context) -> list[Limit]:
     importance="result",
     because="Theorem 3 bounds the gradient within the wide bases only; the part outside of them need not vanish.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a global "
+        "stationary point”: of (1), as “global” and (1) say.",
+    ),
 )
 def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Promises:
     r"""The gradient after 150 rounds, which is at most $L\vartheta$ within $\vartheta$ of a stationary point.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run
 from paper_checks.fedlrt.measurements.simplified_traces import SCOPE, SIMPLIFIED_ROUNDING, SMALL, measure_simplified
@@ -61,6 +61,11 @@ from paper_checks.methods.promises import Promise, Promises, promises
     because="Assumption 1 does not bound what is left out of the correction; and truncation can cost more than stated "
     "(fedlrt/eq-36).",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Under Assumption 1 ... Algorithm 5 leads to the global loss descent”: (14) as printed "
+        "is the only hypothesis beyond smoothness.",
+    ),
 )
 def thm_4(
     runs: list[Run],
@@ -156,7 +161,13 @@ def is_linear(one: Trace) -> bool:
     because=r"An equality puts $\nabla_{\tilde S}$ for $\nabla_{\hat S}$; at $\tilde W_{r,c}^s$ the second term has "
     r"$\mathcal{L}$ for $\mathcal{L}_c$.",
     vary=(),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“$\nabla_{\widehat S}\mathcal{L}$” turns into “$\nabla_{\widetilde S}\mathcal{L}$” by an "
+        r"equals sign for $\leq$; the second term lacks the c.",
+    ),
+    print="misprint",
 )
 def thm_11_hat_lines(
     rounds: list[Trace],
@@ -270,6 +281,12 @@ _STRONGER = (
     uses=("fedlrt/assumption-1",),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“Assumption 1 in (II)” puts $\delta^2\|\nabla_{\widehat S}\mathcal{L}\|$ for "
+        r"$\|\nabla_{\widehat S}\mathcal{L}_c\|$, which (14) does not give; sign as in (33).",
+    ),
+    print="misprint",
 )
 def thm_11_hat_first(
     rounds: list[Trace],
@@ -307,6 +324,11 @@ def thm_11_hat_first(
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“we used Jensen's inequality in (I) again Assumption 1”: (14) does not bound "
+        r"$\|\nabla_{\widehat S}\mathcal{L}_c\|$.",
+    ),
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
     """Squares outside the block."""
@@ -352,6 +374,12 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     because=r"Step (I) needs the reverse inequality of norms; the last line has $\delta^2$ where the one before has "
     r"$\delta$, and a sign changes.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“where we use in (I) $\|U^\top F V\| \leq \|\widetilde U^\top F\widetilde V\|$”, in a "
+        "term with a minus sign, where the reverse is needed.",
+    ),
+    print="misprint",
 )
 def thm_11_combine(
     cases: list[tuple[Fraction, ...]],

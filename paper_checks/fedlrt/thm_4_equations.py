@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT
 from paper_checks.fedlrt.measurements.simplified_traces import WITNESS, all_traces, far_outside
@@ -97,7 +97,13 @@ def _shown(one: Trace) -> dict[str, object] | None:
     importance="detail",
     because="The two expressions have opposite signs; in the second the corner matrix does not fit, or, n by n, cuts "
     "other entries.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Using the Riemmanian gradient, we can equivalently write”: (39) in terms of $F = "
+        r"-\nabla\mathcal{L}$; one sign and the corner matrices slip.",
+    ),
+    print="misprint",
 )
 def eq_39b(
     rounds: list[Trace],
@@ -142,7 +148,13 @@ def eq_39b(
     importance="detail",
     because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
     vary=(),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Remember the simplified variance corrected local coefficient update”: that of Algorithm "
+        r"5, as (45) has it; sign and $\lambda$ are slips.",
+    ),
+    print="misprint",
 )
 def eq_40(
     rounds: list[Trace],
@@ -194,7 +206,13 @@ def eq_40(
     kind="definition",
     because="Of the three blocks of the augmentation two stand off the diagonal, and the third, the lower right one, "
     "on it.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the corner and the rest",
+        "“tree off-diagonal blocks given by the augmentation”: the three blocks outside the "
+        "corner, as (42) itself defines.",
+    ),
+    print="misprint",
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Promises:
     """S is the block of the same iterate, not of the start (``fixed``); squares of the two parts add up."""
@@ -252,7 +270,13 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
     uses=("fedlrt/lemma-4",),
     importance="detail",
     because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Analogously to the proof of Theorem 2”: as in Lemma 4 the inner product is with $-F$; "
+        "both bounds that follow serve either sign or (45).",
+    ),
+    print="misprint",
 )
 def eq_43_44(
     rounds: list[Trace],
@@ -312,7 +336,11 @@ def eq_43_44(
     ),
     uses=("fedlrt/eq-39", "fedlrt/eq-40"),
     because=r"(40) has the correction with the opposite sign, once without $\lambda$; (45) has those of Algorithm 5.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the update of Algorithm 5",
+        "“The coefficient update (40) for S reads”: the update of Algorithm 5, whose sign and rate (45) has right.",
+    ),
 )
 def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0, update: str = "(40)") -> Promises:
     """Every step of every client in Algorithm 5, or, from the same coefficients, by (40) as printed."""
@@ -360,6 +388,12 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
     because="The inner product has the other sign, and the drift of the block also follows moves outside of it.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Then we can readily apply Theorem 2”: the block's drift also follows moves outside of "
+        "it, which (14) does not limit; the sign is that of $F$.",
+    ),
+    print="misprint",
 )
 def eq_46(
     rounds: list[Trace],

@@ -12,7 +12,7 @@ import torch
 
 from algorithms.low_rank import USV, augment, product
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Form, Reading
+from paper_checks.claim import LITERAL, Dropped, Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import (
     BEYOND,
@@ -154,7 +154,13 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     kind="definition",
     importance="detail",
     because=r"$\tilde S(0)$ is 2r by 2r and stands between r columns and r rows; the projection is that of $S_0$.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "as corrected",
+        "“The initial condition of the coefficient update is $S(t_0)$ projected onto the new "
+        "bases”: $S_0$ inside, as in Lemma 1.",
+    ),
+    print="misprint",
 )
 def eq_17(
     steps: list[Step],
@@ -272,7 +278,13 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
     importance="result",
     because=r"For long steps a truncated part is not within $d_3\vartheta/\Delta t$; for $\Delta t \le 1$ the bound "
     r"holds.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "steps up to 1",
+        r"“the K, L, and S equations are integrated exactly from time t = 0 to $\Delta t$”: one "
+        "short step, as error bounds of integrators are.",
+    ),
+    print="unstated",
 )
 def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int = 10) -> Promises:
     r"""Errors against $d_2B(e^{L\Delta t} - 1)/L + d_3\vartheta/\Delta t$, which is at most the printed form.

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, compared, identity, positive, together
 from paper_checks.fedlrt.measurements.client_rounds import SMALL, Round, require_proved, run_round
@@ -149,7 +149,13 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     importance="detail",
     because=r"The third term gives $(s_*\lambda)^3L^3$; the printed bracket has one power of L too few.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"The line before has “$L^3\lambda^4 s_*^4\exp(2)$”, so that the bracket has "
+        r"$(s_*\lambda)^3L^3$; “$(s_*\lambda)L \leq 1$” is used for it.",
+    ),
+    print="misprint",
 )
 def thm_8_proof(cases: list[Rates], power: int = 3, power_L: int = 2, total: float = 12.0) -> Evidence:
     r"""The third term against the bracket's, without e^2; then the bracket's last step and the number 1 + e + e^2.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from algorithms.rolora import RoLoRA
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.methods.promises import Promise, judge_promises, same
 from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round, descend, rounds_of
 
@@ -32,6 +32,12 @@ from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round,
     kind="algorithm",
     importance="result",
     expect=("holds", "search"),
+    intended=Intended(
+        "from a start",
+        "(3), (4) and Algorithm 1 train B in odd rounds; “odd and even ... updating, aggregating "
+        "A and B, respectively” (Section 4) differs",
+    ),
+    print="inconsistent",
 )
 def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: int = 1) -> Evidence:
     """Both halves of every iteration follow the recursion; the mean of the products is the product of the means."""

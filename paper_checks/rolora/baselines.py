@@ -11,7 +11,7 @@ from torch import Tensor
 from algorithms.fedlora import FedLoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, judge_promises, same
 from paper_checks.rolora.measurements.watched_rounds import (
@@ -88,6 +88,9 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     ),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "A alike at all clients", "“freezing the down-projection matrices across all clients” (1): one A for all"
+    ),
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
     """The factor A stays and B follows the recursion; a second round of exact minimisation changes nothing."""

@@ -18,7 +18,7 @@ from figures.rolora.printed import (
     LayerSet,
     Schedule,
 )
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
 
@@ -48,7 +48,13 @@ exact = Rounded.exact
     importance="detail",
     because="If an epoch is a pass over a client's share, all clients together use as many samples a round, however "
     "many they are.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a local epoch is a batch",
+        "“to maintain a constant sample count” (caption of Table 4) with fewer rounds asks for "
+        "local steps of one batch",
+    ),
+    print="inconsistent",
 )
 def table_4(
     schedules: Mapping[str, Schedule], unit: str = "epochs", few: float = 3.0, many: tuple[int, ...] = (20, 50)
@@ -194,6 +200,12 @@ def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
     importance="detail",
     because="No number of 1, 2, 4 or 8 bytes with a KB of 1000 or 1024 bytes gives 187.5 and 250: 1000 times the MiB.",
     expect=("refuted", "proof"),
+    intended=Intended(
+        "literal",
+        "“standardizing the size of the transmitted messages” (6.1): the three costs are equal; "
+        "187.5 and 250 are 1000 times 0.1875 and 0.25 MiB",
+    ),
+    print="misprint",
 )
 def table_8(
     table: Mapping[str, Mapping[str, LayerSet]],
@@ -275,6 +287,7 @@ def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    print="unstated",
     expect_reason=UNSAID.replace(
         SAMPLES,
         "which training sets of the eight sub-tasks Section 6.2 merges and deals out evenly to the clients (WinoGrande "
@@ -294,6 +307,7 @@ def table_9(setup: Configuration) -> Evidence:
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    print="unstated",
     expect_reason=UNSAID.replace(PASSES, "100 rounds of 30 are 3000 of them").replace(
         CHOSEN, "the optimiser, the learning rate that was chosen, and the rank of LoRA"
     ),

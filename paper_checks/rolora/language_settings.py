@@ -43,6 +43,7 @@ NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    print="unstated",
     expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
     f"{NOT_PRINTED} (the framework is named, its version and configuration are not), how heads are trained, the rate "
     "that was chosen for each method, and for GLUE the number of seeds",
@@ -84,6 +85,7 @@ TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    print="unstated",
     expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
     f"{NOT_PRINTED}, how the head is trained, the size of the validation set",
 )
@@ -122,6 +124,7 @@ def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    print="unstated",
     expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
     f"{NOT_PRINTED}, the training sets (Hu et al., 2021, is the paper on LoRA, which has none of these tasks), the "
     "prompts, how answers are read, and the rate that was chosen",
@@ -150,6 +153,7 @@ def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    print="unstated",
     expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: the rank of LoRA, "
     f"{NOT_PRINTED}, the prompts, and how completions of HumanEval are drawn",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.domain import Searched
 from paper_checks.methods.inequality import judge_inequality
@@ -118,6 +118,12 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
         Dropped(r"$\|X_i^\top X_i/m - I\|_{op} \le \frac3{10}\sqrt{1 - (\delta^0)^2}$", {"share": 0.95}),
     ),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "as in (80)",
+        r"“for any t and $\eta \le 1/L_{max}^2$” (Lemma 5.3); (80), (123), (166) keep $\|b^*\|^2$ "
+        "under the root, so (9) only misplaces brackets",
+    ),
+    print="misprint",
 )
 def lem_5_3(
     found: tuple[list[FirstSteps], list[FixedRun]],
@@ -234,6 +240,9 @@ r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for
         Dropped(r"$\delta^t \le \cdots \le \delta^0$", {"ordered": False}),
     ),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", r"“for any t and $\eta \le 1/L_{max}^2$” (Lemma A.11); the same statement as Lemma 5.3"
+    ),
 )
 def lem_A_11(
     cases: Searched,

@@ -13,7 +13,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
@@ -162,7 +162,13 @@ COUNTED = {
         ),
     ),
     hypotheses=(Dropped(r"$m \ge Kq$", {"samples": "all"}),),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "A.4 repeats (44) as “By Lemma A.10, we get”; the proof ends with “(76) holds”, "
+        r"$(\epsilon' + 1)^2$, and (91) and (134) use that",
+    ),
+    print="inconsistent",
 )
 def lem_A_10(
     settings: tuple[Setting, ...],
@@ -310,7 +316,13 @@ def expected_gradients(_: Context) -> Gradients:
     vary=("factor",),
     uses=("rolora/eq-45",),
     because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side is not.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "b given",
+        r"$\bar b$ stays outside E in “$\frac{2}{Nm}\sum m(a\bar b^\top - a^*b^{*\top})\bar b$” "
+        r"(48): the mean over X with $\bar b$ fixed",
+    ),
+    print="unstated",
 )
 def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: float = 2.0) -> Evidence:
     r"""The mean of a sample's $xx^\top$ is I, where b is given; where it is not, exact moments for 1 to 3 clients.
@@ -363,6 +375,11 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     uses=("rolora/eq-62",),
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“$> 1 - d^{-10} - q^{-10}$ (78) $> 1 - 2q^{-10}$ (79)”: needs $q < d$, but q contains "
+        r"$d\log(2/\epsilon_0)/\epsilon_2^2$",
+    ),
 )
 def eq_77(
     settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0, power: int = 10

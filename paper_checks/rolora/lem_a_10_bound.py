@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 from scipy.stats import chi2
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.inequality import judge_inequality, steps_of
@@ -142,7 +142,13 @@ MEANT = {
     best={"c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2")},
     because=r"$\bar b$ is made of the same samples: where it is small, the gradient misses its mean by more than $\|M\|"
     r"\|\bar b\|$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed; (62) sums (59), where (49) is subtracted",
+    ),
+    print="unstated",
 )
 def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, net: float = 1.0) -> Evidence:
     r"""The maximum over any net is at most the norm of the deviation, whose law is exact.
@@ -240,6 +246,12 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
         asks="weaker",
     ),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“at least $1 - 2\exp(\ldots) - q^{-10}$” (before (65)) uses Lemma A.9; $a^\top$ in (68) "
+        r"is a transpose set wrong, (67) has $a(\bar b - g)^\top$",
+    ),
+    print="misprint",
 )
 def eq_65(
     grid: Array, of: str = "all", matrix: bool = False, one: float = 1.0, form: str = "proof", power: float = 1.0

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, tried
 from paper_checks.methods.identity import (
@@ -123,7 +123,13 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
     ),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
     because=r"$\bar b$ is made of the same samples: where it is 0 the right side is 0, but the mean gradient is not.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed; (51) subtracts it",
+    ),
+    print="unstated",
 )
 def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str = "all") -> Evidence:
     """(50) is Lemma A.7; the gradient less (49) is the double sum by expansion, so that (51) is even an equality.
@@ -210,7 +216,13 @@ def centred_product_norm(correlation: float) -> float:
     uses=("rolora/def-A.2", "rolora/eq-22"),
     because=r"$\bar b$ is made of the same samples: the norm is a positive number, the right side is 0 where $\bar b$ "
     "is.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "samples independent of b",
+        r"“m be the number of samples for each updating step” (Lemma 5.3): $\bar b$ is fixed for "
+        "the samples of the gradient",
+    ),
+    print="unstated",
 )
 def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own: bool = True) -> Evidence:
     r"""All lines for w at several angles to M b, in units of |M b|.
@@ -357,7 +369,13 @@ SECOND: dict[str, Any] = {
     },
     vary=("c5", "power"),
     uses=("rolora/thm-A.8", "rolora/eq-52", "rolora/eq-48"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "samples independent of b",
+        r"“The summands in (51) are mutually independent and have zero mean” (before (59)): $\bar "
+        "b$ is fixed; $b^* = 0$ is degenerate",
+    ),
+    print="unstated",
 )
 def eq_59(
     found: tuple[Array, Array],

@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 import sympy
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
@@ -137,7 +137,13 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
         mutants=({"form": "prime"}, {"factor": 0.1}),
         asks="neither",
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“with probability at least $1 - 2q^{-10}$” (109), by the lemmas; $\epsilon'$ in (109) is "
+        r"a misprint of the $\tilde\epsilon$ of (116) and (152)",
+    ),
+    print="misprint",
 )
 def eq_107(
     found: tuple[list[Step], list[Setting]],
@@ -210,7 +216,13 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
     uses=("rolora/eq-48", "rolora/lem-A.9"),
     because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side of (110) "
     "varies.",
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) says that it “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; with "
+        "that, only “probability at least $1 - q^{-10}$” of Lemma A.9 fails",
+    ),
+    print="inconsistent",
 )
 def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 1.0, of: str = "all") -> Evidence:
     """(112) with symbols, for any b; then (113) to (115) for the lengths that the event allows.

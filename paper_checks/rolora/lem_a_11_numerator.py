@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UP_TO_ONE, Searched, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -51,7 +51,13 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
     ),
     uses=("rolora/eq-48",),
     because=r"$\bar b$ is made of the same samples: (49), which (83) puts for the mean gradient, is another vector.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed throughout (81) to (85)",
+    ),
+    print="unstated",
 )
 def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "all") -> Evidence:
     """By expansion and $Pa^* = 0$, for any vector instead of the gradient, any a, b and b*.
@@ -106,7 +112,13 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     vary=("second",),
     uses=("rolora/eq-81", "rolora/def-5.2"),
     because=r"$\bar b$ is made of the same samples: a gradient can be its mean over all samples and not (49).",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed; (86) follows from (85)",
+    ),
+    print="unstated",
 )
 def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Promises:
     """The angle after the iteration as the algorithm finds it.
@@ -151,7 +163,13 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     ),
     uses=("rolora/eq-65",),
     because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. The factor is that of (76), not that of Lemma A.10.",
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“$E_2$ is upper bounded based on Lemma A.10. With probability at least $1 - 2q^{-10}$” "
+        "(90); the factor is that of (76)",
+    ),
+    print="inconsistent",
 )
 def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute") -> Promises:
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
@@ -204,7 +222,12 @@ def student_between(low: float, high: float, m: float) -> float:
     ),
     uses=("rolora/lem-A.9",),
     because=NOT_Q,
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“with probability at least $1 - q^{-10}$ ... (95) follows by Lemma A.9”: the probability is that of the lemma",
+    ),
+    print="inconsistent",
 )
 def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "absolute") -> Promises:
     """Equality whenever b is shorter than g.
@@ -265,7 +288,11 @@ def shortfall_tail(level: float, m: float) -> float:
     uses=("rolora/eq-92",),
     because=NOT_Q,
     hypotheses=(Dropped(r"$\epsilon' < (1 - (\delta^0)^2)/16$", {"bound": 400}),),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“with probability at least $1 - q^{-10}$” after (99), taken over from (95) and Lemma A.9"
+    ),
+    print="inconsistent",
 )
 def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolute") -> Evidence:
     r"""The root under the square is not negative, and both estimates.
@@ -326,6 +353,11 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     because=r"A lower bound of $\|\bar b\|$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative.",
     hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"(101) keeps the bars, “$\delta^t|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$”, "
+        r"from a lower bound of $\|\bar b\|^2$ alone",
+    ),
 )
 def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
     r"""Both sides over $\delta^t$, for every length of $\bar b$ that Lemma A.9 allows.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from paper_checks.claim import Form
+from paper_checks.claim import Form, Intended
 from paper_checks.methods.promises import Promises, promises, same
 from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterations
 
@@ -38,7 +38,13 @@ def _scope(found: Sequence[Iteration], single: bool) -> str:
     also=("rolora/eq-247",),
     importance="detail",
     because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, N times the mean that it is elsewhere.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“$\bar b^* = \frac1N\sum b_i^*$” after (246) and in Definition A.13; Table 3 calls it "
+        "“Average”",
+    ),
+    print="misprint",
 )
 def lem_A_15(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, unit: bool = True, single: bool = False
@@ -75,7 +81,11 @@ def lem_A_15(
     uses=("rolora/lem-A.15",),
     importance="detail",
     because=r"(250) prints the sum of the $b_i$ for their average: the factor $\frac1N$ is missing.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", r"“The server simply computes the average” (before (250)): $\frac1N$ is left out"
+    ),
+    print="misprint",
 )
 def eq_249(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, own: bool = True, single: bool = False

@@ -8,7 +8,7 @@ from math import log, log1p
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.rolora.measurements.laws import BEST_C1, BEST_C3, student_tail
@@ -133,7 +133,13 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         ),
     ),
     hypotheses=(Dropped(r"$m \ge Kq$ (but $m \ge q$)", {"samples": False}),),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“for large absolute constant C” before (43): q displays the thresholds, so the constant "
+        r"of $m = \Omega(q)$ is free of them; A.4 has $q = \max\{\log N, d\}$",
+    ),
+    print="inconsistent",
 )
 def lem_A_9(
     tails: Tails,
@@ -193,7 +199,11 @@ def printed_p0(one: Setting, m: float) -> float:
             ({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", r"“$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for large absolute constant C” (before (43))"
+    ),
+    print="inconsistent",
 )
 def eq_43(
     settings: tuple[Setting, ...],

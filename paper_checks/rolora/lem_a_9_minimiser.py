@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, tried
 from paper_checks.methods.identity import (
@@ -134,7 +134,13 @@ LONGER: dict[str, Any] = {"cosine": "3/5", "sine": "4/5", "s": "1/2", "n": 1_000
     ),
     because=r"Algorithm 2 uses the same samples in every iteration: from the second one on a depends on them.",
     uses=("rolora/def-A.1",),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a independent of the samples",
+        "“$X_ia$ is a random standard Gaussian vector” (before (18)); “m ... samples for each "
+        "updating step” (Lemma 5.3): fresh samples",
+    ),
+    print="unstated",
 )
 def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True) -> Evidence:
     r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, the largest; the text calls it large.

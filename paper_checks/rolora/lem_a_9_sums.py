@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, UP_TO_ONE, tried
 from paper_checks.methods.inequality import judge_inequality, steps_of
@@ -75,7 +75,12 @@ def size_of_summand() -> tuple[float, str]:
     because=OWN_A,
     stands_in={"c2": ("step 2",)},  # in the lines after it, it is on both sides
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a and w fixed",
+        "“(23) is due to Corollary A.5”, which is “for any fixed a”; “samples for each updating step” (Lemma 5.3)",
+    ),
+    print="unstated",
 )
 def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     """The factors are independent, since v is orthogonal to a; w at every angle to b*.
@@ -155,7 +160,13 @@ def summed_products(_: Context) -> Array:
         mutants=({"c3": 0.42}, {"power": 1.9}, {"equal": True}),
         asks="weaker",
     ),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"(30) and (31), given for (29), are lower bounds “$\ge \epsilon_2^2m/c_2^2$”: (29) is a "
+        "bound of (28)",
+    ),
+    print="misprint",
 )
 def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = True) -> Evidence:
     """The worst w is parallel to b*; then the sum is a normal variable times an independent chi.
@@ -209,7 +220,12 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     because=OWN_A,
     best={"c2": Best(1.479, "searched: the norm of a summand for w along b*, by a closed form of its moments")},
     uses=("rolora/eq-22",),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "for a positive K",
+        "the norms are those of (22) to (25), by Corollary A.5 “for any fixed a”; K = 0 is degenerate",
+    ),
+    print="unstated",
 )
 def eq_30(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     """In units of the operator norm, for w at several angles to b*, with the exact norm of a summand.

@@ -10,7 +10,7 @@ from math import exp, log, log1p
 import numpy as np
 import sympy
 
-from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
@@ -42,7 +42,12 @@ NO_TARGET = {"b": "0", "d": "2", "eps_0": "1/2", "eps_2": "1/2", "m": "10000", "
     ),
     because=r"Assumption 5.1 does not exclude $b^* = 0$: then $K = 0$, and (32) is the probability of $0 \ge 0$.",
     uses=("rolora/eq-26", "rolora/def-A.6"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "for a positive K",
+        "sums (29), which is “for any fixed $w$” and a fixed a; $b^* = 0$, that is K = 0, is degenerate",
+    ),
+    print="unstated",
 )
 def eq_32(points: list[Point], every: bool = True, one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
     """The powers for d = 1 to 4, E standing for the exponential.

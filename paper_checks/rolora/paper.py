@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paper_checks.paper import Paper
+from paper_checks.rolora.findings import FINDINGS
 from paper_checks.rolora.pages import ANALYSIS, ANALYSIS_THEMES, NUMBER_THEMES, NUMBERS
 
 PAPER = Paper(
@@ -11,6 +12,7 @@ PAPER = Paper(
     "paper_checks.rolora",
     (*ANALYSIS_THEMES, *NUMBER_THEMES),
     (ANALYSIS, NUMBERS),
+    findings=FINDINGS,
     called="RoLoRA",
     main="Clients train the two factors of LoRA in turn, so that averages are exact, which they are; on a linear model "
     "this is said to converge exponentially at a stated rate, and to be more accurate than LoRA and FFA-LoRA with many "

@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.methods.identity import Equation, rational
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.promises import Promise, judge_promises
@@ -168,7 +168,9 @@ def without_mean(name: str, share: float) -> Evidence:
     importance="detail",
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-205",),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", r"(230) to (236) serve (242), which divides by “$m(m-2)$”, so $m \ge 3$"),
+    print="unstated",
 )
 def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0, fewest: int = 1) -> Evidence:
     r"""Independence of the other clients from the first, whose $|(X_1a)^\top(X_1a^*)|$ is at least 3/5 on average."""
@@ -212,7 +214,9 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     importance="detail",
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-230",),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", r"(237) to (240) serve (242), which divides by “$m(m-2)$”, so $m \ge 3$"),
+    print="unstated",
 )
 def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2, fewest: int = 1) -> Evidence:
     r"""Independence again; $u_1^\top u_2$ is $z_2/N$ times the same product."""

@@ -21,7 +21,7 @@ from algorithms.flexlora import FlexLoRA
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from figures.rolora.printed import TABLE_6
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Order, Rounded, judge_order
 from paper_checks.recorded_federation import Watched
@@ -129,7 +129,12 @@ def enclose(value: float) -> Rounded:
             ({"most": 0.9},),
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "for a suitable step",
+        "“in a tractable setting ... converges exponentially” (1.1) names no step; only the end "
+        r"point $\eta\|b^*\|^2 = 1$ fails",
+    ),
 )
 def txt_exponential(
     courses: Sequence[Course], closed: bool = True, bounded: bool = False, factor: float = 2.0, most: float = 1.0

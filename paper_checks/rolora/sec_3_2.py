@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.measurements.symbolic_factors import SHAPES, entrywise, factors, mean, points_of
@@ -33,7 +33,11 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
     also=("rolora/eq-2",),
     importance="result",
     because="The sides are equal for one client, and wherever the clients agree in one of the two factors.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "in general position",
+        "“leads to inaccurate model aggregation” (3.2): a statement about factors in general, not about equal ones",
+    ),
 )
 def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
     r"""The difference is $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$, by expansion; for N > 1 no zero polynomial.

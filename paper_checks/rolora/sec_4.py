@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from algorithms.rolora import RoLoRA
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.promises import Promise, judge_promises, same
@@ -73,7 +73,11 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     uses=("rolora/alg-1",),
     importance="result",
     because=r"In (3) and Algorithm 1 $B_i^{t+1}$ is a client's own update, before the mean is taken; these differ.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "B distributed",
+        "“clients freeze $B^{t+1}$ and update $A^t$” (after (4)): the B of the even round is the distributed mean",
+    ),
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of: str = "updates") -> Evidence:
     """The common B is taken out of the sum; where the $B_i$ differ, the two sides do.
@@ -147,7 +151,16 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
     because="Training A needs the layer's whole input in the backward pass, d numbers a token; training B only xA, r "
     "numbers.",
     importance="result",
-    expect=("depends on the reading", "proof"),
+    expect=("ambiguous", "proof"),
+    intended=Intended(
+        "numbers trained and sent",
+        "“the number of trainable parameters in the model is effectively halved” (4), then “the only additional cost”",
+    ),
+    print="unstated",
+    ambiguous="The paragraph is headed “Computation and Communication Cost” and says “only additional "
+    "cost”, which takes in the memory for training A; but its one measure is the number of "
+    "trainable parameters. Counted in numbers trained and sent it holds, counted with stored "
+    "inputs it does not.",
 )
 def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, of: str = "all") -> Evidence:
     """One of two factors of equal size is trained and sent in a round; counted for square layers of several sizes.

@@ -18,7 +18,7 @@ from algorithms.optimisers import Sgd
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
-from paper_checks.claim import Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, Promises, promises, same
 from runs.network_problem import network_problem
@@ -232,7 +232,13 @@ def make_runs(context: Context) -> Setting:
     kind="setting",
     importance="detail",
     because="With B = 0 all hidden units are at 0, where frameworks take 0 as ReLU's derivative: neither factor moves.",
-    expect=("depends on the reading", "search"),
+    expect=("corrected", "search"),
+    intended=Intended(
+        "derivative 0 at 0",
+        "(12) has no frozen weight, like (5), and “B is initialized to zero” (5.2); frameworks "
+        "take 0 as the derivative of ReLU at 0",
+    ),
+    print="inconsistent",
 )
 def exp_5_2(
     found: Setting, slope: int = 0, base: str = "zero", out: int = 1, labels: tuple[int, int] = (2, 1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.stats import binom, chi2, gamma
 
-from paper_checks.claim import Best, Dropped, Evidence, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, Stated, tried
 from paper_checks.methods.identity import (
@@ -89,6 +89,12 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
         ),
     ),
     expect=("holds", "search"),
+    intended=Intended(
+        "the exponential inside",
+        r"“$\inf_t\exp\{|c|/t \le 2\} = |c|/\log 2$” (after (58)) has a brace set wrong; "
+        "Definition A.2 has it right",
+    ),
+    print="misprint",
 )
 def def_A_2(laws: list[Law], base: float = 2.0, power: float = 1.0) -> Promises:
     """The norm of a constant is as stated; at the norm of a law with finitely many values the mean is 2."""

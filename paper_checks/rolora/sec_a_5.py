@@ -15,7 +15,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.measurements.heterogeneous_contraction import Slopes, judge_contraction, search_contraction
@@ -130,7 +130,13 @@ def draw_pairs(context: Context) -> list[Pair]:
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
     because=r"$(-a^*, -\bar b^*)$ has the same product, and so has $(ca^*, \bar b^*/c)$: the minimiser is not unique.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"$a$ “is a unit vector” (after (245)), and the angle $|\sin\theta|$ of (8) ignores the "
+        "sign: unique up to the common sign",
+    ),
+    print="unstated",
 )
 def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Promises:
     """The loss at all pairs; minimisers with a unit a are compared with the stated one."""
@@ -237,7 +243,13 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
             ({"share": 0.99}, {"spread": 0.99}, {"refitted": False}),
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "at recovery",
+        r"“By Theorem A.14, RoLoRA achieves $\epsilon$-accurate recovery” (A.5), so the loss where "
+        r"$\delta^T \le \epsilon$, at $b^{T+1}$ of the theorem",
+    ),
+    print="unstated",
 )
 def a5_loss(
     found: list[Reached],

@@ -10,7 +10,7 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import drawn_in_words
 from paper_checks.methods.inequality import judge_inequality
@@ -180,6 +180,12 @@ def largest_step() -> Promises:
     ),
     vary=(),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "c of the step",
+        r"“$C = \sqrt{1 - c(1 - (\delta^0)^2)}$ with proper choice of step size” (A.4) is (80) "
+        r"with $c = \eta\|b^*\|^2$",
+    ),
+    print="unstated",
 )
 def thm_5_4(
     found: tuple[list[Course], list[FixedRun]],
@@ -268,7 +274,13 @@ def thm_5_4(
         ),
     ),
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "at recovery",
+        r"“By Theorem 5.4 ... achieves $\epsilon$-accurate recovery ... Specifically, the expected "
+        "global loss” (5.1): the loss given recovery",
+    ),
+    print="unstated",
 )
 def s5_rolora_loss(
     courses: list[Course],
@@ -333,7 +345,13 @@ def s5_rolora_loss(
         ),
     ),
     hypotheses=(Dropped(r"steps up to $\frac1{2L_{max}^2}$", {"cap": 1.0}),),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "c of the step",
+        r"“with proper choice of step size $\eta$” (A.4): c is the $\eta\|b^*\|^2$ of (123), and "
+        "the step is chosen",
+    ),
+    print="unstated",
 )
 def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.0, rate: float = 1.0) -> Evidence:
     r"""The exact map at the step min(c, cap) against C, for every $\delta_t \le \delta_0$; then c = s on the events.

@@ -15,7 +15,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
@@ -65,7 +65,11 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
     "step is.",
     vary=("factor",),
     uses=("rolora/a4-first-step", "rolora/a4-c"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as a union bound", r"“We take a union bound over all $t \in [T]$” (A.4): each contraction is taken as proved"
+    ),
+    print="unstated",
 )
 def eq_167(
     found: tuple[list[tuple[int, Fraction]], Rates],
@@ -176,7 +180,12 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
             ({"root_log": 1.0}, {"power": 1.0}, {"flip": -1}),
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "enough",
+        r"“In order to achieve $\epsilon$-recovery of $a^*$, we need” (before (168)) is followed "
+        "by a choice of T: it is enough",
+    ),
 )
 def eq_168(
     counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1, needed: bool = True
@@ -204,7 +213,13 @@ def eq_168(
     ),
     uses=("rolora/eq-168",),
     because=r"(173) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“(173) follows by using $\log(1-x) < -x$”, which gives <, and the T of the theorem is "
+        "used as enough",
+    ),
+    print="misprint",
 )
 def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
     """The order of the two quotients."""
@@ -289,7 +304,13 @@ def draw_endings(context: Context) -> list[Ending]:
         mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
         asks="weaker",
     ),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"the theorem asks for “$\le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$”, and $\delta^T \le "
+        r"\epsilon$ is known: (180) is a bound",
+    ),
+    print="misprint",
 )
 def eq_175(
     endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 5 / 4

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UP_TO_ONE, Stated, tried
 from paper_checks.methods.inequality import judge_inequality
@@ -97,7 +97,13 @@ def run_courses(context: Context) -> list[Course]:
         Dropped(r"$c \le 2\eta\|\bar b^*\|^2$", {"tied": False}),
         Dropped("T iterations (but half of them)", {"slack": 0.5}),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "c of Lemma A.16",
+        r"“recursively applying Lemma A.16”: (286) has $1 - c(1-(\delta^0)^2)$ for the factor of "
+        r"(254), so $c = 2\eta\|\bar b^*\|^2$",
+    ),
+    print="unstated",
 )
 def thm_A_14(
     courses: list[Course],
@@ -214,7 +220,13 @@ def thm_A_14(
         asks="neither",
     ),
     because=r"(291) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“(291) follows by using $\log(1-x) < -x$”, which gives <; “we need” (286) means that it "
+        "is enough",
+    ),
+    print="misprint",
 )
 def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0, root_log: int = 1) -> Evidence:
     """The lines before the quotient say the same of T; then the order of the two quotients."""

@@ -17,7 +17,7 @@ from algorithms.fedloru import RESTARTS, Restart
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE, Run, by_hand, draw_runs
 from paper_checks.fedloru.convergence.measurements.returned_models import (
@@ -79,7 +79,9 @@ def run_nested(context: Context) -> Endings:
     kind="algorithm",
     because=r"With W as at the start, the returned model lacks $\alpha$; with W as the box has updated it, the sum "
     "counts twice.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended("as corrected", "The box adds “α A_t B_t” to W each cycle and returns “W + Σ A_t B_t” without α"),
+    print="misprint",
 )
 def alg_3(
     endings: Endings,
@@ -163,7 +165,9 @@ def count_nested(context: Context) -> list[NestedCount]:
     vary=("down", "inner"),
     because="Nothing bounds r: nested ranks just below a rank near the smaller side can cost more than the whole "
     "matrices.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("low rank", "“r_A, r_B < r” with low-rank factors, “r ≪ m, n” of Sec. 2"),
+    print="unstated",
 )
 def claim_mcomm(
     runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0, reach: float = 1.0
@@ -199,7 +203,12 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
     ),
     importance="detail",
     because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "(82), Algorithm 3 and the text below (83) have α_B with “B_d B_u”; iclr prints α_B in the same place",
+    ),
+    print="misprint",
 )
 def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: bool = False) -> Evidence:
     """W - W_0 over alpha with m = n = 1, r = 2 and nested ranks 1, every entry a symbol."""

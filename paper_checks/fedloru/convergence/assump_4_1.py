@@ -14,7 +14,7 @@ from algorithms.federation import Federation
 from algorithms.fedloru import FedLoRU, Restart
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Scripted, Trace
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
@@ -226,6 +226,9 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/claim-reinit"),
     because="(A.2) bounds the second moment: a single stochastic gradient can be far larger than G.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“Under Assumption A.2, each stochastic gradient has norm at most G” (App. B); A.2 bounds only E‖·‖²"
+    ),
 )
 def claim_B3_just(
     found: dict[str, list[Growth]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
@@ -88,6 +88,10 @@ def follow_with_corners(context: Context) -> Traces:
     because="Norms are submultiplicative, not multiplicative, and a mean of products can exceed the product of the "
     "means.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“= E[‖A_{t+1} - A_t‖²‖∇‖²]” and “≤ E‖A_{t+1}‖² E‖…‖²” (proof of B.6); the bounds after them are right",
+    ),
 )
 def lem_B_6_mid(
     traces: Traces,

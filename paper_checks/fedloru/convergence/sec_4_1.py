@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Form, Reading
+from paper_checks.claim import LITERAL, Form, Intended, Reading
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE as ACCUMULATED
 from paper_checks.fedloru.convergence.measurements.followed_rounds import Followings, follow_all
 from paper_checks.fedloru.convergence.measurements.local_runs import (
@@ -74,7 +74,12 @@ def eq_7(
     ),
     because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, the weights of a part of the clients sum to less "
     r"than 1: no averages.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "weights of sum 1",
+        "“aggregates them by averaging” (Sec. 4.1): weights of a cohort sum to 1, the usual convention",
+    ),
+    print="unstated",
 )
 def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0) -> Promises:
     """As printed the weights of some clients sum to less than 1; ``spread`` weighs the covariance of the factors."""
@@ -112,7 +117,11 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     uses=("fedloru-v2/alg-1",),
     importance="detail",
     because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "Same paragraph: “W_t ← W_t + α A_t B_t”, and Algorithm 1 returns “W_0 + α Σ A_t B_t”"
+    ),
+    print="misprint",
 )
 def eq_WT(
     followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False

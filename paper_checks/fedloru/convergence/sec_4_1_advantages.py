@@ -19,7 +19,7 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.alg_3 import Flat
 from paper_checks.fedloru.numbers.parameter_counts import TRAINED, count_network
@@ -119,7 +119,11 @@ def _convolutions() -> list[tuple[int, int, int]]:
     ),
     because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
     "needed.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "Sec. 2: “r ≪ m, n”; Sec. 4.1 prints “r ≪ m or r ≪ n”; v1 prints Kmn on both sides"
+    ),
+    print="inconsistent",
 )
 def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5, sides: float = 1.0) -> Evidence:
     """Counts from the ledgers, then both counts over a grid of shapes and ranks."""
@@ -295,7 +299,13 @@ def measure_ranks(context: Context) -> list[Ranks]:
     uses=("fedloru-v2/eq-WT",),
     because="An accumulation need not add to the rank, for instance in least squares with few samples.",
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "in general position",
+        "“the global model's rank is incrementally enhanced”: said of generic updates, with a fresh random A (D.2)",
+    ),
+    print="unstated",
+    family="polynomial losses, fresh random A in each cycle",
 )
 def claim_rank_growth(
     runs: list[Ranks],
@@ -504,7 +514,12 @@ def _beside_fedhm(one: Step) -> Promise:
     ),
     vary=("merging",),
     because="Every local step still passes through the frozen W, which clients of FedHM do not hold.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "nothing in the place of compression",
+        "“since no compression process is involved”; App. E: no “additional computational steps, "
+        "such as the weight factorization used in FedHM”",
+    ),
 )
 def claim_noextra(
     found: Arithmetic,

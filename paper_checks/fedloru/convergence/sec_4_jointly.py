@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from paper_checks.claim import LITERAL, Reading
+from paper_checks.claim import LITERAL, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.families import ONE_OF_TWO, Family, not_levelled, printed_weights
 from paper_checks.fedloru.convergence.measurements.followed_rounds import Followed, by_hand, draw_runs, follow
@@ -119,7 +119,9 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
     because="Factors that go on count an accumulated product twice; the printed weights of some clients sum to less "
     "than 1.",
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("with both", "App. B has “k=1…K” and “reinitialize”; Algorithm 1 has cohorts and no restart"),
+    print="inconsistent",
 )
 def sec_4_jointly(
     found: Section, restart: str = "momentum", over: str = "printed", scale: float = 1.0, power: float = 0.5

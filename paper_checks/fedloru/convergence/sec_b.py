@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from paper_checks.claim import LITERAL, Dropped, Form, Reading
+from paper_checks.claim import LITERAL, Dropped, Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE as ACCUMULATED
 from paper_checks.fedloru.convergence.measurements.followed_rounds import Followings, follow_all
@@ -70,7 +70,9 @@ def measure_means(context: Context) -> list[Mean]:
     importance="detail",
     because=r"The E local steps are taken at $i = 0, \ldots, E-1$, not $1, \ldots, E$: the averages leave out the "
     "first.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", "(7) has “i = 0, …, E-1”; the sums of (59), (60) run over i = 1, …, E"),
+    print="misprint",
 )
 def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Promises:
     """Each client's whole move over eta E against its mean gradient; without noise the two means are one."""
@@ -119,7 +121,12 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     uses=("fedloru-v2/eq-59-60", "fedloru-v2/eq-agg"),
     importance="detail",
     because=r"The sums of (59) run over $i = 1, \ldots, E$, while the steps are taken at $i = 0, \ldots, E-1$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "averages of the local steps",
+        "“as sum of the averaged accumulated low-rank updates”: the steps of (7), i = 0, …, E-1",
+    ),
+    print="misprint",
 )
 def eq_61_62(
     means: list[Mean],

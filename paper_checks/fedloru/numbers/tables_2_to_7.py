@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.tables import (
     CLIENTS_PER_RANK,
@@ -61,7 +61,12 @@ def gap_order(row: Ratio) -> Order:
     kind="number",
     importance="result",
     because="From 20 to 50 clients FedLoRA falls further behind FedAvg, from 4.44 points to 4.81.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "from 100 clients on",
+        "“outperform FedAvg when the number of clients exceeds 100 … Furthermore, the … gap … "
+        "continues to expand”: beyond that point",
+    ),
 )
 def txt_scal(
     rows: Sequence[Ratio],
@@ -162,6 +167,12 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
     importance="detail",
     because="The printed ratios are relative to FedAvg, and one of them follows from neither denominator.",
     expect=("refuted", "proof"),
+    intended=Intended(
+        "literal",
+        "Captions: “Ratio = (FedLoRU - FedAvg)/FedLoRU”; all printed ratios but one are over "
+        "FedAvg, as the gains over FedHM in Sec. 5.2",
+    ),
+    print="inconsistent",
 )
 def txt_ratio(
     ratios: Sequence[Ratio], denominator: str = "X", without: tuple[tuple[int, str], ...] = (), shift: float = 0.0
@@ -202,6 +213,11 @@ def txt_ratio(
     also=("fedloru-v2/tab-2", "fedloru-iclr/tab-A3", "fedloru-v1/tab-A1"),
     because="The clients of setting 2 are $6 + 6 + 7 = 19$.",
     expect=("refuted", "proof"),
+    intended=Intended(
+        "literal",
+        "“Both settings include total 20 clients”, and setting 2 lists 6, 6, 7; nothing else uses the counts",
+    ),
+    print="inconsistent",
 )
 def txt_total20(
     clients: Mapping[str, Mapping[str, int]],

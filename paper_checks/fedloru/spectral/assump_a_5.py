@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.alignment import (
     SCENES,
@@ -91,7 +91,13 @@ def _judge_drawn(clients: Alignment) -> Evidence:
     kind="assumption",
     because=r"At $r = \tilde r$, where (57) has no $\beta$, clients' own errors shorten the cosine; and $\beta = 0$ "
     "makes g = 0.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "by itself",
+        "“We formalize the assumption”: a hypothesis; what is drawn from it is (57), (58), which "
+        "are “strictly positive” only for β ≠ 0",
+    ),
+    print="unstated",
 )
 def assump_A_5(
     data: Slopes, beta: float = 0.0, by_index: float = 0.0, by_client: float = 0.0, drawn: bool = False

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.fedloru.spectral.measurements.spectra import Setting
@@ -121,6 +121,11 @@ def measure_planted(context: Context) -> Planted:
         "least": Best(1.0, r"proved: k takes all values beyond $\sigma s_N$ off the support, and no others"),
     },
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“θ_i is an outlier eigenvalue of H_true if and only if there exists an eigenvalue λ … "
+        "such that k(λ) = θ_i” (A.3)",
+    ),
 )
 def eq_30_31(
     data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0, outliers: bool = True
@@ -334,7 +339,13 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
     because=r"For $|\theta| < \sigma s_N$ no z off the support has $k(z) = \theta$: $k(\theta + \sigma^2s_N^2/\theta) "
     r"= \sigma^2s_N^2/\theta$.",
     hypotheses=(Dropped(r"$|\theta| > \sigma s_N$", {"beyond": 0.0}),),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“we have an expression for the outliers of H_N” (35): the inverse $k^{-1}$ is used only "
+        "where k takes the value θ; a parenthesis is lost",
+    ),
+    print="unstated",
 )
 def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
     """1/g at the printed inverse is theta for |theta| > sigma s_N, by the root that g takes off the support."""

@@ -142,7 +142,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     uses=("fedloru-v2/def-omega",),
     importance="detail",
     because="A pair whose true Hessian is zero has no non-zero eigenvalue, and the union starts at $k = 1$.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
 )
 def claim_union(
     pairs: list[Pair], least: float = 1.0, short: int = 0, repeated: bool = True, non_zero: bool = False

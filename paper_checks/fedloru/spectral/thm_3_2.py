@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
@@ -220,7 +220,12 @@ def measure_theorem(context: Context) -> Theorem:
     importance="result",
     because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
     r"each with $4\sigma^2s_N^2$.",
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "stable ranks of the Hessians",
+        "App. A.4 takes (36) as the limit of srank: “|srank - ŝrank| → 0” by “Proposition 3.1”; "
+        "$B_N$ counts every bulk index",
+    ),
     seen_in=("hessian/predictions", "fedloru/fig-1"),
 )
 def thm_3_2(
@@ -337,7 +342,13 @@ def search_bounds(context: Context) -> Searched:
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-43"),
     importance="result",
     because="$B_N$ as defined is infinite, and with it the right side of (4) at every M.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a finite count",
+        "“the lower bound decreases with M” is shown term by term in (41), (44) for a fixed count "
+        "$B_N$; that it is finite is nowhere said",
+    ),
+    print="unstated",
 )
 def thm_3_2_mono(
     cases: Searched, count: str = "of limits", reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1
@@ -543,7 +554,12 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
     because="Stable ranks do not depend on units: below the noise, and not far below it, the gap can be negative for "
     "any size.",
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "small against the noise",
+        "“In the special case θ_0² ≤ σ² s_M²”; “σ² s_M² remains sufficiently small”: small is "
+        "measured against the noise",
+    ),
 )
 def claim_ill(
     data: Gaps,

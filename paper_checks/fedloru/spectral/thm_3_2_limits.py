@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.fedloru.spectral.measurements.stable_ranks import (
     ABOVE,
     SETTLED,
@@ -70,6 +70,9 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     because="$N_u$, $N_l$ are infinite: every fixed index beyond the outliers tends to an edge; the rest has mean "
     r"square $\sigma^2s_N^2$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "(36) lists “N_u U_N²/…” for all remaining indices, and the next line sets srank - ŝrank → 0"
+    ),
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
     """The squared Frobenius norm over R."""
@@ -95,6 +98,7 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
     uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
     because="The stable rank grows in proportion to R, by the mean square of the bulk, which is a quarter of $U_N^2$.",
     expect=("corrected", "proof"),
+    intended=Intended("literal", "“By Proposition 3.1, it follows that |srank - ŝrank| → 0” (App. A.4, after (36))"),
 )
 def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
     """The stable rank over R."""
@@ -123,6 +127,7 @@ def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable ra
     because=r"For $\theta_0^2 \ge \sigma^2s_M^2$ both grow in proportion to R, the stable ranks' with a quarter of the "
     "printed factor.",
     expect=("corrected", "proof"),
+    intended=Intended("literal", "“Consequently, we have” (37): follows from the limit after (36), which fails"),
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
     """The difference of stable ranks over R."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, positive, together
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
@@ -95,7 +95,7 @@ def _slope_is_positive() -> tuple[Fact, ...]:
     importance="detail",
     because=r"The derivative is 0 for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = "
     r"|\theta_0|$.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
 )
 def eq_41(
     data: PointsAndCases,
@@ -177,7 +177,12 @@ def eq_41(
     uses=("fedloru-v2/eq-41", "fedloru-v2/claim-Fj-sign"),
     importance="detail",
     because="The sum decreases with M, as the end of the same part says.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“positive and increasing with respect to M” opens (i), which ends “is a decreasing function of M”",
+    ),
+    print="misprint",
 )
 def claim_Fj_mono(
     instances: list[Instance],

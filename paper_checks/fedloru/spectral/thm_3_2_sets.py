@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
     READINGS,
@@ -69,6 +69,10 @@ def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], froz
     because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
     "other way round.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Given that U_N < U_M and L_N > L_M, it follows that P_N ⊆ P_M” (A.4); more noise gives fewer outliers",
+    ),
 )
 def claim_inclusion(
     instances: list[Instance],
@@ -221,6 +225,11 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N, not at M, and lack a sum; by the "
     r"condition, one at $\sigma s_M$ counts twice.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“by matching the indices” with $P_N \subseteq P_M$: the second sum runs over “P_N^c ∩ "
+        "P_M”, which is empty",
+    ),
 )
 def eq_38(
     instances: list[Instance],
@@ -335,6 +344,9 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
     "inequality.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "The last step “= B_N (…)” identifies the two counts by the reversed inclusion; ≥ is true"
+    ),
 )
 def eq_42(
     instances: list[Instance],

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.fedloru.spectral.measurements.stable_rank_symbols import (
@@ -99,7 +99,7 @@ def _sign_of_F_j() -> tuple[Fact, ...]:
     importance="detail",
     because=r"$F_j = 0$ for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = |\theta_0|$.",
     hypotheses=(Dropped(r"$|\theta_j| \le |\theta_0|$", {"swapped": True}),),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
 )
 def claim_Fj_sign(
     cases: Searched, strict: bool = True, below_largest: bool = False, swapped: bool = False, sign: int = 1
@@ -285,7 +285,9 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
     importance="detail",
     because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$; the fourth line follows from "
     "that.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", "Line 2 has “g_M^{-1}(θ_0)²”, line 3 lost the square, line 4 is right"),
+    print="misprint",
 )
 def eq_44(
     points: list[dict[str, Fraction]],

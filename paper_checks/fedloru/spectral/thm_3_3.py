@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.alignment import (
     RANKS,
@@ -84,7 +84,13 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     kind="definition",
     because=r"With noise that has a density $H_N$ has almost surely no eigenvalue $\theta_i$. What else s and the "
     "$u_i$ are is not said.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "all eigenvectors of H_N",
+        "A.5 (ii) goes on to the w_i for r ≥ r̃, so all eigenvectors; “associated with the "
+        "eigenvalues θ_1, …” are those of H_N",
+    ),
+    print="misprint",
 )
 def def_approx(
     data: tuple[list[sympy.Matrix], list[Point]],
@@ -165,6 +171,11 @@ DISTINCT = tuple(name for name in SCENES if name != "opposite spikes")
         Dropped(r"distinct $|\theta_i|$, for clients that order their own eigenvalues", {"scenes": tuple(SCENES)}),
     ),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“For any r ∈ N” with “g_N(r) is strictly positive”; A.5 has random data: “the dataset … "
+        "is random”, so slopes vary",
+    ),
     seen_in=("hessian/alignment",),
 )
 def thm_3_3(

@@ -10,7 +10,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.alignment import (
     RANKS,
@@ -89,6 +89,10 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     "quotient of means.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“The denominator in (51) is E[‖·‖‖·‖] = Σ(α_i)² because of the independence”: not so for slopes that vary",
+    ),
 )
 def eq_51_54(
     data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0, scenes: tuple[str, ...] = CLEAR
@@ -151,7 +155,14 @@ GROWING = {"theta": "2", "noise": "1"}
     "of 1/R count.",
     uses=("fedloru-v2/lem-A.6",),
     best={"power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for two clients, by (46), (47)")},
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "slopes of bounded mean square",
+        "Assumption A.5 speaks of “the limiting value of expected directional derivative”, so "
+        "slopes stay bounded as R grows",
+    ),
+    print="unstated",
+    family="Gaussian noise",
 )
 def eq_52_53(data: dict[str, Alignment], slopes: str = "any", power: float = 2.0, cross: float = 0.0) -> Evidence:
     """Both parts below the number of outliers, with and without own errors of the clients; or slopes that grow."""
@@ -273,6 +284,11 @@ def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidenc
     because=r"For $\theta_1 = -\theta_2$ both $\phi_i$ are equal and $g(1) = 0$; and (54) does not hold in general.",
     hypotheses=(Dropped(r"$|\theta_2| < |\theta_1|$, for $r = 1$", {"distinct": False}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Finally, we have” (55) by subtracting (54) at r and r+1; (54) fails for random slopes. "
+        "A tie |θ_1| = |θ_2| is only a note",
+    ),
 )
 def eq_55(
     cases: Searched,
@@ -332,7 +348,11 @@ def draw_vectors(context: Context) -> list[Point]:
     ),
     importance="detail",
     because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "The display before has “∂_{w_i}f w_i^(k_2)”; (56) lost the vector in its last sum"
+    ),
+    print="misprint",
 )
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Equations:
     """Inner products multiplied out; a number added to a vector is read as added to each coordinate."""
@@ -381,6 +401,9 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     "counts, and their mean is 0.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“by applying Lemma A.6, we have” (57) with β² for the mean square of the slopes along w_i"
+    ),
 )
 def eq_57_58(
     data: dict[str, Alignment],

@@ -8,7 +8,7 @@ from itertools import product
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.facts import vanishes
 from paper_checks.fedloru.spectral.measurements.quadratic_model import MODEL, OUTPUTS, WEIGHTS
@@ -98,7 +98,13 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     importance="result",
     because=r"The loss of a sum is not the sum of the losses: $g = 1$ with $\ell = \hat y^2$, $h = \omega^2$ changes "
     "the Hessian by 4.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Ω^R is non-empty” needs one g; g = 0, as in v2 (14), serves; the printed condition on g "
+        "(“∇²∫ℓ(g) = 0”) is too weak",
+    ),
+    print="unstated",
 )
 def v1_prop_3_1(
     data: tuple[list[Added], sympy.Matrix, list[Point]], conditions: tuple[str, ...] = (LOSS_FLAT,)

@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
@@ -82,7 +82,14 @@ def draw_instances(context: Context) -> list[Instance]:
     uses=("fedloru-v2/prop-3.1",),
     because="The larger sample has at least as many outliers of either sign, and equally many if no spike lies "
     "between the thresholds.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Since a_N > a_M and b_N < b_M”: the sum over j = b_M+1, …, b_N needs b_N ≥ b_M; "
+        "equality is a degenerate case",
+    ),
+    print="misprint",
+    family="semicircle law",
 )
 def proof_3_3_sets(
     instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1, between_only: bool = False
@@ -211,6 +218,12 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     because="For the semicircle the sums are non-negative: the sign contradicts the theorem that they prove.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“We have six summation terms … and will show each term is negative”, and the end “is "
+        "negative”, against S > 0 of the theorem",
+    ),
+    family="the correction: semicircle law",
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
     """The terms of either side add up for any counts, and the terms of each of the six sums are not negative."""
@@ -297,6 +310,11 @@ def search_gaps(context: Context) -> Searched:
     because="For the semicircle $G_j$ is positive: the client's edge over its norm exceeds the server's outlier over "
     "its norm.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "spikes that leave the bulk at N alone",
+        "“we have G_j < F_j < 0” from “> U_M for all j ∈ {a_M+1, …, a_N}”, indices that are not outliers at M",
+    ),
+    family="the correction: semicircle law",
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
     """0 < G_j as a difference of squares and F_j - G_j as a square; ``edge`` scales the edge."""
@@ -362,6 +380,11 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     uses=("fedloru-v2/eq-43",),
     because=r"The sum has $p + \alpha - a_N$ terms, one more, and for the semicircle its bracket is positive.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“we can easily show that Q = 0” with Q undefined; prefactor “p + α - a_N - 1” is one short; bracket positive",
+    ),
+    family="the correction: semicircle law",
 )
 def s3(
     instances: list[Instance],

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, judge_identity
@@ -48,6 +48,9 @@ def draw_values(context: Context) -> list[Point]:
     also=("fedloru-iclr/eq-32",),
     because="The expanded numerator is the negative of what it is said to equal.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“We can simplify the numerator part as” the negative of itself; M and N are exchanged"
+    ),
 )
 def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Equations:
     """Both lines multiplied out with the values of R as symbols, that is for any law."""
@@ -193,6 +196,10 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“we can easily show that F_{j,1} is negative”: needs cumulants ≥ 0, while μ is any compactly supported law",
+    ),
 )
 def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
     """The series with cumulants as symbols, then the sign for several laws."""
@@ -301,6 +308,10 @@ def _wrong_bracket() -> str:
     "centred semicircle all T(n) are 0.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Therefore, we can deduce T(2m) is negative”: needs cumulants ≥ 0; “b_{n-1+1}” and one sign are misprints",
+    ),
 )
 def fj2(
     cases: Searched,
