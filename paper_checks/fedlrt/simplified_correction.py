@@ -225,7 +225,7 @@ def measure_sufficiency(context: Context) -> Sufficiency:
     vary=(),
     expect=("corrected", "search"),
     intended=Intended(
-        "literal",
+        "in general",
         "“Empirically, we observe that a simplified variance correction ... is sufficient, see "
         "Figure 5”: a report on the runs of Figure 5.",
     ),
