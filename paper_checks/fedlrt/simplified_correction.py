@@ -225,7 +225,7 @@ def measure_sufficiency(context: Context) -> Sufficiency:
     vary=(),
     expect=("corrected", "search"),
     intended=Intended(
-        "in general",
+        "in general, on toy problems",
         "“Empirically, we observe that a simplified variance correction ... is sufficient, see "
         "Figure 5”: a report on the runs of Figure 5.",
     ),
