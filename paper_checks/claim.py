@@ -211,7 +211,7 @@ class Intended:
         object.__setattr__(self, "why", in_one_line(self.why))
 
 
-_ONLY = Intended(LITERAL.name, "the print has one meaning")
+_FIRST = Intended(LITERAL.name, "the print says so word by word")
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Claim:
         judge: turns a measurement and constants into evidence; its defaults are the first reading.
         mutants: perturbations of the first reading that the check must refute if it passes.
         readings: what the print can mean, the literal reading first unless it has no meaning; each is judged.
-        intended: the reading that the author means, which decides the verdict; needed where there are several.
+        intended: the reading that the author means, which decides the verdict; by default the first.
         print: how the intended reading is printed.
         ambiguous: why the author could mean either of two readings; empty unless the text supports both.
         family: instances of the statement that a proof covers, where these are not all.
@@ -296,7 +296,7 @@ class Claim:
     grade: Grade | None = None
     full_grade: Grade | None = None
     readings: tuple[Reading, ...] = (LITERAL,)
-    intended: Intended = _ONLY
+    intended: Intended = _FIRST
     print: Print = "as meant"
     ambiguous: str = ""
     family: str = ""
@@ -359,11 +359,10 @@ class Claim:
                 raise ValueError(f"{self.id}: the reading {reading.name!r} has no mutants")
 
     def _check_intended(self) -> None:
-        if self.intended is _ONLY and len(self.readings) == 1:
-            object.__setattr__(self, "intended", Intended(self.readings[0].name, self.readings[0].why or _ONLY.why))
+        first = self.readings[0]
+        if self.intended is _FIRST:
+            object.__setattr__(self, "intended", Intended(first.name, first.why or _FIRST.why))
         names = [reading.name for reading in self.readings] + [AS_CORRECTED] * (self.correction is not None)
-        if self.intended is _ONLY or not self.intended.why:
-            raise ValueError(f"{self.id}: say by intended= which reading the author means, and why: {', '.join(names)}")
         if self.intended.reading not in names:
             raise ValueError(
                 f"{self.id}: the author means one of {', '.join(names)}; got {self.intended.reading!r} by intended="

@@ -85,10 +85,6 @@ class Result:
             "where": claim.where,
             "verdict": self.decision.verdict,
             "grade": self.decision.grade,
-            "family": claim.family or None,
-            "print": claim.print,
-            "intended": {"says": claim.meant.says or claim.says, "why": claim.intended.why},
-            "finding": self.finding.id if self.finding else None,
             "expected": claim.expect,
             "expected_grade": self.expected_grade,
             "slack": evidence.slack if evidence else None,
@@ -102,6 +98,10 @@ class Result:
             "says": claim.says,
             "kind": claim.kind,
             "importance": claim.importance,
+            "intended": {"says": claim.meant.says or claim.says, "why": claim.intended.why},
+            "print": claim.print,
+            "finding": self.finding.id if self.finding else None,
+            "family": claim.family or None,
             "because": claim.because or None,
             "readings": [
                 {"name": one.reading.name, "says": one.reading.says or claim.says, "verdict": OUTCOME[one.evidence.ok]}

@@ -106,7 +106,7 @@ def _require_print(claim: Claim, judged: Judged, readings: Sequence[JudgedReadin
     """Compare what is declared about the print with what the literal reading came to."""
     literal = next((one.evidence.ok for one in readings if one.reading.name == LITERAL.name), None)
     if literal is False and claim.print == "as meant" and judged.as_meant(claim):
-        raise _DefectError("it holds as meant and fails as printed: say by print= what the print lacks")
+        raise _DefectError("it holds as meant and fails as printed: say by print= how")
     if literal is True and claim.print == "misprint":
         raise _DefectError("a misprint is declared, but the literal reading passes")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.claim import LITERAL, Reading
+from paper_checks.claim import LITERAL, Intended, Reading
 from paper_checks.engine.verdict import decide
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.replay import Replayed, ReplayError, Stored, replay_in_fresh_process
@@ -39,8 +39,8 @@ def results(ledger):
         ("fixable", "corrected", "search"),
         ("proved-fix", "corrected", "proof"),
         ("read-twice", "holds", "search"),
-        ("ambiguous", "depends on the reading", "search"),
-        ("other-way-round", "depends on the reading", "proof"),
+        ("ambiguous", "ambiguous", "search"),
+        ("other-way-round", "holds", "proof"),
     ],
 )
 def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
@@ -131,10 +131,25 @@ def test_what_fails_is_explained_in_one_short_sentence(ledger):
     (true,) = ledger.select(["invented/true"])
     with pytest.raises(ValueError, match="takes 141 characters of 140"):
         replace(true, because="x" * 141)
-    with pytest.raises(ValueError, match="has more than one"):
-        replace(true, expect="depends on the reading")
     with pytest.raises(ValueError, match="a claim is statement or number"):
         replace(true, kind="artefact")
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"expect": "ambiguous"}, "ambiguous= says why"),
+        ({"ambiguous": "Section 2 says both"}, "ambiguous= says why"),
+        ({"ambiguous": "Section 2 says both", "expect": "ambiguous"}, "an ambiguous statement has several readings"),
+        ({"intended": Intended("doubled", "eq. 2")}, "the author means one of literal; got 'doubled' by intended="),
+        ({"intended": Intended("as corrected", "eq. 2")}, "the author means one of literal; got 'as corrected'"),
+        ({"print": "wrong"}, "a print is one of as meant, misprint, unstated, inconsistent; got 'wrong'"),
+    ],
+)
+def test_what_the_author_means_is_declared_completely(ledger, fields, complaint):
+    (true,) = ledger.select(["invented/true"])
+    with pytest.raises(ValueError, match=complaint):
+        replace(true, **fields)
 
 
 def test_a_budget_that_cannot_tell_says_so_and_is_no_defect(results, ledger):
@@ -459,6 +474,10 @@ def test_json_follows_the_contract(results):
         "says",
         "kind",
         "importance",
+        "intended",
+        "print",
+        "finding",
+        "family",
         "because",
         "readings",
         "constants",

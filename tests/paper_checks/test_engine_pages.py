@@ -81,7 +81,7 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "What passes" not in fix
     assert "Proved, as found ([the proof](proofs/invented--proved-fix.md)): two non-negative factors." in fix
     twice = part_of(text, "ambiguous")
-    assert "**Depends on the reading**: At x = 1 half is too small." in twice
+    assert "**Ambiguous**: At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
     assert "Witness, half, as in eq. 2: x = " in twice
@@ -136,7 +136,7 @@ def test_the_command_repeats_the_run(ran):
 
 
 def test_counts_of_a_run(ran):
-    claims = "5 claims: 2 hold, 1 depends on the reading, 1 is corrected, 1 is refuted"
+    claims = "5 claims: 2 hold, 1 is corrected, 1 is refuted, 1 is ambiguous"
     found = tally(replace(ran, of_no_claim=()))
     assert sorted(found.removeprefix("5 claims: ").split("; ")[0].split(", ")) == sorted(claims[10:].split(", "))
     assert found.endswith("; every verdict as recorded")

@@ -212,8 +212,8 @@ def test_the_first_screen_says_what_matters_of_each_paper(of_the_ledger):
 def test_cards_show_forms_mutants_witness_replay_and_commands(results):
     text = page_of(results)
     said = (
-        "Does not hold as printed; the correction below passes the same check.",
-        "Does not hold as printed; the weaker statement",
+        "Does not hold as meant; the corrected statement below passes the same check.",
+        "Does not hold as meant; the weaker statement",
         "K = 0.9",
         "refuted, as it must be",
         "1 &gt; 0.5 (exact)",
@@ -442,9 +442,9 @@ def test_another_grade_and_a_file_of_no_claim_are_said(results):
     assert summary_table(stray).endswith("every verdict as recorded; stored for no claim: invented/witnesses/old.json")
 
 
-def test_a_stored_result_that_depends_on_the_reading_says_so(results):
-    stored = replace(results[0], judged=None, decision=Decision("depends on the reading", "search", "stored"))
-    assert "Holds in some readings, does not in others." in " ".join(card_text(stored).split())
+def test_a_stored_result_that_is_ambiguous_says_so(results):
+    stored = replace(results[0], judged=None, decision=Decision("ambiguous", "search", "stored"))
+    assert "Holds in one reading, does not hold in another." in " ".join(card_text(stored).split())
 
 
 def test_in_short_takes_the_first_sentence_of_a_correction(results):

@@ -76,14 +76,14 @@ def test_results_that_fail_stand_out_and_details_do_not():
     assert [one.claim.label for one in known if fails(one)] == ["corrected-result", "refuted-result"]
     text = page_of(known)
     assert text.count(" fails v-") == 2
-    assert "of the 3 results among them <strong>2</strong> do not hold as printed" in text
+    assert "of the 3 results among them <strong>2</strong> do not hold as meant" in text
 
 
 def test_a_reading_says_whether_it_holds_before_what_it_is():
     other = Reading("per round", says="$x$", constants={"K": 2}, why="so counted")
     one = at("a", "eq. 1", readings=(LITERAL, other))
     judged = Judged(FAILS, others=(JudgedReading(other, False, PASSES),))
-    one = replace(one, judged=judged, decision=Decision("depends on the reading", "search", ""))
+    one = replace(one, judged=judged, decision=Decision("ambiguous", "search", ""))
     assert describe_forms(one) == [("Does not hold, read as “literal”", ""), ("Holds, read as “per round”", "$x$")]
     assert describe_finding(one) == "Holds in 1 of 2 readings of the print, does not hold in 1; they are below."
     text = page_of([one])
@@ -189,7 +189,7 @@ def test_readings_are_counted_by_their_outcomes():
     judged = Judged(
         PASSES, others=tuple(JudgedReading(*pair) for pair in zip(others, [False] * 5, outcomes, strict=True))
     )
-    one = replace(one, judged=judged, decision=Decision("depends on the reading", "search"))
+    one = replace(one, judged=judged, decision=Decision("ambiguous", "search"))
     told = "Holds in 3 of 6 readings of the print, does not hold in 2, undecided in 1; they are below."
     assert describe_finding(one) == told
 
@@ -204,15 +204,15 @@ def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
         at("f", "eq. 1", "holds", importance="detail", kind="algorithm"),
         at("g", "eq. 1", "not checkable here", importance="result"),
     ]
-    depends = replace(at("h", "eq. 1", importance="result"), decision=Decision("depends on the reading", "search"))
+    depends = replace(at("h", "eq. 1", importance="result"), decision=Decision("ambiguous", "search"))
     theme = Theme("", "Theme", (*known, depends))
     paper = PaperSection("p", "P", "", "", "", "", (theme,), (), ())
-    counts = {"holds": 1, "depends on the reading": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
+    counts = {"holds": 1, "ambiguous": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
     assert dict(paper.stated) == dict(totals(theme.results)) == counts
     assert paper.failing == (5, 2, 1)
     assert paper.kinds == "6 statements and numbers"
     assert paper.others == "2 settings and algorithms: 1 holds, 1 is refuted"
-    assert theme.tally == "8: 1 depends on the reading, 2 are corrected, 2 are refuted, 1 is not checkable here"
+    assert theme.tally == "8: 2 are corrected, 2 are refuted, 1 is ambiguous, 1 is not checkable here"
     assert Theme("", "Theme", tuple(known[:1])).tally == "1"
 
 
