@@ -71,7 +71,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         f"{page.about} {tally}.",
         "",
         f"Written by `{paper.rewritten}` from the ledger of claims. "
-        "Verdicts are about statements [as their authors mean them](verdicts.md); a second word says how the print "
+        "Verdicts are about statements as their authors mean them; a second word says how the print "
         "differs. Of assumptions, definitions, settings and algorithms, "
         "*holds* means that they can be met, are well posed, are complete, or run. "
         f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
@@ -166,7 +166,7 @@ def _tally(claims: Sequence[Claim]) -> str:
 
 
 def _because(claim: Claim) -> str:
-    return f": {claim.because}" if claim.because else ""
+    return f": {claim.because}" if claim.because and not claim.is_plain else ""
 
 
 def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False) -> list[Path]:
@@ -274,6 +274,9 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
     if meant := describe_meaning(claim):
         yield ""
         yield f"The author means: {_mathematics(meant)}."
+    if claim.because and claim.is_plain:
+        yield ""
+        yield f"In another reading it fails: {_mathematics(claim.because)}"
     if claim.ambiguous:
         yield ""
         yield f"Ambiguous: {_mathematics(claim.ambiguous)}."

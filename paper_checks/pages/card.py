@@ -389,7 +389,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     plain = decision.verdict == "not checkable here" or (decision.verdict == "holds" and claim.kind in STATED)
     explained = "" if plain else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
-    lines += _entry("because", plain_text(claim.because, encoding))
+    lines += _entry("read else" if claim.is_plain else "because", plain_text(claim.because, encoding))
     lines += _entry("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
     lines += _entry("meant", plain_text(describe_meaning(claim), encoding))
     lines += _entry("ambiguous", plain_text(claim.ambiguous, encoding))

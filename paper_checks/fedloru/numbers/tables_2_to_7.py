@@ -214,8 +214,7 @@ def txt_ratio(
     because="The clients of setting 2 are $6 + 6 + 7 = 19$.",
     expect=("refuted", "proof"),
     intended=Intended(
-        "literal",
-        "“Both settings include total 20 clients”, and setting 2 lists 6, 6, 7; nothing else uses the counts",
+        "literal", "“Both settings include total 20 clients”, and setting 2 lists 6, 6, 7; nothing else uses the counts"
     ),
     print="inconsistent",
 )
