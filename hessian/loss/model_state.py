@@ -129,6 +129,14 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
     if batch_norm not in (None, "running", "batch"):
         raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}", keywords=("batch_norm",))
     for name, module in model.named_modules():
+        normalises = isinstance(module, nn.modules.batchnorm._BatchNorm)
+        if normalises and module.running_mean is None and batch_norm != "batch":
+            raise CurvatureError(
+                f"batch norm {name!r} keeps no running statistics (track_running_stats=False) and couples the samples "
+                "of a batch in either mode: name the statistics of each batch where that can be done, "
+                "batch_norm='batch', or build and train it with track_running_stats=True",
+                keywords=("batch_norm",),
+            )
         if not module.training:
             continue
         dropout = isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0
@@ -136,7 +144,7 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
             raise CurvatureError(f"dropout is on in {name or 'the model'!r}: call model.eval() first")
         if isinstance(module, nn.RReLU) and module.lower < module.upper:
             raise CurvatureError(f"the slopes of RReLU are random in {name or 'the model'!r}: call model.eval() first")
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and batch_norm is None:
+        if normalises and batch_norm is None:
             raise CurvatureError(
                 f"batch norm {name!r} is in training mode and couples the samples of a batch: call model.eval() first, "
                 "or name the statistics where that can be done, batch_norm='running' (of training) or "
