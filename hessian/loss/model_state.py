@@ -352,16 +352,19 @@ def _hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
                 yield f"{prefix}.{key}" if prefix else key, module, key, parameter
 
 
-def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, int]:
-    """Rows of embeddings that are never trained, by the position of their weights among the names."""
+def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, list[int]]:
+    """Rows of embeddings whose lookups are constants, by the position of their weights among the names.
+
+    A tied weight has those of each embedding that holds it.
+    """
     own = {id(p): position for position, p in enumerate(map(dict(model.named_parameters()).get, names))}
-    return {
-        own[id(module.weight)]: module.padding_idx
-        for module in model.modules()
-        if isinstance(module, nn.Embedding | nn.EmbeddingBag)
-        and module.padding_idx is not None
-        and id(module.weight) in own
-    }
+    found: dict[int, list[int]] = {}
+    for module in model.modules():
+        if not isinstance(module, nn.Embedding | nn.EmbeddingBag) or id(module.weight) not in own:
+            continue
+        if module.padding_idx is not None:
+            found.setdefault(own[id(module.weight)], []).append(module.padding_idx)
+    return found
 
 
 def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
