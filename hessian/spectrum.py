@@ -15,6 +15,7 @@ from hessian.lanczos.krylov import Array, Progress
 from hessian.lanczos.memory import Budget, plan_pairs
 from hessian.lanczos.quadrature import SpectralMeasure, spectral_measure
 from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import StableRankInterval
 from hessian.numerics.symmetric import CountedOperator, CurvatureError, SymmetricOperator
 from rmt.results import Result, listed
@@ -115,6 +116,9 @@ class SpectrumReport(Result):
     seconds: dict[str, float]
     given_up: str = ""
     missed: float = inf
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     def words(self) -> dict[str, str]:
         """Return stable rank, extreme eigenvalues and the fit in words."""

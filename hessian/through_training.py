@@ -17,6 +17,7 @@ from hessian.lanczos.eigenpairs import extreme_eigenpairs
 from hessian.lanczos.krylov import Array, Progress, RitzPairs
 from hessian.lanczos.memory import plan_pairs
 from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import Interval, StableRankInterval
 from hessian.numerics.symmetric import SymmetricOperator
 from hessian.spectrum import SpectrumSettings
@@ -35,6 +36,9 @@ class StateSpectrum:
     rank: StableRankInterval
     pairs: RitzPairs
     angles: Array
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
 
 def rank_columns(rank: StableRankInterval) -> dict[str, float]:

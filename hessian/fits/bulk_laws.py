@@ -21,6 +21,7 @@ from scipy.stats import kstwobign
 
 from hessian.lanczos.krylov import Array
 from hessian.lanczos.quadrature import SpectralMeasure
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import Interval
 from rmt.closed_laws import MarchenkoPastur, Semicircle
 from rmt.laws import Affine, Law
@@ -52,6 +53,9 @@ class Bulk:
     eigenvalues: Array
     rounding: float = 0.0
     residuals: Array | None = None
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     @staticmethod
     def of(

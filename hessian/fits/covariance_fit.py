@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gamma
 
 from hessian.fits.binned_laws import binned, law_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.operators.per_sample import SampleSpectra, mean_square
 from rmt import AtomicLaw, SeparableLaw
 from rmt.checks import row
@@ -55,6 +56,9 @@ class SamplePrediction(Result):
     stable_rank_high: float
     frobenius_squared: float
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
 
 @dataclass(frozen=True, eq=False)
 class CovarianceFit(Result):
@@ -75,6 +79,9 @@ class CovarianceFit(Result):
     weights: AtomicLaw
     spectra: SampleSpectra
     frobenius_squared: float
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     def predict(self, M: int, *, top: int = 5) -> SamplePrediction:
         """Expected spectrum over subsets of M of the N samples, which must be far more than M to stand for all.

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hessian.fits.binned_laws import binned, law_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.operators.sample_hessians import SampleHessians
 from rmt import AtomicLaw, CovarianceSum, JointPopulation
 from rmt.results import Result
@@ -47,6 +48,9 @@ class HessianPrediction(Result):
     stable_rank: float
     frobenius_squared: float
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
 
 @dataclass(frozen=True, eq=False)
 class HessianFit(Result):
@@ -70,6 +74,9 @@ class HessianFit(Result):
     samples: int
     square: float
     frobenius_squared: float
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     def law(self, M: int) -> CovarianceSum:
         """Law of the spectrum over subsets of M of the N samples.

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hessian.lanczos.basis_rows import Rows, Span, Store, combined, take_outside
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import (
     CurvatureError,
     SymmetricOperator,
@@ -58,6 +59,9 @@ class RitzPairs:
     vectors: Tensor
     residuals: Array
     missed: float = inf
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     def __len__(self) -> int:
         return len(self.values)

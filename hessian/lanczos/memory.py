@@ -43,7 +43,7 @@ _UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 
 _PRECISIONS = (torch.float32, torch.float16)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Budget:
     """How much memory may be used, on the device of the model.
 
@@ -53,15 +53,22 @@ class Budget:
     """
 
     limit: int
-    scratch: Path | None = None
+    scratch: Path | None
 
-    def __post_init__(self) -> None:
-        if not 0 < self.limit < MOST:
-            raise CurvatureError(
-                f"memory must be a positive number of bytes, and less than 2^60, got {self.limit}", keywords=("memory",)
-            )
-        if self.scratch is not None and not Path(self.scratch).is_dir():
-            raise CurvatureError(f"there is no folder {self.scratch} for vectors that do not fit: name an existing one")
+    def __init__(self, limit: int | str, scratch: Path | str | None = None) -> None:
+        """Check the limit and the folder.
+
+        Args:
+            limit: Bytes, or words such as ``6 GiB``.
+            scratch: Existing folder for rows of the basis that do not fit.
+
+        Raises:
+            CurvatureError: The limit is no amount of memory, or the folder does not exist.
+        """
+        object.__setattr__(self, "limit", _bytes_in(limit))
+        if scratch is not None and not (isinstance(scratch, str | Path) and Path(scratch).is_dir()):
+            raise CurvatureError(f"there is no folder {scratch} for vectors that do not fit: name an existing one")
+        object.__setattr__(self, "scratch", None if scratch is None else Path(scratch))
 
     @staticmethod
     def of(memory: Budget | int | str) -> Budget:
@@ -70,18 +77,7 @@ class Budget:
         Raises:
             CurvatureError: Neither.
         """
-        if isinstance(memory, Budget):
-            return memory
-        if isinstance(memory, Integral) and not isinstance(memory, bool) and memory > 0:
-            return Budget(int(memory))
-        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
-        factor = _UNITS.get(match[2].upper()) if match else None
-        if match is None or factor is None or not 1.0 <= float(match[1]) * factor < MOST:
-            raise CurvatureError(
-                f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}",
-                keywords=("memory",),
-            )
-        return Budget(round(float(match[1]) * factor))
+        return memory if isinstance(memory, Budget) else Budget(memory)
 
     @staticmethod
     def named(memory: str, scratch: str | None) -> Budget:
@@ -90,7 +86,7 @@ class Budget:
         Raises:
             CurvatureError: No amount of memory, or a folder that is none.
         """
-        return Budget(Budget.of(memory).limit, None if scratch is None else Path(scratch))
+        return Budget(memory, scratch)
 
     def check_dtypes(self, own: torch.dtype, held: int, numbers: int) -> tuple[torch.dtype, ...]:
         """The precisions in which derivatives are tested, by preference: double where there is room for it.
@@ -259,6 +255,24 @@ def _busy(operator: SymmetricOperator, together: int) -> int:
     rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
     peak = held_by(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)
     return sum(getattr(operator, "held", {}).values()) + together * row + max(peak, MORE * row)
+
+
+def _bytes_in(memory: int | str) -> int:
+    """Return the bytes of an amount of memory."""
+    whole = isinstance(memory, Integral | float) and not isinstance(memory, bool) and memory % 1 == 0
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
+    count = 0
+    if whole:
+        count = int(memory)
+    elif match is not None:
+        count = round(min(float(match[1]) * _UNITS.get(match[2].upper(), 0), MOST))
+    if not 0 < count < MOST:
+        raise CurvatureError(
+            "memory must be a positive number of bytes, and less than 2^60, or look like '6 GiB' or '800 MB', "
+            f"got {memory!r}",
+            keywords=("memory",),
+        )
+    return count
 
 
 def _name(kind: torch.dtype) -> str:

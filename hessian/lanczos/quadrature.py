@@ -23,6 +23,7 @@ from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.lanczos.probes import project_out
 from hessian.numerics.differentiation import exact_algebra
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import (
     CurvatureError,
     OperatorAround,
@@ -70,6 +71,9 @@ class SpectralMeasure:
     weights: tuple[Array, ...]
     atoms: Array
     rounding: float = 0.0
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     def moment(self, power: int) -> Moment:
         """The mean of the eigenvalues' powers, with the standard error over probes."""

@@ -218,10 +218,18 @@ def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
         there = tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
         if there.is_inference():
             return there.clone()  # which no graph may hold
-        # A model that differentiates by its inputs marks them, which must not mark the user's own.
-        return there.detach().requires_grad_(tensor.requires_grad)
+        return _leaf(there, tensor)
 
     return _mapped(batch, moved)
+
+
+def _leaf(made: Tensor, own: Tensor) -> Tensor:
+    """Return a tensor made from data as data: a leaf that is differentiated by where they are.
+
+    A model that differentiates by its inputs marks them, which must not mark the user's own, and only leaves can be
+    marked.
+    """
+    return made.detach().requires_grad_(own.requires_grad)
 
 
 def size_of(batch: Batch) -> int:
@@ -265,17 +273,17 @@ def rows_of(batch: Batch) -> int | None:
 
 def cut(value: Any, rows: slice | Tensor) -> Any:
     """Some rows of every tensor in it."""
-    return _mapped(value, lambda tensor: tensor[rows] if tensor.ndim else tensor)
+    return _mapped(value, lambda tensor: _leaf(tensor[rows], tensor) if tensor.ndim else tensor)
 
 
 def as_dtype(value: Any, dtype: torch.dtype) -> Any:
     """Its floating tensors in another dtype."""
-    return _mapped(value, lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+    return _mapped(value, lambda tensor: _leaf(tensor.to(dtype), tensor) if tensor.is_floating_point() else tensor)
 
 
 def copied(value: Any) -> Any:
     """It with copies of its tensors."""
-    return _mapped(value, torch.clone)
+    return _mapped(value, lambda tensor: _leaf(tensor.clone(), tensor))
 
 
 def detached(value: Any) -> Any:
@@ -314,7 +322,7 @@ def joined(first: Any, second: Any) -> Any:
         scalar = first.ndim == 0 or second.ndim == 0
         if first.shape[1:] != second.shape[1:] or (scalar and not torch.equal(first, second)):
             raise ValueError(f"rows of shapes {tuple(first.shape[1:])} and {tuple(second.shape[1:])}")
-        return torch.cat([first, second]) if first.ndim else first
+        return _leaf(torch.cat([first, second]), first) if first.ndim else first
     if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() == second.keys():
         return {key: joined(first[key], second[key]) for key in first}
     if isinstance(first, tuple | list) and isinstance(second, tuple | list) and len(first) == len(second):

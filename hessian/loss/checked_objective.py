@@ -8,6 +8,7 @@ all samples, models that use or change other weights than the ones given, and se
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -103,6 +104,7 @@ def checked_objective(
     if not first:
         raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
     draft = replace(draft, losses=tuple(value for _, value in first))
+    _warn_of_unread_targets(draft, data)
     again, largest = _largest_number(draft, count)
     if [size for size, _ in first] != [size for size, _ in again]:
         raise CurvatureError("two readings of the data gave other batches: fix their order and number")
@@ -211,6 +213,25 @@ def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict
 def _dropped(source: Any) -> str:
     """Return in words why a loader leaves its only batch out; empty if it does not."""
     return ", since drop_last=True leaves the only one out" if getattr(source, "drop_last", False) else ""
+
+
+def _warn_of_unread_targets(objective: Objective, data: Any) -> None:
+    """Warn where a list of two tensors is read as inputs and targets, and is likely to be two batches of inputs."""
+    if not (isinstance(data, list) and len(data) == 2 and all(isinstance(item, Tensor) for item in data)):
+        return
+    inputs, targets = objective.first_batch()
+    if inputs.dtype != targets.dtype or inputs.shape[1:] != targets.shape[1:]:
+        return
+    unread = False
+    with torch.enable_grad(), suppress(Exception):  # a loss that reads its targets fails without them
+        value = objective.batch_loss((copied(inputs), None), 1, objective.parameters)
+        unread = value.item() == objective.losses[0]
+    if unread:
+        warnings.warn(
+            "a list of two tensors is (inputs, targets), and the loss does not read the second: for two batches "
+            "without targets write [(first, None), (second, None)]",
+            stacklevel=2,
+        )
 
 
 def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tuple[list[tuple[int, float]], float]:

@@ -129,6 +129,14 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
     if batch_norm not in (None, "running", "batch"):
         raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}", keywords=("batch_norm",))
     for name, module in model.named_modules():
+        normalises = isinstance(module, nn.modules.batchnorm._BatchNorm)
+        if normalises and module.running_mean is None and batch_norm != "batch":
+            raise CurvatureError(
+                f"batch norm {name!r} keeps no running statistics (track_running_stats=False) and couples the samples "
+                "of a batch in either mode: name the statistics of each batch where that can be done, "
+                "batch_norm='batch', or build and train it with track_running_stats=True",
+                keywords=("batch_norm",),
+            )
         if not module.training:
             continue
         dropout = isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0
@@ -136,7 +144,7 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
             raise CurvatureError(f"dropout is on in {name or 'the model'!r}: call model.eval() first")
         if isinstance(module, nn.RReLU) and module.lower < module.upper:
             raise CurvatureError(f"the slopes of RReLU are random in {name or 'the model'!r}: call model.eval() first")
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and batch_norm is None:
+        if normalises and batch_norm is None:
             raise CurvatureError(
                 f"batch norm {name!r} is in training mode and couples the samples of a batch: call model.eval() first, "
                 "or name the statistics where that can be done, batch_norm='running' (of training) or "
@@ -344,16 +352,19 @@ def _hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
                 yield f"{prefix}.{key}" if prefix else key, module, key, parameter
 
 
-def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, int]:
-    """Rows of embeddings that are never trained, by the position of their weights among the names."""
+def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, list[int]]:
+    """Rows of embeddings whose lookups are constants, by the position of their weights among the names.
+
+    A tied weight has those of each embedding that holds it.
+    """
     own = {id(p): position for position, p in enumerate(map(dict(model.named_parameters()).get, names))}
-    return {
-        own[id(module.weight)]: module.padding_idx
-        for module in model.modules()
-        if isinstance(module, nn.Embedding | nn.EmbeddingBag)
-        and module.padding_idx is not None
-        and id(module.weight) in own
-    }
+    found: dict[int, list[int]] = {}
+    for module in model.modules():
+        if not isinstance(module, nn.Embedding | nn.EmbeddingBag) or id(module.weight) not in own:
+            continue
+        if module.padding_idx is not None:
+            found.setdefault(own[id(module.weight)], []).append(module.padding_idx)
+    return found
 
 
 def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:

@@ -38,6 +38,7 @@ from hessian.loss.output_curvature import (
     Potential,
     SlopeCurvature,
     divergence,
+    ignored_label,
     require_tensor,
     slope_of_loss,
 )
@@ -177,7 +178,11 @@ class Objective:
         assert self.law is not None
         targets = None if isinstance(batch, Mapping) else batch[1]
         elsewhere = at or self.parameters  # at other outputs the loss is another one
-        return divergence(output, slope, targets, self.law, lambda cut: self.loss_at(cut, batch, number, elsewhere))
+
+        def loss(cut: Tensor) -> Tensor:
+            return self.loss_at(cut, batch, number, elsewhere)
+
+        return divergence(output, slope, targets, self.law, loss, ignored_label(self.loss))
 
     def samples_in(self, batch: Batch, rows: int) -> float:
         """Factor that turns the slopes of a batch's loss into those of its samples, each a row of the output.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -142,7 +143,15 @@ def _bernoulli(output: Tensor) -> Distribution:
     return Bernoulli(logits=output, validate_args=False)
 
 
-def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential) -> Potential:
+def ignored_label(loss: Any) -> int | None:
+    """Return the label that a loss leaves out, as its `ignore_index` or that of a partial function says."""
+    found = loss.keywords.get("ignore_index") if isinstance(loss, partial) else getattr(loss, "ignore_index", None)
+    return found if isinstance(found, int) else None
+
+
+def divergence(
+    output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential, ignored: int | None = None
+) -> Potential:
     r"""$c \sum KL(p_f \| p_{f'})$ as a function of $f'$, for a loss that is c times minus the log likelihood.
 
     Args:
@@ -151,6 +160,7 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
         targets: Targets of the data: those outside the support of the law belong to no entry.
         law: Law of the targets.
         loss: The loss as a function of the outputs.
+        ignored: A value that belongs to no entry either.
 
     Raises:
         CurvatureError: The loss is no multiple of minus the log likelihood, the targets are no values of the law, or
@@ -166,6 +176,8 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
         )
     support: Any = own.support
     observed = support.check(targets)
+    if ignored is not None:
+        observed = observed & (targets != ignored)
     if not bool(observed.any()):
         raise CurvatureError(f"no target of a batch is a value of {type(own).__name__}")
     spare = targets[observed][0]  # any value of the law, where its entry does not count
@@ -185,7 +197,8 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
     if not multiple > 0.0 or not gap <= allowed:
         raise CurvatureError(
             f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
-            "label smoothing or another law: name the law= that it belongs to, or take matrix='gauss-newton'",
+            "label smoothing, another law, or a label that is ignored without ignore_index= of nn.CrossEntropyLoss: "
+            "name the law= that it belongs to, or take matrix='gauss-newton'",
             keywords=("law", "matrix"),
         )
 

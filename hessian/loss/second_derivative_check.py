@@ -70,7 +70,7 @@ _ADVICE = (
 def require_second_derivatives(
     objective: Objective,
     matrix: str,
-    padding: dict[int, int],
+    padding: dict[int, list[int]],
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
     part: Part | None = None,
@@ -172,7 +172,7 @@ class _Line:
     objective: Objective
     matrix: str
     number: int
-    padding: dict[int, int]
+    padding: dict[int, list[int]]
     rows: Positions
     columns: Positions
     precision: _Precision = _DOUBLE

@@ -17,7 +17,7 @@ Vector = list[Tensor | None]
 """One tensor per parameter; ``None`` stands for zeros."""
 
 
-def drawn_like(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:
+def drawn_like(own: list[Tensor], padding: dict[int, list[int]], generator: torch.Generator) -> list[Tensor]:
     """A normal vector, each parameter on its own scale; some rows of some parameters are 0."""
     norms, counts = [norm_of(p) for p in own], [p.numel() for p in own]
     overall = hypot(*norms) / sqrt(max(sum(counts), 1)) or 1.0

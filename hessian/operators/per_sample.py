@@ -23,6 +23,7 @@ from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
 from hessian.loss.routes import fault_of, told
 from hessian.numerics.differentiation import exact_algebra, gradients_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import Vector, constants, filled
 
@@ -42,6 +43,9 @@ class SampleSpectra:
 
     eigenvalues: NDArray[np.float64]
     blocks: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     @property
     def trace(self) -> float:

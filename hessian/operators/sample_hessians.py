@@ -24,6 +24,7 @@ from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
 from hessian.loss.routes import fault_of, told, weighted
 from hessian.numerics.differentiation import exact_algebra, gradients_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import Vector, constants
 from hessian.operators.per_sample import mean_square
@@ -48,6 +49,9 @@ class SampleHessians:
     minus: Array
     dimension: int
     captured: float
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     @property
     def traces(self) -> tuple[float, float]:

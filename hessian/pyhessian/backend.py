@@ -31,6 +31,7 @@ from hessian.lanczos.quadrature import SpectralMeasure
 from hessian.loss.batches import Batches, Loss, reduction_of
 from hessian.loss.model_state import selected
 from hessian.numerics.differentiation import exact_evaluation
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
 from hessian.pyhessian.guards import PlainBatches, require_fit, restored, seeded, torch_supplied
@@ -88,6 +89,9 @@ class TopEigenvalues:
     settings: PyHessianSettings
     version: str
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Quadrature:
@@ -106,6 +110,9 @@ class Quadrature:
     weights: tuple[Array, ...]
     settings: PyHessianSettings
     version: str
+
+    def __post_init__(self) -> None:
+        fix_arrays(self)
 
     @property
     def measure(self) -> SpectralMeasure:

@@ -188,6 +188,41 @@ def test_ignored_targets_count_for_none():
     close(*both)
 
 
+def kept_classes(batch):
+    return int((batch[1] != 1).sum())
+
+
+@pytest.mark.parametrize("way", ["resident", "streamed"])
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        (nn.CrossEntropyLoss(ignore_index=1), {}),
+        (nn.CrossEntropyLoss(ignore_index=1, reduction="sum"), {}),
+        (
+            functools.partial(cross_entropy, ignore_index=1),
+            {"law": lambda f: torch.distributions.Categorical(logits=f)},
+        ),
+    ],
+    ids=["mean", "sum", "partial"],
+)
+def test_an_ignored_label_of_the_law_counts_for_none_too(loss, options, way):
+    kept = CLASSES != 1
+    assert 0 < int(kept.sum()) < SIZE
+    data = (X, CLASSES) if way == "resident" else [(X[:4], CLASSES[:4]), (X[4:], CLASSES[4:])]
+    summed = getattr(loss, "reduction", "mean") == "sum"
+    if way == "streamed" and not summed:
+        options = {**options, "count": kept_classes}
+    own = dense(Curvature(network(), loss, data, matrix="fisher", **options))
+    expected = dense(Curvature(network(), nn.CrossEntropyLoss(), (X[kept], CLASSES[kept]), matrix="fisher"))
+    close(own, expected * (int(kept.sum()) if summed else 1))
+
+
+def test_a_label_that_is_ignored_within_a_function_is_named():
+    law = lambda f: torch.distributions.Categorical(logits=f)  # noqa: E731
+    with pytest.raises(CurvatureError, match=r"a label that is ignored without ignore_index= of nn\.CrossEntropyLoss"):
+        Curvature(network(), lambda f, y: cross_entropy(f, y, ignore_index=1), (X, CLASSES), matrix="fisher", law=law)
+
+
 class Places(nn.Module):
     """Three places with three classes for every sample, logits (samples, classes, places)."""
 

@@ -91,6 +91,20 @@ def test_a_budget_is_a_number_of_bytes_or_words():
     assert in_words(6 * 2**30) == "6.00 GiB"
 
 
+def test_a_budget_with_a_folder_takes_the_same_words(tmp_path):
+    budget = Budget("2 GiB", str(tmp_path))
+    assert (budget.limit, budget.scratch) == (2**31, tmp_path)
+    assert budget == Budget(2**31, tmp_path) == Budget.named("2 GiB", str(tmp_path))
+    assert replace(budget, limit="4 KiB") == Budget(np.int64(4096), tmp_path)
+    assert isinstance(Budget(np.int64(4096)).limit, int)
+    for wrong in ("six", "6", "-1 GiB", "0 GiB", "0.1 B", f"{'9' * 400} GiB", 0, True, 1.5, float("nan"), None, [1]):
+        with pytest.raises(CurvatureError, match=r"look like '6 GiB' or '800 MB', got"):
+            Budget(wrong, tmp_path)
+    for folder in ("nowhere", 5, tmp_path / "none"):
+        with pytest.raises(CurvatureError, match="there is no folder"):
+            Budget("2 GiB", folder)
+
+
 def test_bytes_are_counted_at_their_peak_and_at_the_end():
     given = torch.zeros(100)
 
