@@ -38,7 +38,7 @@ def draw_spectrum_report(report: SpectrumReport) -> Picture:
     a, b, c = picture.add_subplot(grid[0, :]), picture.add_subplot(grid[1, 0]), picture.add_subplot(grid[1, 1])
     nodes, _ = report.measure.rule()
     span = float(nodes[-1] - nodes[0]) or 1.0
-    cut = report.fit.cuts[1] if report.fit is not None else float(np.abs(nodes).max()) or 1.0
+    cut = report.fit.thresholds[1] if report.fit is not None else float(np.abs(nodes).max()) or 1.0
     width = span / KERNELS
     _draw_density(a, report, (nodes[0] - 0.04 * span, nodes[-1] + 0.04 * span), width, legend=True)
     inner = nodes[np.abs(nodes) <= cut]

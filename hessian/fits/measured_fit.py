@@ -23,7 +23,7 @@ import torch
 from scipy.stats import norm
 
 from hessian.fits.bulk_laws import Bulk, LawFit, law_fits
-from hessian.fits.spiked_fit import MISTAKEN, call_outliers, fitted_model, predict
+from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, fitted_model, predict, split_outliers
 from hessian.lanczos.krylov import Array, RitzPairs
 from hessian.lanczos.probes import cautious
 from hessian.lanczos.quadrature import Moment, SpectralMeasure
@@ -57,7 +57,7 @@ class Side(Result):
 
 
 @dataclass(frozen=True)
-class MeasuredFit(Result):
+class MeasuredFit(ThresholdedFit):
     r"""The spiked model that belongs to a measured spectrum.
 
     Attributes:
@@ -70,7 +70,7 @@ class MeasuredFit(Result):
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$: by theory, $\sigma/R$, and by the second moment's estimate, added
             as squares.
-        cuts: An eigenvalue outside these two numbers is called an outlier.
+        thresholds: An eigenvalue outside these two numbers is called an outlier.
         below: Outliers below the bulk.
         above: Outliers above the bulk.
         rest_by_norm: Sum of squares of the eigenvalues that were not computed, by the Frobenius norm.
@@ -87,7 +87,7 @@ class MeasuredFit(Result):
     spike_sd: tuple[float, ...]
     sigma: float
     sigma_sd: float
-    cuts: tuple[float, float]
+    thresholds: tuple[float, float]
     below: Side
     above: Side
     rest_by_norm: Moment
@@ -142,9 +142,10 @@ def fit_measured(
     measure: SpectralMeasure,
     *,
     confidence: float = 0.95,
-    mistaken: float = MISTAKEN,
+    level: float = LEVEL,
+    mistaken: float | None = None,
 ) -> MeasuredFit:
-    """Fits spikes and noise to what was measured of one symmetric matrix.
+    """Fit spikes and noise to what was measured of one symmetric matrix.
 
     Args:
         pairs: Extreme eigenpairs: the ``largest`` algebraically largest, then the smallest.
@@ -152,7 +153,8 @@ def fit_measured(
         frobenius: Frobenius norm with its interval, of `stable_rank_of`.
         measure: Quadrature `without` these pairs.
         confidence: Confidence level of the interval of the norm.
-        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        level: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        mistaken: Former name of ``level``.
 
     Raises:
         ValueError: Fewer than 4 eigenvalues, numbers that are not finite or do not belong together, or no noise left
@@ -172,11 +174,11 @@ def fit_measured(
     by_quadrature = _rest_by_quadrature(measure, left, pairs)
     by_norm = _rest_by_norm(frobenius, values, confidence)
     rest = _averaged(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
-    called = call_outliers(values, R, mistaken, rest.value)
-    mine, sigma = called.outlying, called.sigma
+    split = split_outliers(values, R, level if mistaken is None else mistaken, rest.value)
+    mine, sigma = split.outlying, split.sigma
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
         raise ValueError(
-            f"no noise is left above rounding: {called.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix "
+            f"no noise is left above rounding: {split.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix "
             "is (nearly) of low rank, and the spiked model has nothing to fit"
         )
     model, theory = fitted_model(values[mine], sigma, R)
@@ -195,15 +197,15 @@ def fit_measured(
         spike_sd=tuple(spike_sd.tolist()),
         sigma=sigma,
         sigma_sd=sqrt((sigma / R) ** 2 + measured_sd**2),
-        cuts=(-called.cut, called.cut),
-        below=_side(-values[largest:][::-1], pairs.residuals[largest:][::-1], -nodes, counts, called.cut, left),
-        above=_side(values[:largest], pairs.residuals[:largest], nodes, counts, called.cut, left),
+        thresholds=(-split.threshold, split.threshold),
+        below=_side(-values[largest:][::-1], pairs.residuals[largest:][::-1], -nodes, counts, split.threshold, left),
+        above=_side(values[:largest], pairs.residuals[:largest], nodes, counts, split.threshold, left),
         rest_by_norm=by_norm,
         rest_by_quadrature=by_quadrature,
         distance=bulk.distance(model.noise_law.cdf),
         alternatives=law_fits(bulk),
         bulk=bulk,
-        iterations=called.iterations,
+        iterations=split.iterations,
     )
 
 
@@ -213,11 +215,11 @@ def _counted(measure: SpectralMeasure) -> tuple[Array, Array]:
     return x, measure.P * w
 
 
-def _side(values: Array, residuals: Array, nodes: Array, counts: Array, cut: float, left: int) -> Side:
+def _side(values: Array, residuals: Array, nodes: Array, counts: Array, threshold: float, left: int) -> Side:
     """The upper side; values decrease towards the bulk."""
-    beyond = nodes > cut
-    reached = left == 0 or (len(values) > 0 and bool(values[-1] + residuals[-1] <= cut))
-    return Side(int((values > cut).sum()), reached and not bool(beyond.any()), float(counts[beyond].sum()))
+    beyond = nodes > threshold
+    reached = left == 0 or (len(values) > 0 and bool(values[-1] + residuals[-1] <= threshold))
+    return Side(int((values > threshold).sum()), reached and not bool(beyond.any()), float(counts[beyond].sum()))
 
 
 def _rest_by_norm(frobenius: Interval, values: Array, confidence: float) -> Moment:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,12 +29,26 @@ from rmt.results import Result, listed
 from rmt.spiked import SpikedModel
 from rmt.tracy_widom import TracyWidom1
 
-MISTAKEN = 1e-3
+LEVEL = 1e-3
 """Chance that the largest eigenvalue of pure noise is called an outlier; the same at the lower edge."""
 
 
+class ThresholdedFit(Result):
+    """A fit that calls an eigenvalue outside its thresholds an outlier."""
+
+    thresholds: tuple[float, float]
+
+    @property
+    def cuts(self) -> tuple[float, float]:
+        """Former name of `thresholds`, and still its key in JSON."""
+        return self.thresholds
+
+    def _values(self) -> dict[str, Any]:
+        return {"cuts" if name == "thresholds" else name: value for name, value in super()._values().items()}
+
+
 @dataclass(frozen=True)
-class SpikedFit(Result):
+class SpikedFit(ThresholdedFit):
     r"""The spiked model that belongs to one spectrum.
 
     Attributes:
@@ -45,7 +59,7 @@ class SpikedFit(Result):
             $1 - \sigma^2/\theta^2$.
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$ by theory, $\sigma / R$.
-        cuts: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `MISTAKEN` beyond.
+        thresholds: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `LEVEL` beyond.
         distance: Kolmogorov distance of the eigenvalues not called outliers from the fitted semicircle.
         iterations: Times the noise was estimated.
     """
@@ -56,7 +70,7 @@ class SpikedFit(Result):
     spike_sd: tuple[float, ...]
     sigma: float
     sigma_sd: float
-    cuts: tuple[float, float]
+    thresholds: tuple[float, float]
     distance: float
     iterations: int
 
@@ -79,22 +93,23 @@ class SpikedFit(Result):
         return 1.0 - len(self.outliers) / self.R
 
 
-def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
-    r"""Fits spikes and noise to all eigenvalues of one symmetric matrix.
+def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float | None = None) -> SpikedFit:
+    r"""Fit spikes and noise to all eigenvalues of one symmetric matrix.
 
     An eigenvalue beyond $\pm\sigma(2 + q R^{-2/3})$ is an outlier, with $q$ the upper Tracy-Widom (beta 1) quantile
-    at ``mistaken``; its spike is $\theta = (\lambda \pm \sqrt{\lambda^2 - 4\sigma^2})/2$, the inverse of
+    at ``level``; its spike is $\theta = (\lambda \pm \sqrt{\lambda^2 - 4\sigma^2})/2$, the inverse of
     $\lambda = \theta + \sigma^2/\theta$. A spike whose outlier is not beyond that line stays in the bulk, and raises
     $\sigma^2$ by $\theta^2/R$. Outliers that carry most of the second moment hide each other: more than
     about R/4 of equal size, or two among a dozen eigenvalues, are the bulk.
 
     Args:
         eigenvalues: All R of them, zeros included, any order, shape ``(R,)``.
-        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        level: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        mistaken: Former name of ``level``.
 
     Raises:
         ValueError: Fewer than 4 eigenvalues, another shape, one that is complex or not finite, no noise left beside
-            the outliers (a matrix of low rank, or none at all), or ``mistaken`` outside (0, 1/2).
+            the outliers (a matrix of low rank, or none at all), or ``level`` outside (0, 1/2).
 
     >>> fit = fit_spiked([9.0, -1.0, -0.5, 0.0, 0.5, 1.0, -0.75, 0.75, 0.25, -0.25] + 90 * [0.01, -0.01])
     >>> len(fit.outliers), round(fit.model.spikes[0], 2)
@@ -104,53 +119,53 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
-    called = call_outliers(values, R, mistaken)
-    model, sd = fitted_model(values[called.outlying], called.sigma, R)
+    split = split_outliers(values, R, level if mistaken is None else mistaken)
+    model, sd = fitted_model(values[split.outlying], split.sigma, R)
     return SpikedFit(
         model=model,
         R=R,
-        outliers=tuple(values[called.outlying].tolist()),
+        outliers=tuple(values[split.outlying].tolist()),
         spike_sd=tuple(sd.tolist()),
-        sigma=called.sigma,
-        sigma_sd=called.sigma / R,
-        cuts=(-called.cut, called.cut),
-        distance=distribution_distance(values[~called.outlying], model.noise_law),
-        iterations=called.iterations,
+        sigma=split.sigma,
+        sigma_sd=split.sigma / R,
+        thresholds=(-split.threshold, split.threshold),
+        distance=distribution_distance(values[~split.outlying], model.noise_law),
+        iterations=split.iterations,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Called:
+class OutlierSplit:
     r"""Which eigenvalues are outliers, and the noise that the others leave.
 
     Attributes:
         outlying: One truth value for each eigenvalue.
         sigma: $\sigma$.
-        cut: An eigenvalue of larger modulus is an outlier.
+        threshold: An eigenvalue of larger modulus is an outlier.
         iterations: Times the noise was estimated.
     """
 
     outlying: NDArray[np.bool_]
     sigma: float
-    cut: float
+    threshold: float
     iterations: int
 
 
-def call_outliers(values: NDArray[np.float64], R: int, mistaken: float = MISTAKEN, rest: float = 0.0) -> Called:
+def split_outliers(values: NDArray[np.float64], R: int, level: float = LEVEL, rest: float = 0.0) -> OutlierSplit:
     """The iteration of the module's docstring, for known eigenvalues beside others in the bulk.
 
     Args:
         values: Known eigenvalues, shape ``(k,)``.
         R: Dimension.
-        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        level: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
         rest: Sum of squares of the R - k others, which stay in the bulk.
 
     Raises:
-        ValueError: No noise left beside the outliers, or ``mistaken`` outside (0, 1/2).
+        ValueError: No noise left beside the outliers, or ``level`` outside (0, 1/2).
     """
-    if not 0.0 < mistaken < 0.5:
-        raise ValueError(f"mistaken must lie between 0 and 1/2, got {mistaken}")
-    beyond = 2.0 + float(TracyWidom1().quantile(1.0 - mistaken)) * R ** (-2.0 / 3.0)
+    if not 0.0 < level < 0.5:
+        raise ValueError(f"level must lie between 0 and 1/2, got {level}")
+    beyond = 2.0 + float(TracyWidom1().quantile(1.0 - level)) * R ** (-2.0 / 3.0)
     outlying = np.zeros(len(values), dtype=bool)
     iterations = 0
     while True:
@@ -158,7 +173,7 @@ def call_outliers(values: NDArray[np.float64], R: int, mistaken: float = MISTAKE
         sigma = _noise(values[outlying], rest + float((values[~outlying] ** 2).sum()), R)
         called = np.abs(values) > beyond * sigma
         if (called == outlying).all():
-            return Called(outlying, sigma, beyond * sigma, iterations)
+            return OutlierSplit(outlying, sigma, beyond * sigma, iterations)
         outlying = called
 
 

@@ -66,7 +66,7 @@ def _explained(probes: Probes, squares: Array) -> Probes:
 
 
 @dataclass(frozen=True, eq=False)
-class RankSearch:
+class StableRankEstimator:
     """The way to one interval.
 
     Attributes:
@@ -333,7 +333,7 @@ def stable_rank_of(
     plan = Plan(min(basis, operator.P), chunk, Store(), "")
     if memory is not None:
         plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
-    search = RankSearch(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
+    search = StableRankEstimator(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
     return replace(_times(search.run(), scaled.unit), given_up=plan.words)
 
 

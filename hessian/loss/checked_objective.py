@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from hessian.lanczos.memory import PROGRAM, Budget, bytes_of
 from hessian.loss.batch_consistency import Recombination
 from hessian.loss.batches import Batch, Batches, Loss, copied, cut, leaves, reduction_of, rows_of, size_of
-from hessian.loss.graphs import Part, require_dependence
+from hessian.loss.graphs import Block, require_dependence
 from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, selected
 from hessian.loss.objective import Objective
 from hessian.loss.output_curvature import Law, law_of
@@ -145,7 +145,7 @@ def checked_objective(
     )
 
 
-def require_block(objective: Objective, matrix: str, part: Part) -> float:
+def require_block(objective: Objective, matrix: str, part: Block) -> float:
     """Test the derivatives of a block at its own scale: the test of the whole matrix does not see a small one.
 
     Args:

@@ -28,7 +28,7 @@ Parts = Sequence[Tensor]
 Positions = tuple[int, ...]
 
 
-class Part(NamedTuple):
+class Block(NamedTuple):
     """A block of the matrix.
 
     Attributes:
@@ -166,7 +166,7 @@ class HessianGraph:
 
 
 @dataclass(frozen=True, eq=False)
-class SandwichGraph:
+class GaussNewtonGraph:
     """The output, its transposed Jacobian times a dummy, and what stands between the Jacobians.
 
     The transposed Jacobian is linear in the dummy, so that its derivative by the dummy is the Jacobian itself.
@@ -179,7 +179,7 @@ class SandwichGraph:
     middle: Middle
 
     @staticmethod
-    def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> SandwichGraph:
+    def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> GaussNewtonGraph:
         """Differentiates the output by the parameters.
 
         Raises:
@@ -188,7 +188,7 @@ class SandwichGraph:
         require_dependence(output)
         dummy = torch.zeros_like(output, requires_grad=True)
         pulled = gradients_of(output, parameters, dummy, create_graph=True, allow_unused=True)
-        return SandwichGraph(parameters, output, dummy, pulled, middle)
+        return GaussNewtonGraph(parameters, output, dummy, pulled, middle)
 
     @property
     def used(self) -> tuple[bool, ...]:
@@ -204,10 +204,10 @@ class SandwichGraph:
             return [None] * len(self.parameters)
         return pull([self.output], self.parameters, [curved], batched, keep=not last)
 
-    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> SandwichGraph:
+    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> GaussNewtonGraph:
         """The block of some parameters by others."""
         parameters, pulled = tuple(self.parameters[i] for i in rows), tuple(self.pulled[i] for i in columns)
-        return SandwichGraph(parameters, self.output, self.dummy, pulled, self.middle)
+        return GaussNewtonGraph(parameters, self.output, self.dummy, pulled, self.middle)
 
 
 def require_dependence(value: Tensor) -> None:

@@ -30,7 +30,7 @@ from hessian.loss.batches import (
     strange_inputs,
 )
 from hessian.loss.factories import user_error
-from hessian.loss.graphs import Graph, HessianGraph, Middle, SandwichGraph, not_smooth_at_zero
+from hessian.loss.graphs import GaussNewtonGraph, Graph, HessianGraph, Middle, not_smooth_at_zero
 from hessian.loss.model_state import PureModel
 from hessian.loss.output_curvature import (
     Law,
@@ -154,7 +154,7 @@ class Objective:
             else:
                 potential = self.potential(output, slope, batch, number, matrix, at)
                 middle = SlopeCurvature.of(output, lambda cut: potential(cut) * weight)
-            return SandwichGraph.of(output, middle, parameters)
+            return GaussNewtonGraph.of(output, middle, parameters)
 
     def potential(
         self, output: Tensor, slope: Tensor, batch: Batch, number: int, matrix: str, at: Sequence[Tensor] | None

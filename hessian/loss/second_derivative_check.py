@@ -25,7 +25,7 @@ from torch import Tensor
 
 from hessian.loss.batches import Batch, as_dtype, cut, rows_of
 from hessian.loss.factories import user_error
-from hessian.loss.graphs import Graph, Part, Positions, require_dense
+from hessian.loss.graphs import Block, Graph, Positions, require_dense
 from hessian.loss.objective import Objective
 from hessian.loss.product_rounding import FLOOR, faint_loss, lowest, require_little, types_towards
 from hessian.numerics.differentiation import gradients_of
@@ -73,7 +73,7 @@ def require_second_derivatives(
     padding: dict[int, int],
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
-    part: Part | None = None,
+    part: Block | None = None,
     in_interval: bool = False,
 ) -> float:
     """Test gradients on all samples and products on some.
@@ -101,7 +101,7 @@ def require_second_derivatives(
     own = objective.parameters[0].dtype
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
     every = tuple(range(len(objective.parameters)))
-    rows, columns = part or Part(every, every)
+    rows, columns = part or Block(every, every)
     rounding = 0.0
     for place, batch in enumerate(objective.moved()):
         line = _Line(objective, matrix, place + 1, padding, rows, columns)

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from hessian.loss.graphs import Part, Positions
+from hessian.loss.graphs import Block, Positions
 from hessian.loss.objective import Objective
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
-from hessian.operators.shards import PiecesHere, shares_of
-from hessian.operators.worker import Failure, Order, Taken
+from hessian.operators.shards import LocalShards, shares_of
+from hessian.operators.worker import Failure, Order, Task
 from hessian.operators.worker_processes import Processes
 
 COLUMNS = 2**18
@@ -43,7 +43,7 @@ class Link(Protocol):
         ...
 
     def ask(
-        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
         """Returns the answers of the first workers to an order for each."""
         ...
@@ -132,11 +132,11 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def take(self, taken: Taken, shares: Sequence[range]) -> tuple[Link, int, list[Any]]:
+    def take(self, task: Task, shares: Sequence[range]) -> tuple[Link, int, list[Any]]:
         """Hands a matrix out.
 
         Args:
-            taken: The matrix.
+            task: The matrix.
             shares: Numbers of batches for each of the first workers.
 
         Returns:
@@ -145,7 +145,7 @@ class Workers:
         Raises:
             CurvatureError: It cannot be sent, or a worker fails.
         """
-        own = str(taken.objective.parameters[0].device)
+        own = str(task.objective.parameters[0].device)
         devices = self.devices or (own,) * self.count
         if self.ray is not None:
             devices = tuple(torch.device(name).type for name in devices)  # an actor sees the one that it has
@@ -162,7 +162,7 @@ class Workers:
             Order("take", number, gone, share, device) for share, device in zip(shares, devices, strict=False)
         ] + [Order("forget", number, gone)] * (self.count - len(shares))
         try:
-            return self._link, number, self.ask(self._link, orders, taken=taken)[: len(shares)]
+            return self._link, number, self.ask(self._link, orders, task=task)[: len(shares)]
         except BaseException:
             self._gone.append(number)
             raise
@@ -191,7 +191,7 @@ class Workers:
         return self._gone
 
 
-class PiecesElsewhere:
+class RemoteShards:
     """Pieces that workers have.
 
     Attributes:
@@ -216,26 +216,26 @@ class PiecesElsewhere:
             CurvatureError: Something cannot be sent, a worker fails, or what workers hold is not what was sent.
         """
         self.keeps_graph, self._team = keep, team
-        self._compared: set[tuple[Part, int]] = set()
+        self._compared: set[tuple[Block, int]] = set()
         self._parameters = objective.parameters
         self._device = objective.parameters[0].device
         every: Positions = tuple(range(len(self._parameters)))
         ramp = torch.linspace(-1.0, 1.5, self._size(every), dtype=self._parameters[0].dtype, device=self._device)[None]
-        expected = PiecesHere(objective, matrix, keep=False).products(Part(every, every), ramp, 1)
+        expected = LocalShards(objective, matrix, keep=False).products(Block(every, every), ramp, 1)
         if self._device.type == "cuda":
             torch.cuda.empty_cache()  # a worker may share the device
         shares = shares_of(list(objective.sizes), team.count)
         self.workers = len(shares)
-        self._link, self._number, used = team.take(Taken.of(objective, matrix, keep), shares)
+        self._link, self._number, used = team.take(Task.of(objective, matrix, keep), shares)
         weakref.finalize(self, team.forgotten().append, self._number)
         self.used = tuple(any(one) for one in zip(*used, strict=True))
-        self._require_same(expected, Part(every, every), ramp)
+        self._require_same(expected, Block(every, every), ramp)
 
-    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+    def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
         """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
-        answer = added(self._products(part, vectors, together), vectors)
+        answer = added(self._products(block, vectors, together), vectors)
         # Workers compare each number of vectors at once before its first use.
-        asked = {(part, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
+        asked = {(block, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
         if not self.fault and not asked <= self._compared:
             self._compared |= asked
             self.fault = next(filter(None, self._ask("fault")), "")
@@ -243,24 +243,24 @@ class PiecesElsewhere:
 
     def gradients(self, by: Positions) -> None:
         """Takes the gradient of every piece by some parameters, and forgets it."""
-        self._ask("gradients", part=Part(by, by))
+        self._ask("gradients", block=Block(by, by))
 
     def held(self) -> dict[str, int]:
         """Bytes of all that workers hold on the parameters' device, their program included."""
         return {"graph": 0, "workers": self._here(self._ask("held"))}
 
-    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
+    def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
         """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
-        width = self._size(part.rows)
-        peaks = self._here(self._ask("peak", vectors=vectors.cpu(), width=width, part=part, together=together))
+        width = self._size(block.rows)
+        peaks = self._here(self._ask("peak", vectors=vectors.cpu(), width=width, block=block, together=together))
         return peaks + (self._link.shared if self._device.type == "cpu" else 0)
 
-    def _products(self, part: Part, vectors: Tensor, together: int) -> list[Tensor]:
-        width = self._size(part.rows)
-        return self._ask("products", vectors=vectors.cpu(), width=width, part=part, together=together)
+    def _products(self, block: Block, vectors: Tensor, together: int) -> list[Tensor]:
+        width = self._size(block.rows)
+        return self._ask("products", vectors=vectors.cpu(), width=width, block=block, together=together)
 
-    def _ask(self, task: str, part: Part | None = None, together: int = 1, **message: Any) -> list[Any]:
-        order = Order(task, self._number, part=part, together=together)
+    def _ask(self, action: str, block: Block | None = None, together: int = 1, **message: Any) -> list[Any]:
+        order = Order(action, self._number, block=block, together=together)
         return self._team.ask(self._link, [order] * self.workers, **message)
 
     def _here(self, found: list[tuple[str, int]]) -> int:
@@ -272,10 +272,10 @@ class PiecesElsewhere:
     def _size(self, positions: Positions) -> int:
         return sum(self._parameters[i].numel() for i in positions)
 
-    def _require_same(self, expected: Tensor, part: Part, ramp: Tensor) -> None:
+    def _require_same(self, expected: Tensor, block: Block, ramp: Tensor) -> None:
         if not bool(torch.isfinite(expected).all()):
             return  # which is refused where it is used
-        terms = self._products(part, ramp, 1)
+        terms = self._products(block, ramp, 1)
         size = sum(norm_of(term) for term in terms)
         gap = norm_of(added(terms, ramp) - expected)
         if not gap <= 1e3 * torch.finfo(ramp.dtype).eps * size:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from hessian.numerics.symmetric import CurvatureError
-from hessian.operators.worker import Desk, Order, Taken
+from hessian.operators.worker import Order, Task, WorkerState
 from hessian.operators.worker_processes import save
 from workloads.processes.cluster import cluster, require_room
 
@@ -64,7 +64,7 @@ class Actors:
         return not self._end.alive
 
     def ask(
-        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
         """Returns the answers of the first actors to an order for each.
 
@@ -72,16 +72,16 @@ class Actors:
             orders: Orders, as many as there are actors, or fewer.
             vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
-            taken: The matrix for all of them to take.
+            task: The matrix for all of them to take.
 
         Raises:
             CurvatureError: One of them ended, or what is to be taken cannot leave this process.
         """
         put, content = self._ray.put, io.BytesIO()
-        if taken is not None:
-            save(taken, content)
+        if task is not None:
+            save(task, content)
         try:
-            sent = (None if vectors is None else put(vectors.numpy())), (put(content.getvalue()) if taken else None)
+            sent = (None if vectors is None else put(vectors.numpy())), (put(content.getvalue()) if task else None)
             actors = zip(self._actors, orders, strict=False)
             answers = self._ray.get([actor.answer.remote(order, *sent) for actor, order in actors])
         except self._ray.exceptions.RayError as error:
@@ -106,10 +106,10 @@ class _Actor:
     def __init__(self, path: Sequence[str]) -> None:
         sys.path += [place for place in path if place not in sys.path]  # of the modules where the user stands
         torch.set_num_threads(1)
-        self._desk = Desk()
+        self._state = WorkerState()
 
     def answer(self, order: Order, vectors: Any, message: bytes | None) -> Any:
-        answer = self._desk.answer(order, None if vectors is None else torch.tensor(vectors), message)
+        answer = self._state.answer(order, None if vectors is None else torch.tensor(vectors), message)
         return answer.cpu().numpy() if isinstance(answer, Tensor) else answer
 
 

@@ -73,7 +73,7 @@ class SharedFile:
     memory: Tensor
 
     @staticmethod
-    def made(size: int) -> SharedFile:
+    def create(size: int) -> SharedFile:
         """A new one.
 
         Raises:
@@ -88,7 +88,7 @@ class SharedFile:
                     os.posix_fallocate(handle, 0, size)  # what does not fit later ends the process without a word
                 else:
                     os.ftruncate(handle, size)
-                return SharedFile(path, _mapped(handle, size))
+                return SharedFile(path, _map(handle, size))
             except OSError:
                 os.unlink(path)
             finally:
@@ -99,11 +99,11 @@ class SharedFile:
         )
 
     @staticmethod
-    def found(path: str) -> Tensor:
+    def open(path: str) -> Tensor:
         """The bytes of one that another process has made."""
         handle = os.open(path, os.O_RDWR)
         try:
-            return _mapped(handle, os.fstat(handle).st_size)
+            return _map(handle, os.fstat(handle).st_size)
         finally:
             os.close(handle)
 
@@ -113,5 +113,5 @@ class SharedFile:
             os.unlink(self.path)
 
 
-def _mapped(handle: int, size: int) -> Tensor:
+def _map(handle: int, size: int) -> Tensor:
     return torch.frombuffer(mmap.mmap(handle, size), dtype=torch.uint8)

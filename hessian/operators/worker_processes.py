@@ -14,23 +14,23 @@ from torch import Tensor
 
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.shared_rows import Frame, SharedFile
-from hessian.operators.worker import Desk, Order, Taken
+from hessian.operators.worker import Order, Task, WorkerState
 from workloads.processes.worker_pool import WorkerPool
 
 
-class _Sent(NamedTuple):
+class _Envelope(NamedTuple):
     """An order as it travels.
 
     Attributes:
         order: The order.
-        taken: File of what is to be taken.
+        task: File of what is to be taken.
         shared: File of vectors and products, where it is a new one.
         frame: Where these lie in it.
         place: Place of the worker.
     """
 
     order: Order
-    taken: str | None
+    task: str | None
     shared: str | None
     frame: Frame | None
     place: int
@@ -44,9 +44,9 @@ class Processes:
     """
 
     def __init__(self, count: int) -> None:
-        self._crew = WorkerPool(count, serve, failed=CurvatureError)
+        self._pool = WorkerPool(count, serve, failed=CurvatureError)
         self._file: SharedFile | None = None
-        self._told = 0  # of the first workers, who see the file
+        self._informed = 0  # of the first workers, who see the file
 
     @property
     def shared(self) -> int:
@@ -56,10 +56,10 @@ class Processes:
     @property
     def ended(self) -> bool:
         """Whether they are no more."""
-        return self._crew.ended
+        return self._pool.ended
 
     def ask(
-        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
         """Returns the answers of the first workers to an order for each.
 
@@ -67,7 +67,7 @@ class Processes:
             orders: Orders, as many as there are workers, or fewer.
             vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
-            taken: The matrix for all of them to take.
+            task: The matrix for all of them to take.
 
         Returns:
             One answer for each order; products are valid until the next call.
@@ -75,19 +75,22 @@ class Processes:
         Raises:
             CurvatureError: One of them ended, or what is to be taken cannot leave this process.
         """
-        path = None if taken is None else _written(taken)
+        path = None if task is None else _write(task)
         frame, new = None, None
         if vectors is not None:
             frame = Frame(len(vectors), vectors.shape[1], width, vectors.dtype, len(orders))
-            if frame.size > self.shared or len(orders) > self._told:
-                new = self._file = SharedFile.made(max(frame.size, self.shared))
-                self._told = len(orders)
+            if frame.size > self.shared or len(orders) > self._informed:
+                new = self._file = SharedFile.create(max(frame.size, self.shared))
+                self._informed = len(orders)
             assert self._file is not None
             frame.vectors(self._file.memory).copy_(vectors)
         try:
-            with self._crew.closing_on_error(CurvatureError, self.close):
+            with self._pool.closing_on_error(CurvatureError, self.close):
                 answers = self._answers(
-                    [_Sent(order, path, new.path if new else None, frame, place) for place, order in enumerate(orders)]
+                    [
+                        _Envelope(order, path, new.path if new else None, frame, place)
+                        for place, order in enumerate(orders)
+                    ]
                 )
         finally:
             if new is not None:
@@ -95,7 +98,7 @@ class Processes:
             if path is not None:
                 with suppress(OSError):
                     os.unlink(path)
-        if orders[0].task == "products":
+        if orders[0].action == "products":
             assert frame is not None
             assert self._file is not None
             memory = self._file.memory
@@ -104,11 +107,11 @@ class Processes:
 
     def close(self) -> None:
         """Ends them, in the middle of their work if need be."""
-        self._crew.close()
+        self._pool.close()
 
-    def _answers(self, sent: Sequence[_Sent]) -> list[Any]:
-        connections = self._crew.connections[: len(sent)]
-        for connection, one in zip(connections, sent, strict=True):
+    def _answers(self, envelopes: Sequence[_Envelope]) -> list[Any]:
+        connections = self._pool.connections[: len(envelopes)]
+        for connection, one in zip(connections, envelopes, strict=True):
             connection.send(one)
         found: dict[Any, Any] = {}
         while waiting := [connection for connection in connections if connection not in found]:
@@ -121,22 +124,22 @@ class Processes:
 def serve(connection: Connection) -> None:
     """The life of a worker."""
     torch.set_num_threads(1)
-    desk, memory = Desk(), torch.empty(0, dtype=torch.uint8)
+    state, memory = WorkerState(), torch.empty(0, dtype=torch.uint8)
     with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
         while True:
-            sent: _Sent = connection.recv()
-            memory = memory if sent.shared is None else SharedFile.found(sent.shared)
-            vectors = None if sent.frame is None else sent.frame.vectors(memory)
-            answer = desk.answer(sent.order, vectors, sent.taken)
+            envelope: _Envelope = connection.recv()
+            memory = memory if envelope.shared is None else SharedFile.open(envelope.shared)
+            vectors = None if envelope.frame is None else envelope.frame.vectors(memory)
+            answer = state.answer(envelope.order, vectors, envelope.task)
             if isinstance(answer, Tensor):
-                assert sent.frame is not None
-                sent.frame.products(memory, sent.place).copy_(answer)
+                assert envelope.frame is not None
+                envelope.frame.products(memory, envelope.place).copy_(answer)
                 answer = None
             connection.send(answer)
     os._exit(0)
 
 
-def _written(taken: Taken) -> str:
+def _write(task: Task) -> str:
     """A file of what is to be taken, which workers see as memory.
 
     Raises:
@@ -145,21 +148,21 @@ def _written(taken: Taken) -> str:
     handle, path = tempfile.mkstemp(prefix="rankproof-")
     try:
         with os.fdopen(handle, "wb") as file:
-            save(taken, file)
+            save(task, file)
     except BaseException:
         os.unlink(path)
         raise
     return path
 
 
-def save(taken: Taken, file: Any) -> None:
+def save(task: Task, file: Any) -> None:
     """Writes what is to be taken.
 
     Raises:
         CurvatureError: It cannot leave this process.
     """
     try:
-        torch.save(taken, file)
+        torch.save(task, file)
     except OSError:
         raise
     except Exception as error:  # pickle, and whatever a user's class says to it

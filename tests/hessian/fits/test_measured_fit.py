@@ -240,7 +240,7 @@ def test_a_last_pair_that_reaches_beyond_the_cut_leaves_the_count_open():
     pairs, largest, frobenius, rest = measure(matrix, 1)
     fit = fit_measured(pairs, largest, frobenius, rest)
     assert fit.complete
-    short = fit.cuts[1] - pairs.values[largest - 1]
+    short = fit.thresholds[1] - pairs.values[largest - 1]
     reaching = dataclasses.replace(pairs, residuals=np.full(len(pairs), 1.5 * short))
     assert not fit_measured(reaching, largest, frobenius, rest).above.complete
     within = dataclasses.replace(pairs, residuals=np.full(len(pairs), 0.5 * short))
