@@ -123,7 +123,7 @@ class SpectrumReport(Result):
         unsettled = "" if self.converged else "; not converged: raise products"
         if self.missed == inf:
             lacking = "; copies of repeated ones may be missing: raise products"
-        elif self.missed > 2.0 * _allowed(self.settings, self.dtype, self.stable_rank):
+        elif self.missed > 2.0 * _find_tolerance(self.settings, self.dtype, self.stable_rank):
             lacking = f"; one up to {self.missed:.1g} beyond the last, such as a copy of a repeated one, may be missing"
         else:
             lacking = ""
@@ -228,7 +228,7 @@ def measure_spectrum(
         eigenvalues=pairs.values,
         residuals=pairs.residuals,
         largest=largest,
-        converged=bool(pairs.residuals.max() <= _allowed(settings, dtype, rank)),
+        converged=bool(pairs.residuals.max() <= _find_tolerance(settings, dtype, rank)),
         measure=measure,
         fit=fit,
         no_fit=why,
@@ -239,7 +239,7 @@ def measure_spectrum(
     )
 
 
-def _allowed(settings: SpectrumSettings, dtype: str, rank: StableRankInterval) -> float:
+def _find_tolerance(settings: SpectrumSettings, dtype: str, rank: StableRankInterval) -> float:
     """Return the largest residual of a converged pair."""
     return max(settings.tolerance, 20.0 * torch.finfo(getattr(torch, dtype)).eps) * rank.spectral_norm.value
 

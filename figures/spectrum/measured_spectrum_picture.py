@@ -10,7 +10,7 @@ import numpy as np
 from figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDTH, plain_log_ticks
 from hessian.block_ranks import BlockRank
 from hessian.fits.bulk_laws import Bulk
-from hessian.fits.density_estimate import smoothed_density
+from hessian.fits.density_estimate import smooth_density
 from hessian.spectrum import SpectrumReport
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _draw_density(
             axes.errorbar(values, np.full(len(values), single), xerr=errors, fmt="o", color=color, ms=3.0, label=label)
     if fit is not None:
         noise = fit.model.noise_law.quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
-        smooth = smoothed_density(noise, x, width) * fit.bulk.size / report.P
+        smooth = smooth_density(noise, x, width) * fit.bulk.size / report.P
         axes.plot(x, smooth, color=BLACK, ls=(0, (4, 2)), lw=1.2, label="fitted noise, smoothed alike")
         spots = [o for o in fit.model.outliers if o.separated and limits[0] <= o.location <= limits[1]]
         if spots:

@@ -12,7 +12,7 @@ PER_DECADE = 40
 """Bins of small eigenvalues and of weights, each replaced by its mean."""
 
 
-def binned(values: Array, counts: Array) -> tuple[Array, Array]:
+def bin_values(values: Array, counts: Array) -> tuple[Array, Array]:
     """Values in bins of equal ratios, each replaced by its mean, so that the sum stays; zeros stay zeros."""
     zeros, positive = values <= 0.0, values > 0.0
     bins = np.full(len(values), -(2**31), dtype=np.int64)

@@ -89,7 +89,7 @@ class Bulk:
         for x, w in zip(self.nodes, self.weights, strict=True):
             middles = _middles(x)
             parts.append(np.interp(points, middles, np.concatenate([[0.0], np.cumsum(w)])))
-        return self._known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
+        return self._count_known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
 
     def bracket(self, points: Array) -> tuple[Array, Array]:
         """Bounds of the distribution function that the rules leave: the probes' mean lower and mean upper ones."""
@@ -105,10 +105,10 @@ class Bulk:
             confidence: Confidence that the interval covers the distance of the bulk itself.
             atoms: Locations of the law's atoms. What cannot be told from one of them counts as equal to it.
         """
-        settled = self._settled(atoms) if len(atoms) else self
+        settled = self._settle(atoms) if len(atoms) else self
         return settled._distance(cdf, confidence, atoms)
 
-    def _settled(self, atoms: Sequence[float]) -> Bulk:
+    def _settle(self, atoms: Sequence[float]) -> Bulk:
         """Return the bulk with copies of a node merged on the atoms, and eigenvalues that may be atoms moved there."""
         nodes: list[Array] = []
         weights: list[Array] = []
@@ -154,9 +154,9 @@ class Bulk:
             most.append(total[np.minimum((before if tight else upto) + 1, len(x))])
         lower = sum(least) / len(least) if least else 0.0
         upper = sum(most) / len(most) if most else 0.0
-        return lower + self._known(points, "left"), upper + self._known(points, "right")
+        return lower + self._count_known(points, "left"), upper + self._count_known(points, "right")
 
-    def _known(self, points: Array, side: str) -> Array:
+    def _count_known(self, points: Array, side: str) -> Array:
         place = np.searchsorted(self.eigenvalues, points, side="left" if side == "left" else "right")
         return np.asarray(place / self.size, dtype=np.float64)
 
@@ -189,7 +189,7 @@ class LawFit(Result):
 
     def cdf(self, points: Array) -> Array:
         """Return the distribution function."""
-        return _mixed(self.law, self.share)(points)
+        return _mix(self.law, self.share)(points)
 
 
 def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
@@ -217,8 +217,7 @@ def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
             part = Semicircle(sqrt(fourth / (2.0 * second)))
             laws.append(("semicircle on a share of the directions", part, 2.0 * second**2 / fourth))
     return tuple(
-        LawFit(name, law, share, bulk.distance(_mixed(law, share), atoms=_atoms(law, share)))
-        for name, law, share in laws
+        LawFit(name, law, share, bulk.distance(_mix(law, share), atoms=_atoms(law, share))) for name, law, share in laws
     )
 
 
@@ -226,7 +225,7 @@ def _atoms(law: Law, share: float) -> tuple[float, ...]:
     return (*(place for place, _ in law.atoms), *((0.0,) if share < 1.0 else ()))
 
 
-def _mixed(law: Law, share: float) -> Callable[[Array], Array]:
+def _mix(law: Law, share: float) -> Callable[[Array], Array]:
     def cdf(points: Array) -> Array:
         return share * np.asarray(law.cdf(points)) + (1.0 - share) * (points >= 0.0)
 

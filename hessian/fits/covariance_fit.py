@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gamma
 
-from hessian.fits.binned_laws import binned, law_of
+from hessian.fits.binned_laws import bin_values, law_of
 from hessian.operators.per_sample import SampleSpectra, mean_square
 from rmt import AtomicLaw, SeparableLaw
 from rmt.checks import row
@@ -161,11 +161,11 @@ def fit_covariance(
         values, counts = np.append(known, missing / rest), np.append(counts, max(rest**2 / missing, 1.0))
         squares += missing
     kept = min(len(known), 60)
-    small, number = binned(values[kept:], counts[kept:])
+    small, number = bin_values(values[kept:], counts[kept:])
     values, counts = np.concatenate([known[:kept], small]), np.concatenate([np.ones(kept), number])
     weights = spectra.eigenvalues.ravel() * (spectra.eigenvalues.shape[1] / spectra.trace)
     weights[weights < 1e-12 * weights.max()] = 0.0
-    atoms, shares = binned(weights, np.ones(len(weights)))
+    atoms, shares = bin_values(weights, np.ones(len(weights)))
     return CovarianceFit(known, law_of(values, counts), float(counts.sum()), law_of(atoms, shares), spectra, squares)
 
 

@@ -15,7 +15,7 @@ from rmt.checks import row
 Array = NDArray[np.float64]
 
 
-def smoothed_density(eigenvalues: Array, grid: Array, width: float) -> Array:
+def smooth_density(eigenvalues: Array, grid: Array, width: float) -> Array:
     """Spectral density of a known spectrum, smoothed by a Gaussian kernel.
 
     Args:

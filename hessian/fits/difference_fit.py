@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hessian.fits.binned_laws import binned, law_of
+from hessian.fits.binned_laws import bin_values, law_of
 from hessian.operators.sample_hessians import SampleHessians
 from rmt import AtomicLaw, CovarianceSum, JointPopulation
 from rmt.results import Result
@@ -143,7 +143,7 @@ def fit_difference(hessians: SampleHessians, *, block: int = 20, frobenius_squar
     for values, trace, sign in zip(signed, traces, (1.0, -1.0), strict=True):
         weights = values.ravel() * (rows / trace)
         weights[weights < 1e-12 * weights.max()] = 0.0
-        locations, number = binned(weights, np.ones(len(weights)))
+        locations, number = bin_values(weights, np.ones(len(weights)))
         laws.append(law_of(sign * locations, number))
     squares = float(((hessians.plus - hessians.minus) ** 2).sum()) if frobenius_squared is None else frobenius_squared
     return HessianFit(

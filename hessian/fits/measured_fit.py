@@ -6,7 +6,7 @@ twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and t
 their variances: the first is the sharper where the computed eigenvalues are a small part of the norm, the second where
 they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere in dimension
 d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
-(`hessian.lanczos.probes.cautious`).
+(`hessian.lanczos.probes.inflate_spread`).
 
 A quadrature node is a Ritz value, so one beyond a cut proves an eigenvalue beyond it. Where the computed pairs do not
 reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the others:
@@ -23,9 +23,9 @@ import torch
 from scipy.stats import norm
 
 from hessian.fits.bulk_laws import Bulk, LawFit, law_fits
-from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, fitted_model, predict, split_outliers
+from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, build_model, predict, split_outliers
 from hessian.lanczos.krylov import Array, RitzPairs
-from hessian.lanczos.probes import cautious
+from hessian.lanczos.probes import inflate_spread
 from hessian.lanczos.quadrature import Moment, SpectralMeasure
 from hessian.numerics.intervals import Interval
 from rmt.results import Result
@@ -173,7 +173,7 @@ def fit_measured(
     left = R - len(values)
     by_quadrature = _rest_by_quadrature(measure, left, pairs)
     by_norm = _rest_by_norm(frobenius, values, confidence)
-    rest = _averaged(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
+    rest = _average(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
     split = split_outliers(values, R, level if mistaken is None else mistaken, rest.value)
     mine, sigma = split.outlying, split.sigma
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
@@ -181,7 +181,7 @@ def fit_measured(
             f"no noise is left above rounding: {split.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix "
             "is (nearly) of low rank, and the spiked model has nothing to fit"
         )
-    model, theory = fitted_model(values[mine], sigma, R)
+    model, theory = build_model(values[mine], sigma, R)
     measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))
     ratios = sigma / np.array(model.spikes)
     steepness = 1.0 / (1.0 - ratios**2)
@@ -189,7 +189,7 @@ def fit_measured(
         theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * pairs.residuals[mine]) ** 2
     )
     bulk = Bulk.of(measure, int(mine.sum()), values[~mine], rounding=measure.rounding, residuals=pairs.residuals[~mine])
-    nodes, counts = _counted(measure)
+    nodes, counts = _count_nodes(measure)
     return MeasuredFit(
         model=model,
         R=R,
@@ -209,7 +209,7 @@ def fit_measured(
     )
 
 
-def _counted(measure: SpectralMeasure) -> tuple[Array, Array]:
+def _count_nodes(measure: SpectralMeasure) -> tuple[Array, Array]:
     """All nodes and how many eigenvalues each stands for."""
     x, w = measure.rule(with_atoms=False)
     return x, measure.P * w
@@ -236,10 +236,12 @@ def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -
     spread = sqrt(2.0 * max(fourth / second**2 - 1.0, 0.0) / (left + 2)) if second > 0.0 else 0.0
     # What inexact pairs hide from their complement.
     mixed = 2.0 * float((pairs.residuals**2).sum())
-    return Moment(left * second, sqrt((left * second * cautious(spread, left)) ** 2 / len(measure.nodes) + mixed**2))
+    return Moment(
+        left * second, sqrt((left * second * inflate_spread(spread, left)) ** 2 / len(measure.nodes) + mixed**2)
+    )
 
 
-def _averaged(one: Moment, other: Moment) -> Moment:
+def _average(one: Moment, other: Moment) -> Moment:
     if min(one.sd, other.sd) == 0.0:
         return one if one.sd == 0.0 else other
     weights = np.array([one.sd**-2.0, other.sd**-2.0])

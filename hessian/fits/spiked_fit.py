@@ -120,7 +120,7 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
     split = split_outliers(values, R, level if mistaken is None else mistaken)
-    model, sd = fitted_model(values[split.outlying], split.sigma, R)
+    model, sd = build_model(values[split.outlying], split.sigma, R)
     return SpikedFit(
         model=model,
         R=R,
@@ -177,7 +177,7 @@ def split_outliers(values: NDArray[np.float64], R: int, level: float = LEVEL, re
         outlying = called
 
 
-def fitted_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[SpikedModel, NDArray[np.float64]]:
+def build_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[SpikedModel, NDArray[np.float64]]:
     """The model of some outliers and a noise level, and the standard deviations of its spikes by theory."""
     spikes = spike_of(outliers, sigma)
     model = SpikedModel(tuple(spikes), Semicircle(sigma))

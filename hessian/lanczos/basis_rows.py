@@ -86,13 +86,13 @@ class Rows:
         return max(0, min(planned, self._P) - self._count)
 
     @property
-    def whole(self) -> bool:
+    def in_one_piece(self) -> bool:
         """They are kept as they are, in one piece of memory."""
         return self._kept.dtype == self._dtype and self._store.folder is None
 
-    def piece(self, first: int, last: int) -> Tensor | None:
+    def view(self, first: int, last: int) -> Tensor | None:
         """Rows in one piece of memory; nothing where they are not whole."""
-        return self._kept[first:last] if self.whole else None
+        return self._kept[first:last] if self.in_one_piece else None
 
     @exact_algebra()
     def append(self, row: Tensor) -> float:
@@ -118,7 +118,7 @@ class Rows:
                 into[places, columns] = tile
 
         last = first + len(into)
-        if (whole := self.piece(first, last)) is not None:
+        if (whole := self.view(first, last)) is not None:
             return into.copy_(whole)
         self.by_columns(first, last, copy)
         factors = self.factors(first, last)
@@ -176,7 +176,7 @@ class Rows:
     @exact_algebra()
     def recombine(self, coefficients: Tensor, count: int) -> None:
         """Puts combinations ``(new, count)`` of the first rows in their place, and the other rows behind; in memory."""
-        assert self.whole
+        assert self.in_one_piece
         new, others = len(coefficients), self._count - count
         width = max(min(COLUMNS, self._P // 4) // max(new, 1), 1)
         for start in range(0, self._P, width):
@@ -248,13 +248,13 @@ def span_size(V: Span) -> int:
 
 
 @exact_algebra()
-def along(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
+def project_on(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
     """Coefficients of vectors ``(k, P)`` along rows from the first on, ``(k, m - first)``."""
     return _along(vectors, V, first)
 
 
 @exact_algebra()
-def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
+def project_out_of(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
     """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns their coefficients.
 
     One pass of Gram and Schmidt: what rounding leaves of it is left to the next.
@@ -265,7 +265,7 @@ def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
 
 
 @exact_algebra()
-def combined(coefficients: Tensor, V: Span) -> Tensor:
+def combine(coefficients: Tensor, V: Span) -> Tensor:
     """Combinations ``(k, m)`` of rows, ``(k, P)``."""
     if isinstance(V, Tensor):
         return coefficients @ V
@@ -275,7 +275,7 @@ def combined(coefficients: Tensor, V: Span) -> Tensor:
 
 
 def _along(vectors: Tensor, V: Span, first: int) -> Tensor:
-    if (whole := _whole(V, first)) is not None:
+    if (whole := _view_whole(V, first)) is not None:
         return vectors @ whole.T
 
     def sums(tiles: Iterator[Tile]) -> Tensor:
@@ -289,7 +289,7 @@ def _along(vectors: Tensor, V: Span, first: int) -> Tensor:
 
 
 def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int, alpha: int) -> None:
-    if (whole := _whole(V, first)) is not None:
+    if (whole := _view_whole(V, first)) is not None:
         vectors.addmm_(coefficients, whole, alpha=alpha)
         return
     rows, count = V
@@ -302,9 +302,9 @@ def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int
     rows.by_columns(first, count, add)
 
 
-def _whole(V: Span, first: int) -> Tensor | None:
+def _view_whole(V: Span, first: int) -> Tensor | None:
     """Rows from the first on in one piece of memory, if they are there as they are."""
-    return V[first:] if isinstance(V, Tensor) else V[0].piece(first, V[1])
+    return V[first:] if isinstance(V, Tensor) else V[0].view(first, V[1])
 
 
 def _times(coefficients: Tensor, factors: Tensor | None) -> Tensor:

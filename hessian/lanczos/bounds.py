@@ -59,7 +59,7 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
     Raises:
         CurvatureError: The basis was restarted, so that the row is gone.
     """
-    return krylov.once(("probable norm", chance), lambda: _probable_norm(krylov, chance))
+    return krylov.remember(("probable norm", chance), lambda: _probable_norm(krylov, chance))
 
 
 def _probable_norm(krylov: Krylov, chance: float) -> float:
@@ -105,7 +105,7 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
     return found
 
 
-def hidden_up_to(krylov: Krylov, bound: float, sign: float, chance: float) -> float:
+def bound_hidden(krylov: Krylov, bound: float, sign: float, chance: float) -> float:
     """Return up to where the one start may hide an eigenvalue beyond a bound, with more than this chance.
 
     Args:

@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hessian.lanczos.basis_rows import Rows, Span, Store, combined, take_outside
+from hessian.lanczos.basis_rows import Rows, Span, Store, combine, project_out_of
 from hessian.numerics.symmetric import (
     CurvatureError,
     SymmetricOperator,
@@ -155,9 +155,9 @@ class Krylov:
 
         def find() -> Array:
             square = self._columns[: self.steps, : self.steps]
-            return _fixed((square + square.T) / 2.0)
+            return _freeze((square + square.T) / 2.0)
 
-        return self.once("compression", find)
+        return self.remember("compression", find)
 
     @property
     def coupling(self) -> Array:
@@ -167,7 +167,7 @@ class Krylov:
     @property
     def largest(self) -> float:
         """Largest Ritz value in modulus."""
-        return self.once("largest", lambda: float(np.abs(np.linalg.eigvalsh(self.compression)).max()))
+        return self.remember("largest", lambda: float(np.abs(np.linalg.eigvalsh(self.compression)).max()))
 
     @property
     def rounding(self) -> float:
@@ -178,7 +178,7 @@ class Krylov:
         unit = torch.finfo(self._operator.dtype).eps
         return max(self._asymmetry, max(_FLOOR * unit, rounding_of(self._operator)) * self._scale)
 
-    def once(self, name: Hashable, find: Callable[[], Found]) -> Found:
+    def remember(self, name: Hashable, find: Callable[[], Found]) -> Found:
         """A finding about the basis under a name, kept as long as the basis stays as it is."""
         if name not in self._found:
             self._found[name] = find()
@@ -232,9 +232,9 @@ class Krylov:
         def find() -> tuple[Array, Array, Array]:
             values, coefficients = np.linalg.eigh(self.compression)
             residuals = np.linalg.norm(self.coupling @ coefficients, axis=0)
-            return _fixed(values), _fixed(coefficients), _fixed(residuals)
+            return _freeze(values), _freeze(coefficients), _freeze(residuals)
 
-        return self.once("ritz", find)
+        return self.remember("ritz", find)
 
     def power_of_start(self, power: int) -> Tensor:
         """H, so many times, times the first row, ``(P,)``, without a product.
@@ -247,13 +247,13 @@ class Krylov:
         coefficients = np.ones((1, 1))
         for size in range(1, power + 1):
             coefficients = self._columns[: size + 1, :size] @ coefficients
-        return combined(self._like(coefficients), (self._rows, power + 1))[0]
+        return combine(self._to_tensor(coefficients), (self._rows, power + 1))[0]
 
     def pairs(self, wanted: Positions | list[int]) -> RitzPairs:
         """Ritz pairs by their positions in increasing order; returned in decreasing order."""
         values, coefficients, residuals = self.ritz()
         order = np.sort(np.asarray(wanted, dtype=int))[::-1]
-        vectors = combined(self._like(coefficients[:, order]), self.span)
+        vectors = combine(self._to_tensor(coefficients[:, order]), self.span)
         return RitzPairs(values[order], vectors, residuals[order] + self.rounding + sqrt(self.lost_square))
 
     def restart(self, kept: Positions | list[int]) -> None:
@@ -265,7 +265,7 @@ class Krylov:
         chosen = coefficients[:, positions]
         coupling = self.coupling @ chosen
         count, more = len(positions), len(self._rows) - self.steps
-        self._rows.recombine(self._like(chosen), self.steps)
+        self._rows.recombine(self._to_tensor(chosen), self.steps)
         self._columns = np.zeros((count + more, count))
         self._columns[:count] = np.diag(values[positions])
         self._columns[count : count + len(coupling)] = coupling
@@ -275,7 +275,7 @@ class Krylov:
         """For copies, which find for themselves."""
         return self.__dict__ | {"_found": {}}
 
-    def _like(self, coefficients: Array) -> Tensor:
+    def _to_tensor(self, coefficients: Array) -> Tensor:
         """Columns of coefficients as rows, in the kind of the vectors."""
         return torch.from_numpy(coefficients.T.copy()).to(self._operator.device, self._operator.dtype)
 
@@ -310,8 +310,8 @@ class Krylov:
         before, first = float(torch.linalg.vector_norm(vector)), max(count - local, 0) if local else 0
         for number in range(1, 6):
             for others in self._outside:
-                take_outside(vector, others)
-            total[first:] += take_outside(vector, (rows, count), first)[0].double().cpu().numpy()
+                project_out_of(vector, others)
+            total[first:] += project_out_of(vector, (rows, count), first)[0].double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
                 break
@@ -331,7 +331,7 @@ class Krylov:
         self._asymmetry = max(self._asymmetry, float(np.abs(square[:, recent] - square[recent].T).max()))
 
 
-def _fixed(array: Array) -> Array:
+def _freeze(array: Array) -> Array:
     """The array, not to be written, since it is kept."""
     array.setflags(write=False)
     return array

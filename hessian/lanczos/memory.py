@@ -23,7 +23,7 @@ from torch import Tensor
 
 from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.eigenpairs import more_in_search, usual_basis
-from hessian.numerics.live_bytes import held_by
+from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError, SymmetricOperator, multiply, peak_elsewhere, prepare
 
 MOST = 2**60
@@ -108,31 +108,31 @@ class Budget:
         if not found:
             least = held + numbers * own.itemsize
             raise CurvatureError(
-                self.too_small(least, "the model and the checks of its derivatives"), keywords=("parameters",)
+                self.describe_shortage(least, "the model and the checks of its derivatives"), keywords=("parameters",)
             )
         return found
 
-    def no_double(self, held: int, numbers: int) -> str:
+    def describe_missing_double(self, held: int, numbers: int) -> str:
         """The message where single precision cannot tell whether products are derivatives, as at many kinks."""
-        least = in_words(held + numbers * torch.float64.itemsize, up=True)
+        least = format_bytes(held + numbers * torch.float64.itemsize, up=True)
         return (
             "the products cannot be told to be second derivatives in single precision, as where a network has kinks: "
-            f"memory of {in_words(self.limit)} has no room for checks in double precision, which need {least}"
+            f"memory of {format_bytes(self.limit)} has no room for checks in double precision, which need {least}"
         )
 
-    def too_small(self, least: int, what: str) -> str:
+    def describe_shortage(self, least: int, what: str) -> str:
         """The message about a budget that cannot be met."""
         return (
-            f"memory of {in_words(self.limit)} does not suffice: {what} need {in_words(least, up=True)}; give so much, "
-            "smaller batches, or fewer parameters="
+            f"memory of {format_bytes(self.limit)} does not suffice: {what} need {format_bytes(least, up=True)}; "
+            "give so much, smaller batches, or fewer parameters="
         )
 
-    def too_full(self, there: int, least: int) -> str:
+    def describe_full_disk(self, there: int, least: int) -> str:
         """The message about a scratch folder whose disk is full."""
         return (
-            f"the disk of the folder {self.scratch} is full: {in_words(there)} are free, and a basis of a few rows "
-            f"needs {in_words(least, up=True)} there; make room, name another folder, or give more memory than "
-            f"{in_words(self.limit)}"
+            f"the disk of the folder {self.scratch} is full: {format_bytes(there)} are free, and a basis of a few rows "
+            f"needs {format_bytes(least, up=True)} there; make room, name another folder, or give more memory than "
+            f"{format_bytes(self.limit)}"
         )
 
 
@@ -168,7 +168,7 @@ def bytes_of(tensors: Iterable[Tensor]) -> int:
     return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
 
 
-def in_words(count: int, up: bool = False) -> str:
+def format_bytes(count: int, up: bool = False) -> str:
     """Bytes with a unit, to three digits; not fewer than given, if asked."""
     sizes = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
     unit, size = next((one for one in sizes if count >= one[1]), sizes[-1])
@@ -201,7 +201,7 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
     if rows < pairs + 2:
         least = busy + (2 * pairs + 3) * row
         raise CurvatureError(
-            budget.too_small(least, f"{pairs} eigenpairs") + ", or fewer --outliers", keywords=("parameters",)
+            budget.describe_shortage(least, f"{pairs} eigenpairs") + ", or fewer --outliers", keywords=("parameters",)
         )
     most = min(usual, operator.P)
     return (0 if rows >= most + more_in_search(pairs) else min(rows, most)), free - pairs < min(steps + 1, operator.P)
@@ -235,14 +235,14 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
         needed = budget.limit - free + (0 if budget.scratch is not None else least * size)
         hint = "" if budget.scratch is not None else "; or a folder for rows of the basis, scratch="
         raise CurvatureError(
-            budget.too_small(needed, "the model, its products and a basis of a few rows") + hint,
+            budget.describe_shortage(needed, "the model, its products and a basis of a few rows") + hint,
             keywords=("parameters", "scratch"),
         )
     if budget.scratch is not None:
         there = shutil.disk_usage(budget.scratch).free
         outside = min(rows + SPARE - inside, int(DISK * there) // size)
         if inside + outside < least:
-            raise CurvatureError(budget.too_full(there, ceil((least - inside) * size / DISK)))
+            raise CurvatureError(budget.describe_full_disk(there, ceil((least - inside) * size / DISK)))
     found = inside + outside - (SPARE if inside + outside > FEW else 1)
     words = ["basis in float16"]
     words += [f"{outside} of {inside + outside} rows in a file"] if outside else []
@@ -257,7 +257,7 @@ def _busy(operator: SymmetricOperator, together: int) -> int:
     prepare(operator, together)
     row = operator.P * operator.dtype.itemsize
     rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
-    peak = held_by(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)
+    peak = measure_memory(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)
     return sum(getattr(operator, "held", {}).values()) + together * row + max(peak, MORE * row)
 
 

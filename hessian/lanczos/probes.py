@@ -12,7 +12,7 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
-from hessian.lanczos.basis_rows import COLUMNS, Span, along, span_size, take_outside
+from hessian.lanczos.basis_rows import COLUMNS, Span, project_on, project_out_of, span_size
 from hessian.lanczos.bounds import MISSED, Interval
 from hessian.lanczos.krylov import Array, Krylov
 from hessian.numerics.symmetric import (
@@ -73,7 +73,7 @@ class Prediction:
     @property
     def cautious_spread(self) -> float:
         """The spread that probes will be reckoned with."""
-        return cautious_of_copies(self.spread, self.spread if self.few else 0.0, inf)
+        return inflate_spread_for_copies(self.spread, self.spread if self.few else 0.0, inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +107,8 @@ class Probes:
         spread, copies, mean = self._seen
         if mean <= 0.0:
             return 0.0
-        of_copies = cautious_of_copies(spread, copies, self.predicted.largest / mean)
-        return max(cautious(spread, self.directions), of_copies, self.least / mean)
+        of_copies = inflate_spread_for_copies(spread, copies, self.predicted.largest / mean)
+        return max(inflate_spread(spread, self.directions), of_copies, self.least / mean)
 
     @property
     def copies(self) -> float:
@@ -151,14 +151,14 @@ class Probes:
         # Probes that end the search too early miss with a chance of their own; those of later bases leave it room.
         return quantile(1.0 - (1.0 - confidence) / self.looks)
 
-    def more(self, other: Probes) -> Probes:
+    def merge(self, other: Probes) -> Probes:
         """Both together; the exact one alone if there is one."""
         if other.exact:
             return other
         return replace(self, squares=np.concatenate([self.squares, other.squares]))
 
 
-def cautious(spread: float, directions: float) -> float:
+def inflate_spread(spread: float, directions: float) -> float:
     r"""The relative spread of probes to reckon with, given an estimate of it.
 
     A probe is $\|C\|_F^2 + z^T M z$ with $M = C^2 - \|C\|_F^2/d$, which has no eigenvalue below $-\|C\|_F^2/d$.
@@ -174,7 +174,7 @@ def cautious(spread: float, directions: float) -> float:
     return max(spread, min(SKEW * spread, sqrt(2.0 * FEW) / directions))
 
 
-def cautious_of_copies(spread: float, copies: float, largest: float) -> float:
+def inflate_spread_for_copies(spread: float, copies: float, largest: float) -> float:
     r"""The relative spread of probes to reckon with, where a part of the one they show may be due to copies.
 
     A starting vector sees one direction of every eigenspace. Further copies of an eigenvalue $\theta$ stay in C, where
@@ -266,13 +266,13 @@ def sign_probes(
     squares, rows = [], empty_rows(operator, min(chunk, count))
     for start in range(0, count, chunk):
         size = min(chunk, count - start)
-        squares.append(_finite(_square_sums(multiply(operator, draw_signs(rows[:size], rng))), operator))
+        squares.append(_require_finite(_square_sums(multiply(operator, draw_signs(rows[:size], rng))), operator))
         if report is not None:
             report(start + size)
     return Probes(np.concatenate(squares), least=_least_of_signs(norm))
 
 
-def predicted_signs(krylov: Krylov, norm: float) -> float:
+def predict_signs(krylov: Krylov, norm: float) -> float:
     r"""Prediction of the relative standard deviation of a probe by signs, without a product.
 
     The start q is uniform on the sphere: the mean of $\sum_i (Hq)_i^4$ over that of $\sum_i (H^2q)_i^2 q_i^2$ is
@@ -299,7 +299,7 @@ def _least_of_signs(norm: float) -> float:
     return sqrt(2.0 * FEW_AXES) * norm**2
 
 
-def unconverged(krylov: Krylov) -> tuple[Array, Array]:
+def measure_unconverged(krylov: Krylov) -> tuple[Array, Array]:
     """Ritz values whose eigenvectors the basis does not hold, and the number of directions that each stands for.
 
     That number is P times its weight in the spectral measure of the first starting vector. Eigenvectors are held where
@@ -326,13 +326,13 @@ def _sums(terms: Array) -> Array:
     return np.maximum(until[1:] - until[:-1, None], 0.0)
 
 
-def predicted_rest(krylov: Krylov) -> Prediction:
+def predict_rest(krylov: Krylov) -> Prediction:
     """Prediction of the probes of a complement: each direction there is like those that have not converged."""
-    return krylov.once("predicted rest", lambda: _predicted_rest(krylov))
+    return krylov.remember("predicted rest", lambda: _predict_rest(krylov))
 
 
-def _predicted_rest(krylov: Krylov) -> Prediction:
-    values, counts = unconverged(krylov)
+def _predict_rest(krylov: Krylov) -> Prediction:
+    values, counts = measure_unconverged(krylov)
     largest = krylov.largest**2
     square, total = float(counts @ values**2), float(counts.sum())
     if square <= 0.0:
@@ -353,7 +353,7 @@ def project_out(vectors: Tensor, V: Span) -> Tensor:
     """
     for _ in range(2):
         before = torch.linalg.vector_norm(vectors, dim=1)
-        take_outside(vectors, V)
+        project_out_of(vectors, V)
         if bool((torch.linalg.vector_norm(vectors, dim=1) >= NEARLY_ALL * before).all()):
             break
     return vectors
@@ -362,13 +362,16 @@ def project_out(vectors: Tensor, V: Span) -> Tensor:
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
     """Squares of what the matrix makes of rows, outside of V; in the rows' place."""
     images = multiply(operator, rows)
-    whole, inside = _finite(_square_sums(images), operator), along(images, V).double().square().sum(dim=1).cpu().numpy()
+    whole, inside = (
+        _require_finite(_square_sums(images), operator),
+        project_on(images, V).double().square().sum(dim=1).cpu().numpy(),
+    )
     if (inside <= FEW_INSIDE * whole).all():
         return whole - inside
     return _square_sums(project_out(images, V))
 
 
-def _finite(squares: Array, operator: SymmetricOperator) -> Array:
+def _require_finite(squares: Array, operator: SymmetricOperator) -> Array:
     if not np.isfinite(squares).all():
         raise not_finite(operator)
     return squares

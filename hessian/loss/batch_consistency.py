@@ -16,12 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, as_dtype, counted, cut, detached, joined, loss_of, rows_of
+from hessian.loss.batches import Batch, as_dtype, count_samples, detach_tensors, join, loss_of, rows_of, take_rows
 from hessian.loss.graphs import HessianGraph, Layout
 from hessian.loss.objective import Objective
 from hessian.numerics.differentiation import gradients_of
 from hessian.numerics.symmetric import CurvatureError
-from hessian.numerics.vector_parts import Vector, constants, norm_of, sizes_of, subtract
+from hessian.numerics.vector_parts import Vector, detach_parts, norm_of, sizes_of, subtract
 
 TOLERANCE = 1e-6
 """Relative difference in double precision below which two losses or gradients are the same."""
@@ -32,7 +32,7 @@ class _UnlikeError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Recombination:
+class BatchConsistency:
     """The check.
 
     Attributes:
@@ -62,11 +62,11 @@ class Recombination:
         """
         doubts: list[str] = []
         tail = None
-        for number, batch in enumerate(self.objective.moved(), start=1):
+        for number, batch in enumerate(self.objective.move_batches(), start=1):
             whole = {"batch": batch}
             if self.coupled:
                 with torch.enable_grad():
-                    whole["output"] = detached(self.objective.output(batch))
+                    whole["output"] = detach_tensors(self.objective.output(batch))
             rows = rows_of(whole)
             if rows is None:
                 doubts.append(f"the tensors of batch {number} have several lengths")
@@ -74,15 +74,15 @@ class Recombination:
                 continue
             # Unequal parts, so that no symmetry helps a loss that is neither a mean nor a sum.
             at = (rows + 2) // 3 if rows > 1 else rows
-            head = cut(whole, slice(at))
+            head = take_rows(whole, slice(at))
             try:
                 if rows > 1:
-                    self._compare(whole, [head, cut(whole, slice(at, None))], number, number == 1)
+                    self._compare(whole, [head, take_rows(whole, slice(at, None))], number, number == 1)
                 if tail is not None:
-                    self._compare(self._joined(tail, head), [tail, head], number, number == 2)
+                    self._compare(self._join(tail, head), [tail, head], number, number == 2)
             except _UnlikeError as doubt:
                 doubts.append(str(doubt))
-            tail = cut(whole, slice(at, None)) if rows > 1 else whole
+            tail = take_rows(whole, slice(at, None)) if rows > 1 else whole
         if doubts and self.needed and not self.vouched:
             raise CurvatureError(
                 f"whether the losses of the batches make up the loss over all samples cannot be tested ({doubts[0]}): "
@@ -90,16 +90,16 @@ class Recombination:
                 keywords=("reduction", "count"),
             )
 
-    def _joined(self, tail: Any, head: Any) -> Any:
+    def _join(self, tail: Any, head: Any) -> Any:
         try:
-            return joined(tail, head)
+            return join(tail, head)
         except (ValueError, RuntimeError) as error:
             raise _UnlikeError(f"samples of two batches cannot be put into one, {error}") from error
 
     def _compare(self, whole: Any, parts: list[Any], number: int, second: bool) -> None:
         """Compares in the parameters' dtype, and where that leaves a doubt, in double precision."""
-        counts = [self._counted(part) for part in parts]
-        total = self._counted(whole)
+        counts = [self._count(part) for part in parts]
+        total = self._count(whole)
         if sum(counts) != total:
             found = f"{total} for batch {number}, and {' and '.join(map(str, counts))} for two parts of its rows"
             if self.named:
@@ -160,8 +160,8 @@ class Recombination:
             keywords=("count", "reduction"),
         )
 
-    def _counted(self, item: Any) -> int:
-        return counted(self.count, item["batch"], 0) if rows_of(item["batch"]) else 0
+    def _count(self, item: Any) -> int:
+        return count_samples(self.count, item["batch"], 0) if rows_of(item["batch"]) else 0
 
     def _gaps(
         self, items: list[Any], shares: list[float], number: int, at: Sequence[Tensor], second: bool
@@ -214,11 +214,11 @@ def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[V
     if not value.requires_grad:
         return [[None] * len(variables) for _ in range(1 + second)]
     gradients = gradients_of(value, variables, create_graph=second, allow_unused=True)
-    found = [constants(gradients)]
+    found = [detach_parts(gradients)]
     if second:
         layout = Layout.of(variables)
         like = variables[0]
         ramp = torch.linspace(-1.0, 1.5, layout.total, dtype=like.dtype, device=like.device)
         graph = HessianGraph(tuple(variables), gradients)
-        found.append(constants(graph.product(layout.parts(ramp[None]), False, last=True)))
+        found.append(detach_parts(graph.product(layout.parts(ramp[None]), False, last=True)))
     return found

@@ -25,10 +25,10 @@ def model_of(spec: str) -> nn.Module:
     Raises:
         CurvatureError: The name cannot be resolved, the factory raises, or it gives something else.
     """
-    factory = named_object(spec, "model")
+    factory = import_object(spec, "model")
     if isinstance(factory, nn.Module):
         raise CurvatureError(f"{spec} is a model; name a function that returns one, called without arguments")
-    model = _called(factory, spec, "model")
+    model = _call(factory, spec, "model")
     if not isinstance(model, nn.Module):
         raise CurvatureError(f"the model factory {spec} must return a torch.nn.Module, got {type(model).__name__}")
     return model
@@ -40,7 +40,7 @@ def data_of(spec: str) -> Any:
     Raises:
         CurvatureError: The name cannot be resolved, or the factory raises or gives nothing.
     """
-    data = _called(named_object(spec, "data"), spec, "data")
+    data = _call(import_object(spec, "data"), spec, "data")
     if data is None:
         raise CurvatureError(
             f"the data factory {spec} returned None; it must return (inputs, targets), a mapping or batches"
@@ -58,9 +58,9 @@ def loss_of_name(spec: str) -> Loss:
         return LOSSES[spec]()
     if ":" not in spec:
         raise CurvatureError(f"unknown loss {spec!r}; use {', '.join(LOSSES)} or module:function")
-    loss = named_object(spec, "loss")
+    loss = import_object(spec, "loss")
     if isinstance(loss, type):
-        loss = _called(loss, spec, "loss")
+        loss = _call(loss, spec, "loss")
     if not callable(loss):
         raise CurvatureError(f"the loss {spec} must be a function of (output, targets), got {type(loss).__name__}")
     return loss
@@ -72,20 +72,20 @@ def count_of(spec: str) -> Callable[[Any], int]:
     Raises:
         CurvatureError: The name cannot be resolved, or is no function.
     """
-    count = named_object(spec, "count")
+    count = import_object(spec, "count")
     if not callable(count):
         raise CurvatureError(f"the count {spec} must be a function of a batch, got {type(count).__name__}")
     function: Callable[[Any], int] = count
     return function
 
 
-def law_named(spec: str) -> Law:
+def find_law(spec: str) -> Law:
     """A function from the output to the distribution of the targets.
 
     Raises:
         CurvatureError: The name cannot be resolved, or is no function.
     """
-    law = named_object(spec, "law")
+    law = import_object(spec, "law")
     if not callable(law):
         raise CurvatureError(f"the law {spec} must be a function of the output, got {type(law).__name__}")
     function: Law = law
@@ -100,7 +100,7 @@ def user_error(error: BaseException, what: str) -> CurvatureError:
     return CurvatureError(f"{what} failed: {type(error).__name__}{place}{': ' if text else ''}{text[:300]}")
 
 
-def named_object(spec: str, what: str) -> Any:
+def import_object(spec: str, what: str) -> Any:
     """Returns the object that ``module:name`` on a command line names.
 
     Args:
@@ -131,7 +131,7 @@ def named_object(spec: str, what: str) -> Any:
     return place
 
 
-def _called(factory: Any, spec: str, what: str) -> Any:
+def _call(factory: Any, spec: str, what: str) -> Any:
     if not callable(factory):
         raise CurvatureError(f"{spec} is a {type(factory).__name__}; name a function without arguments that returns it")
     function: Callable[[], Any] = factory

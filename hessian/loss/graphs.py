@@ -118,7 +118,7 @@ class Graph(Protocol):
         """
         ...
 
-    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> Graph:
+    def restrict(self, rows: Sequence[int], columns: Sequence[int]) -> Graph:
         """The block of some parameters by others: vectors have the parts of the columns, products those of the rows."""
         ...
 
@@ -160,7 +160,7 @@ class HessianGraph:
         pairs = [(g, part) for g, part in zip(self.gradients, parts, strict=True) if g is not None and g.requires_grad]
         return pull([g for g, _ in pairs], self.parameters, [part for _, part in pairs], batched, keep=not last)
 
-    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> HessianGraph:
+    def restrict(self, rows: Sequence[int], columns: Sequence[int]) -> HessianGraph:
         """The block of some parameters by others."""
         return HessianGraph(tuple(self.parameters[i] for i in rows), tuple(self.gradients[i] for i in columns))
 
@@ -204,7 +204,7 @@ class GaussNewtonGraph:
             return [None] * len(self.parameters)
         return pull([self.output], self.parameters, [curved], batched, keep=not last)
 
-    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> GaussNewtonGraph:
+    def restrict(self, rows: Sequence[int], columns: Sequence[int]) -> GaussNewtonGraph:
         """The block of some parameters by others."""
         parameters, pulled = tuple(self.parameters[i] for i in rows), tuple(self.pulled[i] for i in columns)
         return GaussNewtonGraph(parameters, self.output, self.dummy, pulled, self.middle)

@@ -53,7 +53,7 @@ class _Watch(TorchDispatchMode):
         return answer
 
 
-def nothing_kept(
+def require_nothing_kept(
     evaluate: Evaluate, weights: dict[str, Tensor], own: dict[str, Tensor], constants: Iterable[Tensor]
 ) -> bool:
     """Refuses caches of the weights; to be called before any other evaluation, since that would fill them.
@@ -84,7 +84,7 @@ def nothing_kept(
         )
     for name, tensor in own.items():
         if _references([tensor]).keys() & foreign.keys():
-            raise CurvatureError(held_on_to(name))
+            raise CurvatureError(describe_held_parameter(name))
     for tensor in foreign.values():
         for name in unused:
             if tensor.ndim > 1 and sorted(tensor.shape) == sorted(weights[name].shape):
@@ -97,7 +97,7 @@ def nothing_kept(
     return True
 
 
-def held_on_to(name: str) -> str:
+def describe_held_parameter(name: str) -> str:
     """The message about a parameter that is read by another way than through the model."""
     return (
         f"the loss or the model holds on to {name} by another way than the model's attributes, where nothing can "

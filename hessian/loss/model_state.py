@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import parametrizations
 from torch.nn.utils.weight_norm import WeightNorm
 
-from hessian.loss.kept_tensors import held_on_to, nothing_kept
+from hessian.loss.kept_tensors import describe_held_parameter, require_nothing_kept
 from hessian.numerics.differentiation import exact_evaluation, gradients_of, plain_weight_norm, without_cudnn
 from hessian.numerics.symmetric import CurvatureError
 
@@ -22,7 +22,7 @@ Selection = Sequence[str] | str | None
 """Names of parameters or patterns such as ``layer1.*``; ``None``: all that require gradients."""
 
 
-def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
+def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
     """Copies of the chosen parameters in the model's order, each of which can be differentiated by.
 
     Raises:
@@ -53,7 +53,7 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
             why = f"they are {', '.join(kinds)}" if kinds else "every requires_grad is False; name those that are meant"
             raise CurvatureError(f"the model has no trainable parameter: {why}")
     else:
-        chosen = {name: named[name] for name in matching(tuple(named), selection, aliases(model))}
+        chosen = {name: named[name] for name in match_names(tuple(named), selection, aliases(model))}
     for name, parameter in chosen.items():
         if parameter.dtype not in (torch.float32, torch.float64):
             raise CurvatureError(
@@ -85,7 +85,9 @@ def aliases(model: nn.Module) -> dict[str, str]:
     return {name: first[id(p)] for name, p in every if name != first[id(p)]}
 
 
-def matching(names: Sequence[str], patterns: Sequence[str] | str, others: Mapping[str, str] | None = None) -> list[str]:
+def match_names(
+    names: Sequence[str], patterns: Sequence[str] | str, others: Mapping[str, str] | None = None
+) -> list[str]:
     """Return the names of the parameters that match a pattern, in their order.
 
     A pattern that is itself a name means that name alone, and one that is a module's name and ``.*`` means that module,
@@ -107,13 +109,13 @@ def matching(names: Sequence[str], patterns: Sequence[str] | str, others: Mappin
     chosen: set[str] = set()
     named = {name: name for name in names} | {other: name for other, name in (others or {}).items() if name in names}
     for pattern in wanted:
-        if not (found := {named[name] for name in _matching_one(tuple(named), pattern)}):
+        if not (found := {named[name] for name in _match_one(tuple(named), pattern)}):
             raise CurvatureError(f"no parameter matches {pattern!r}; the first are {', '.join(list(names)[:6])}")
         chosen.update(found)
     return [name for name in names if name in chosen]
 
 
-def _matching_one(names: Sequence[str], pattern: str) -> list[str]:
+def _match_one(names: Sequence[str], pattern: str) -> list[str]:
     if pattern in names:
         return [pattern]
     within = [name for name in names if name.startswith(pattern[:-1])] if pattern.endswith(".*") else []
@@ -190,7 +192,7 @@ class PureModel:
         # Where each parameter hangs: a walk through the modules at every product would cost as much as small products.
         self._hung = [
             (name, module._parameters, key, parameter, parameter._version)
-            for name, module, key, parameter in _hanging(model)
+            for name, module, key, parameter in _find_hanging(model)
         ]
         self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
         self._weight_norm = has_weight_norm(model)
@@ -230,7 +232,7 @@ class PureModel:
         rest = {name: as_chosen(tensor) for name, tensor in self._rest.items()}
         rest |= {name: as_chosen(tensor).clone() for name, tensor in self._buffers.items()}  # of each call
         with ExitStack() as stack:
-            stack.enter_context(_attributes_kept(self._joint))
+            stack.enter_context(_keep_attributes(self._joint))
             stack.enter_context(_batch_norm(self._model, self._batch_norm))
             stack.enter_context(exact_evaluation())
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
@@ -240,7 +242,7 @@ class PureModel:
                 stack.enter_context(without_cudnn())
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
 
-    def nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
+    def require_nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
         """Refuses caches of weights; to be called before any other evaluation.
 
         Args:
@@ -255,16 +257,16 @@ class PureModel:
         """
         weights = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
         own: dict[str, Tensor] = {name: p for name, p in self._model.named_parameters() if name in weights}
-        return nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
+        return require_nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
 
-    def half_precision_part(self) -> str:
+    def find_half_precision(self) -> str:
         """A parameter or buffer in half precision beside the chosen ones, and what to do; empty if there is none."""
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.dtype in (torch.float16, torch.bfloat16):
                 return f"{name.removeprefix('model.')} is {tensor.dtype}: call model.float() or model.double()"
         return ""
 
-    def part_of_another_dtype(self) -> str:
+    def find_other_dtype(self) -> str:
         """A floating parameter or buffer of another dtype than the chosen ones, and what to do; empty for none."""
         own = next(iter(self._chosen.values())).dtype
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
@@ -293,7 +295,7 @@ class PureModel:
         found = gradients_of(value, list(own.values()), retain_graph=True, allow_unused=True)
         captured = [name for name, gradient in zip(own, found, strict=True) if gradient is not None]
         if captured:
-            raise CurvatureError(held_on_to(captured[0]))
+            raise CurvatureError(describe_held_parameter(captured[0]))
 
     def require_kept(self) -> None:
         """Refuses a forward pass that has changed the weights it was given.
@@ -310,7 +312,7 @@ class PureModel:
                 )
 
     @contextmanager
-    def own_parameters_watched(self) -> Iterator[None]:
+    def watching_own_parameters(self) -> Iterator[None]:
         """While open, the model's own chosen parameters require gradients."""
         own = [p for name, p in self._model.named_parameters() if f"model.{name}" in self._chosen]
         before = [p.requires_grad for p in own]
@@ -336,7 +338,7 @@ class PureModel:
                 raise CurvatureError(f"module {key} was changed after the operator was built; build it anew")
 
 
-def _hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
+def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
     """Name, module, own name there and parameter, of all."""
     for prefix, module in model.named_modules():
         for key, parameter in module._parameters.items():
@@ -361,7 +363,7 @@ def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None
 
 
 @contextmanager
-def _attributes_kept(joint: nn.Module) -> Iterator[None]:
+def _keep_attributes(joint: nn.Module) -> Iterator[None]:
     """Restores what a forward pass sets, such as counters and what hooks compute from weights.
 
     Weights are restored too: `functional_call` does not find back to those of a module that is held by two names.

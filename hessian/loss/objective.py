@@ -18,10 +18,10 @@ from hessian.loss.batches import (
     Batch,
     Batches,
     Loss,
-    copied,
-    counted,
+    copy_tensors,
+    count_samples,
+    iterate_tensors,
     labels_out_of_range,
-    leaves,
     loss_of,
     output_of,
     require_untouched,
@@ -99,7 +99,7 @@ class Objective:
     def loss_at(self, output: Any, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
         """The loss of an output."""
         value: Tensor = self.model.run(lambda: loss_of(self.loss, output, batch, number), at)
-        return value if at is not None else self._repeated(value, number)
+        return value if at is not None else self._require_repeatable(value, number)
 
     def batch_loss(self, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
         """The loss of a batch, which at the chosen parameters must be what it was at first.
@@ -110,7 +110,7 @@ class Objective:
         value: Tensor = self.model.run(
             lambda: loss_of(self.loss, output_of(self.model, batch), batch, number), at
         )  # in one run: the loss may read the parameters
-        return value if at is not None else self._repeated(value, number)
+        return value if at is not None else self._require_repeatable(value, number)
 
     def gradient(self, batch: Batch, number: int, by: Sequence[Tensor]) -> Sequence[Tensor | None]:
         """The gradient of a batch's loss by some of the chosen parameters, in parts."""
@@ -185,7 +185,7 @@ class Objective:
         Raises:
             CurvatureError: The batch counts another number of samples.
         """
-        found = counted(self.count, batch)
+        found = count_samples(self.count, batch)
         if found != rows:
             raise CurvatureError(
                 f"the empirical Fisher matrix needs a row of the output for each sample: {rows} rows for {found} "
@@ -202,7 +202,7 @@ class Objective:
         if self.count is size_of:
             return 1.0
         rows = 0
-        for number, batch in enumerate(self.moved(), start=1):
+        for number, batch in enumerate(self.move_batches(), start=1):
             if (found := rows_of(batch)) is None:
                 raise CurvatureError(
                     f"the tensors of batch {number} have several lengths, so that its samples cannot be taken one by "
@@ -214,7 +214,7 @@ class Objective:
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
         """Number, weight and content of every batch, on the parameters' device."""
         numbers = range(1, len(self.weights) + 1) if self.numbers is None else self.numbers
-        for number, batch in zip(numbers, self.moved(), strict=True):
+        for number, batch in zip(numbers, self.move_batches(), strict=True):
             yield number, self.weights[number - 1], batch
 
     def share(self, numbers: range, device: torch.device) -> Objective:
@@ -224,17 +224,17 @@ class Objective:
             self,
             parameters=parameters,
             model=self.model.at(parameters),
-            batches=self.batches.some(numbers),
+            batches=self.batches.select(numbers),
             numbers=numbers,
         )
 
     def first_batch(self) -> Batch:
         """On the parameters' device."""
-        return next(iter(self.moved()))
+        return next(iter(self.move_batches()))
 
-    def moved(self) -> Iterator[Batch]:
+    def move_batches(self) -> Iterator[Batch]:
         """The batches, on the parameters' device."""
-        return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
+        return self.batches.move_to(self.parameters[0].device, self.parameters[0].dtype)
 
     def read(
         self, count: Callable[[Batch], int], within: Callable[[Batch], AbstractContextManager[Any]] | None = None
@@ -250,10 +250,10 @@ class Objective:
         """
         found = []
         with torch.enable_grad():  # a model may differentiate by its inputs, and a loss by the weights
-            for number, batch in enumerate(self.moved(), start=1):
-                given = copied(batch)
+            for number, batch in enumerate(self.move_batches(), start=1):
+                given = copy_tensors(batch)
                 try:
-                    samples = counted(count, batch)
+                    samples = count_samples(count, batch)
                     with nullcontext() if within is None else within(given):
                         found.append((samples, self.batch_loss(given, number).item()))
                 except (CurvatureError, torch.OutOfMemoryError):
@@ -267,7 +267,7 @@ class Objective:
         """An error of the model or the loss on a batch, in one line with its cause as far as it can be known."""
         output: Any = None
         with torch.no_grad(), suppress(Exception):
-            output = self.output(copied(batch))
+            output = self.output(copy_tensors(batch))
         why = "" if output is None else labels_out_of_range(output, batch)
         if "does not require grad" in str(error) and self.model.holds_others_fixed():
             why = (
@@ -275,7 +275,7 @@ class Objective:
                 "leave parameters= out; Curvature(...).block('layer.*') then is the block of some of them"
             )
         if not why and isinstance(error, RuntimeError):
-            why = self.model.part_of_another_dtype() or (strange_inputs(batch) if output is None else "")
+            why = self.model.find_other_dtype() or (strange_inputs(batch) if output is None else "")
         found = user_error(error, f"the model or the loss on batch {number}")
         return CurvatureError(f"{str(found).rstrip('.')}; {why}") if why else found
 
@@ -283,7 +283,7 @@ class Objective:
         """Why products with a matrix are not finite where the loss is, in words."""
         own = self.parameters
         numbers = counting(1) if self.numbers is None else self.numbers
-        for number, batch in zip(numbers, self.moved(), strict=False):
+        for number, batch in zip(numbers, self.move_batches(), strict=False):
             with torch.enable_grad():
                 roots = not_smooth_at_zero(self.batch_loss(batch, number))
             graph = self.graph(batch, number, 1.0, matrix)
@@ -295,7 +295,7 @@ class Objective:
             ]
             if bad:
                 begin = f"second derivatives by {bad[0]} are not finite on batch {number}, though the loss is"
-                if any(leaf.is_floating_point() and not bool(leaf.isfinite().all()) for leaf in leaves(batch)):
+                if any(leaf.is_floating_point() and not bool(leaf.isfinite().all()) for leaf in iterate_tensors(batch)):
                     return f"{begin}: the data hold numbers that are not finite, so leave those samples out"
                 if not roots:
                     return f"{begin}: the weights or the loss overflow"
@@ -306,7 +306,7 @@ class Objective:
                 )
         return "a product with the curvature matrix is not finite: the weights or the loss overflow"
 
-    def _repeated(self, value: Tensor, number: int) -> Tensor:
+    def _require_repeatable(self, value: Tensor, number: int) -> Tensor:
         """A loss that is that of the first reading, as far as there was one."""
         if number <= len(self.losses):
             like, one, other = self.parameters[0], self.losses[number - 1], value.item()

@@ -23,24 +23,24 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, as_dtype, cut, rows_of
+from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
 from hessian.loss.factories import user_error
 from hessian.loss.graphs import Block, Graph, Positions, require_dense
 from hessian.loss.objective import Objective
-from hessian.loss.product_rounding import FLOOR, faint_loss, lowest, require_little, types_towards
+from hessian.loss.product_rounding import FLOOR, faint_loss, find_lowest, require_little, types_towards
 from hessian.numerics.differentiation import gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import (
     Vector,
-    along,
     change,
-    constants,
-    drawn_like,
-    filled,
+    detach_parts,
+    draw_like,
+    fill_missing,
     gaps_of,
     norm_of,
+    normalise_along,
     quotient,
-    shifted,
+    shift,
     sizes_of,
 )
 
@@ -103,14 +103,14 @@ def require_second_derivatives(
     every = tuple(range(len(objective.parameters)))
     rows, columns = part or Block(every, every)
     rounding = 0.0
-    for place, batch in enumerate(objective.moved()):
+    for place, batch in enumerate(objective.move_batches()):
         line = _Line(objective, matrix, place + 1, padding, rows, columns)
         # The slopes by the rows of a block off the diagonal may be much smaller than those by its columns.
         others = [replace(line, rows=columns, columns=rows, drawn={})] if rows != columns else []
         if place in drawn:
             samples = rows_of(batch) or 0
             chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
-            parts = [*([cut(batch, chosen)] if samples > count else []), batch]
+            parts = [*([take_rows(batch, chosen)] if samples > count else []), batch]
             precision, tested = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
             if others:
                 _require(others[0], (_miss_of_gradients,), parts, precise)
@@ -194,7 +194,7 @@ class _Line:
             self.drawn.clear()  # first, since each may be as large as the model
             generator = torch.Generator().manual_seed(attempt)
             point = self.weights(dtype)
-            shift, v = (self._drawn(point, positions, generator) for positions in (self.inside, self.columns))
+            shift, v = (self._draw(point, positions, generator) for positions in (self.inside, self.columns))
             # A logarithm, say, bears a small step only.
             step = 10.0 ** -(2 + min(attempt, 3))
             for position, d in zip(self.inside, shift, strict=True):
@@ -204,18 +204,18 @@ class _Line:
         # All of them, since a model may differentiate by any on its way.
         return [p.detach().to(dtype).requires_grad_() for p in point], [d.to(dtype) for d in v]
 
-    def drawn_along(self, point: list[Tensor]) -> list[Tensor]:
+    def draw_along(self, point: list[Tensor]) -> list[Tensor]:
         """Return a direction in the columns that is the same at each call."""
-        return self._drawn([p.detach() for p in point], self.columns, torch.Generator().manual_seed(0))
+        return self._draw([p.detach() for p in point], self.columns, torch.Generator().manual_seed(0))
 
-    def _drawn(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
+    def _draw(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
         padding = {place: self.padding[i] for place, i in enumerate(positions) if i in self.padding}
-        return drawn_like([own[i] for i in positions], padding, generator)
+        return draw_like([own[i] for i in positions], padding, generator)
 
-    def shifted(self, point: list[Tensor], v: list[Tensor], step: float) -> list[Tensor]:
+    def shift(self, point: list[Tensor], v: list[Tensor], step: float) -> list[Tensor]:
         """Return new leaves, a step along the direction away from a point."""
         found = list(point)
-        for position, moved in zip(self.columns, shifted(self.by_columns(point), v, step), strict=True):
+        for position, moved in zip(self.columns, shift(self.by_columns(point), v, step), strict=True):
             found[position] = moved
         return found
 
@@ -247,7 +247,7 @@ class _Line:
             value = self.loss(batch, at)
         found = gradients_of(value, by, allow_unused=True) if value.requires_grad else [None] * len(by)
         require_dense(found)
-        return value.item(), constants(found)
+        return value.item(), detach_parts(found)
 
 
 Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
@@ -294,7 +294,7 @@ def _require(
         if fault:
             raise CurvatureError(
                 f"the products are no second derivatives: {fault}; "
-                f"{model.half_precision_part() or _low_precision(at, given) or _ADVICE}"
+                f"{model.find_half_precision() or _low_precision(at, given) or _ADVICE}"
             )
         return at.precision, part
     assert failure is not None
@@ -352,7 +352,7 @@ def _faint(line: _Line, batch: Batch, dtype: torch.dtype) -> str:
     unit = torch.finfo(dtype).eps
     with torch.enable_grad():
         steps = [place * unit**0.5 for place in range(STEPS)]
-        losses = [line.loss(batch, line.shifted(point, v, step)).item() for step in steps]
+        losses = [line.loss(batch, line.shift(point, v, step)).item() for step in steps]
     values = torch.tensor(losses, dtype=torch.float64, device="cpu")
     jump = float(values.diff().diff().abs().max())
     vague = len(set(losses)) < STEPS or jump > VAGUE * unit * float(values.abs().max())
@@ -361,7 +361,7 @@ def _faint(line: _Line, batch: Batch, dtype: torch.dtype) -> str:
 
 def _low_precision(line: _Line, batch: Batch) -> str:
     """Return what to do about a type of half precision on the way to the loss; empty if there is none."""
-    low = lowest(_types(line, batch, line.precision.dtype), torch.float32)
+    low = find_lowest(_types(line, batch, line.precision.dtype), torch.float32)
     name = str(low).removeprefix("torch.")
     return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
 
@@ -375,10 +375,10 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
         own: The type of the parameters.
     """
     dtype = line.precision.dtype
-    through = lowest(_types(line, as_dtype(batch, own), own), own)
+    through = find_lowest(_types(line, as_dtype(batch, own), own), own)
     # What both compute in the same lower precision shows in no difference.
     same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
-    least = lowest(same, own)
+    least = find_lowest(same, own)
     found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
     if dtype != own:
         images = []
@@ -387,7 +387,7 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
             line.drawn.clear()
             point = [p.detach().to(kind).requires_grad_() for p in point]
             graph, _ = _graphs(line, as_dtype(batch, kind), point)
-            images.append(constants(graph.product([d.to(kind) for d in v], False, last=True)))
+            images.append(detach_parts(graph.product([d.to(kind) for d in v], False, last=True)))
             del graph, point, v
         size = norm_of(sizes_of(images[0]))
         found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
@@ -415,11 +415,11 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
     def rise(step: float) -> Tensor:
         with torch.enable_grad():  # which the model or the loss may need for derivatives of their own
-            above, below = (line.loss(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+            above, below = (line.loss(batch, line.shift(point, v, sign * step)).detach() for sign in (1.0, -1.0))
         return (above - below) / (2.0 * step)
 
     value, gradient = line.gradient(batch, point, line.by_columns(point))
-    slope = along(gradient, v)
+    slope = normalise_along(gradient, v)
     del gradient
     if not bool(torch.isfinite(slope)):
         return NOT_FINITE
@@ -453,8 +453,8 @@ def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor
     middles = [(2.0 * part + 1.0) / PARTS - 1.0 for part in range(PARTS)]
 
     def slope(place: float) -> Tensor:
-        at = line.shifted(point, v, place * step)
-        return along(line.gradient(batch, at, line.by_columns(at))[1], v)
+        at = line.shift(point, v, place * step)
+        return normalise_along(line.gradient(batch, at, line.by_columns(at))[1], v)
 
     return torch.stack([slope(place) for place in middles])
 
@@ -505,7 +505,7 @@ def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], si
     every = tuple(range(len(point)))
     at = [p.detach().requires_grad_() for p in point]
     whole = replace(line, rows=every, columns=every)
-    Hv, own, *_ = _product(whole, batch, at, whole.drawn_along(at))
+    Hv, own, *_ = _product(whole, batch, at, whole.draw_along(at))
     del Hv
     # Where both factors of a block are rounding, it is the square of that.
     power = 2 if line.matrix not in ("hessian", "residual") and line.rows == line.columns else 1
@@ -530,20 +530,20 @@ def _graphs(line: _Line, batch: Batch, point: list[Tensor]) -> tuple[Graph, Grap
     if line.rows == line.columns:
         return graph, graph
     rows, columns = ([inside.index(i) for i in positions] for positions in (line.rows, line.columns))
-    return graph.restricted(rows, columns), graph.restricted(columns, rows)
+    return graph.restrict(rows, columns), graph.restrict(columns, rows)
 
 
 def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
     """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
     graph, transposed = _graphs(line, batch, point)
-    Hv = constants(graph.product(v, False))
+    Hv = detach_parts(graph.product(v, False))
     sizes = sizes_of(Hv)
     size = norm_of(sizes)
     if not size > 0.0:
         return Hv, sizes, 0.0, 0.0
     change(Hv, lambda part: part / size)
-    Hu = constants(transposed.product(filled(Hv, line.by_rows(point)), False, last=True))
-    gap, allowed = abs(float(along(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
+    Hu = detach_parts(transposed.product(fill_missing(Hv, line.by_rows(point)), False, last=True))
+    gap, allowed = abs(float(normalise_along(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
     del Hu
     change(Hv, lambda part: part * size)
     return Hv, sizes, gap, allowed
@@ -555,7 +555,7 @@ def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor],
     def gradient(at: list[Tensor]) -> Vector:
         return line.gradient(batch, at, line.by_rows(at))[1]
 
-    up, down = (gradient(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    up, down = (gradient(line.shift(point, v, sign * step)) for sign in (1.0, -1.0))
     sizes = sizes_of(up)
     return quotient(up, down, 2.0 * step), sizes
 
@@ -567,9 +567,9 @@ def _residual_difference(
     slope = _slope(line, batch, point, line.output(batch, point))
 
     def pulled(moved: list[Tensor]) -> Vector:
-        return _pulled(line.output(batch, moved), line.by_rows(moved), slope)
+        return _pull(line.output(batch, moved), line.by_rows(moved), slope)
 
-    up, down = (pulled(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    up, down = (pulled(line.shift(point, v, sign * step)) for sign in (1.0, -1.0))
     sizes = sizes_of(up)
     return quotient(up, down, 2.0 * step), sizes
 
@@ -578,7 +578,7 @@ def _sandwich_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Vector, Tensor]:
     """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
-    up, down = (line.output(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+    up, down = (line.output(batch, line.shift(point, v, sign * step)).detach() for sign in (1.0, -1.0))
     pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
     slope = _slope(line, batch, point, output)
     if line.matrix == "empirical-fisher":
@@ -593,8 +593,8 @@ def _sandwich_difference(
                 slopes.append(gradients_of(potential(cut), cut)[0])
         curved = (slopes[0] - slopes[1]) / (2.0 * step)
     by = line.by_rows(point)
-    sizes = sizes_of(_pulled(output, by, slope, keep=True))
-    return _pulled(output, by, curved), sizes
+    sizes = sizes_of(_pull(output, by, slope, keep=True))
+    return _pull(output, by, curved), sizes
 
 
 def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:
@@ -604,5 +604,5 @@ def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Te
         return gradients_of(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
 
 
-def _pulled(output: Tensor, by: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
-    return constants(gradients_of(output, by, slope, allow_unused=True, retain_graph=keep))
+def _pull(output: Tensor, by: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
+    return detach_parts(gradients_of(output, by, slope, allow_unused=True, retain_graph=keep))

@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryUse:
     """Bytes of tensors that a computation made.
 
     Attributes:
@@ -28,7 +28,7 @@ class Held:
     left: int
 
 
-def held_by(computation: Callable[[], Answer], device: torch.device) -> tuple[Answer, Held]:
+def measure_memory(computation: Callable[[], Answer], device: torch.device) -> tuple[Answer, MemoryUse]:
     """Runs a computation and tells its memory.
 
     Memory within an operation is seen on a GPU only, that of files read and of NumPy's arrays not at all.
@@ -40,10 +40,10 @@ def held_by(computation: Callable[[], Answer], device: torch.device) -> tuple[An
         answer = computation()
         torch.cuda.synchronize(device)
         peak, left = torch.cuda.max_memory_allocated(device), torch.cuda.memory_allocated(device)
-        return answer, Held(peak - before, left - before)
+        return answer, MemoryUse(peak - before, left - before)
     with _Counter() as counter:
         answer = computation()
-    return answer, Held(counter.peak, counter.now)
+    return answer, MemoryUse(counter.peak, counter.now)
 
 
 class _Counter(TorchDispatchMode):
@@ -65,10 +65,10 @@ class _Counter(TorchDispatchMode):
                 self._sizes[place] = storage.nbytes()
                 self.now += storage.nbytes()
                 self.peak = max(self.peak, self.now)
-                weakref.finalize(storage, self._gone, place)
+                weakref.finalize(storage, self._release, place)
         return answer
 
-    def _gone(self, place: int) -> None:
+    def _release(self, place: int) -> None:
         self.now -= self._sizes.pop(place, 0)
 
 

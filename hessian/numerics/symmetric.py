@@ -185,13 +185,13 @@ class ScaledOperator(OperatorAround):
         Raises:
             CurvatureError: The products are so small that they are rounded absolutely.
         """
-        return self._scaled(self._operator.products(vectors).clone())
+        return self._scale(self._operator.products(vectors).clone())
 
     def products_in_place(self, rows: Tensor) -> Tensor:
         """The same in the rows' place."""
-        return self._scaled(multiply(self._operator, rows))
+        return self._scale(multiply(self._operator, rows))
 
-    def _scaled(self, images: Tensor) -> Tensor:
+    def _scale(self, images: Tensor) -> Tensor:
         if self.factor == 0.0:
             largest = float(images.abs().max()) if images.numel() else 0.0
             if not 0.0 < largest < inf:

@@ -17,7 +17,7 @@ Vector = list[Tensor | None]
 """One tensor per parameter; ``None`` stands for zeros."""
 
 
-def drawn_like(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:
+def draw_like(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:
     """A normal vector, each parameter on its own scale; some rows of some parameters are 0."""
     norms, counts = [norm_of(p) for p in own], [p.numel() for p in own]
     overall = hypot(*norms) / sqrt(max(sum(counts), 1)) or 1.0
@@ -32,13 +32,13 @@ def drawn_like(own: list[Tensor], padding: dict[int, int], generator: torch.Gene
 
 
 @exact_algebra()
-def along(parts: Vector, v: Sequence[Tensor]) -> Tensor:
+def normalise_along(parts: Vector, v: Sequence[Tensor]) -> Tensor:
     """The product of two vectors."""
     found = [part.reshape(-1) @ own.reshape(-1) for part, own in zip(parts, v, strict=True) if part is not None]
     return torch.stack(found).sum() if found else v[0].new_zeros(())
 
 
-def shifted(point: Sequence[Tensor], direction: Sequence[Tensor], step: float) -> list[Tensor]:
+def shift(point: Sequence[Tensor], direction: Sequence[Tensor], step: float) -> list[Tensor]:
     """New leaves, a step along a direction away from a point."""
     return [torch.add(p.detach(), d, alpha=step).requires_grad_() for p, d in zip(point, direction, strict=True)]
 
@@ -52,7 +52,7 @@ def quotient(above: Vector, below: Vector, step: float) -> Vector:
     return found[::-1]
 
 
-def constants(parts: Sequence[Tensor | None]) -> Vector:
+def detach_parts(parts: Sequence[Tensor | None]) -> Vector:
     """The same without a graph, which a derivative has that is a weight itself."""
     return [part if part is None else part.detach() for part in parts]
 
@@ -69,7 +69,7 @@ def subtract(vector: Vector, other: Vector, factor: float) -> None:
         vector[place] = _less(vector[place], part, factor)
 
 
-def filled(parts: Vector, like: Sequence[Tensor]) -> list[Tensor]:
+def fill_missing(parts: Vector, like: Sequence[Tensor]) -> list[Tensor]:
     """Zeros, of one entry's memory, where parts are missing."""
     zero = like[0].new_zeros(())
     return [zero.expand_as(p) if part is None else part for part, p in zip(parts, like, strict=True)]

@@ -26,12 +26,12 @@ from torch import Tensor, nn
 
 from hessian.lanczos.memory import Budget, give_back
 from hessian.loss.batches import Batch, Loss, size_of
-from hessian.loss.checked_objective import checked_objective, held_by_model, require_block
+from hessian.loss.checked_objective import checked_objective, measure_model_memory, require_block
 from hessian.loss.graphs import Block, Layout, Positions
-from hessian.loss.model_state import Selection, aliases, matching, owner
+from hessian.loss.model_state import Selection, aliases, match_names, owner
 from hessian.loss.output_curvature import MATRICES, Law
 from hessian.loss.product_rounding import few_suffice, rounding_on_all
-from hessian.loss.routes import told
+from hessian.loss.routes import warn_one_by_one
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.cross_blocks import CrossBlock
 from hessian.operators.data_parallel import RemoteShards, Workers
@@ -191,7 +191,9 @@ class Curvature:
             self._shards = RemoteShards(self._objective, matrix, keep, team)
             self._extra_seconds += time.perf_counter() - started
         self.unused = tuple(name for name, used in zip(self._names, self._shards.used, strict=True) if not used)
-        self.held = {} if budget is None else held_by_model(model, self._parameters, data) | self._shards.held()
+        self.held = (
+            {} if budget is None else measure_model_memory(model, self._parameters, data) | self._shards.measure_held()
+        )
         if vectorize != "trial":
             self._vectorize = vectorize
         else:
@@ -303,7 +305,7 @@ class Curvature:
                 "the data or the model were changed in place after the operator was built; build it anew"
             ) from error
         if self._shards.fault and not known and not self._trying:
-            told(self._shards.fault, f"vectorize={self._vectorize}")
+            warn_one_by_one(self._shards.fault, f"vectorize={self._vectorize}")
         self._spent.products += len(vectors)
         self._spent.seconds += time.perf_counter() - started
         return answer
@@ -337,7 +339,7 @@ class Curvature:
         Raises:
             CurvatureError: A pattern that matches none of them.
         """
-        kept = self._chosen(parameters)
+        kept = self._choose(parameters)
         part = copy.copy(self)
         part._names = tuple(self._names[i] for i in kept)
         part._parameters = tuple(self._parameters[i] for i in kept)
@@ -356,7 +358,7 @@ class Curvature:
         Raises:
             CurvatureError: A pattern that matches none of the parameters, or a parameter in both.
         """
-        down, across = self._chosen(rows), self._chosen(columns)
+        down, across = self._choose(rows), self._choose(columns)
         if both := set(down) & set(across):
             raise CurvatureError(
                 f"a block off the diagonal has no parameter in common, and {self._names[min(both)]} is in both: "
@@ -430,11 +432,11 @@ class Curvature:
         self._trying = False
         self._extra_seconds += time.perf_counter() - started
 
-    def _chosen(self, parameters: Selection) -> list[int]:
+    def _choose(self, parameters: Selection) -> list[int]:
         """Places of parameters among the names."""
         if parameters is None:
             return list(range(len(self._names)))
-        chosen = set(matching(self._names, parameters, self.aliases))
+        chosen = set(match_names(self._names, parameters, self.aliases))
         return [place for place, name in enumerate(self._names) if name in chosen]
 
     def _time_gradient(self) -> float:

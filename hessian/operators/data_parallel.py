@@ -186,6 +186,7 @@ class Workers:
                 raise answer.error
         return found
 
+    @property
     def forgotten(self) -> list[int]:
         """Numbers of matrices that are no more; those who let one go add it."""
         return self._gone
@@ -227,13 +228,13 @@ class RemoteShards:
         shares = shares_of(list(objective.sizes), team.count)
         self.workers = len(shares)
         self._link, self._number, used = team.take(Task.of(objective, matrix, keep), shares)
-        weakref.finalize(self, team.forgotten().append, self._number)
+        weakref.finalize(self, team.forgotten.append, self._number)
         self.used = tuple(any(one) for one in zip(*used, strict=True))
         self._require_same(expected, Block(every, every), ramp)
 
     def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
         """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
-        answer = added(self._products(block, vectors, together), vectors)
+        answer = add_up(self._products(block, vectors, together), vectors)
         # Workers compare each number of vectors at once before its first use.
         asked = {(block, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
         if not self.fault and not asked <= self._compared:
@@ -245,7 +246,7 @@ class RemoteShards:
         """Takes the gradient of every piece by some parameters, and forgets it."""
         self._ask("gradients", block=Block(by, by))
 
-    def held(self) -> dict[str, int]:
+    def measure_held(self) -> dict[str, int]:
         """Bytes of all that workers hold on the parameters' device, their program included."""
         return {"graph": 0, "workers": self._here(self._ask("held"))}
 
@@ -277,7 +278,7 @@ class RemoteShards:
             return  # which is refused where it is used
         terms = self._products(block, ramp, 1)
         size = sum(norm_of(term) for term in terms)
-        gap = norm_of(added(terms, ramp) - expected)
+        gap = norm_of(add_up(terms, ramp) - expected)
         if not gap <= 1e3 * torch.finfo(ramp.dtype).eps * size:
             raise CurvatureError(
                 f"workers hold another loss than this process: their product differs by {gap / max(size, 1e-300):.1g} "
@@ -287,7 +288,7 @@ class RemoteShards:
             )
 
 
-def added(terms: Sequence[Tensor], like: Tensor) -> Tensor:
+def add_up(terms: Sequence[Tensor], like: Tensor) -> Tensor:
     """The sum of terms (k, width) in their order, in double precision, of the kind of other rows."""
     total = torch.empty_like(terms[0])
     for start in range(0, total.shape[1], COLUMNS):

@@ -16,15 +16,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hessian.loss.batches import Batch, Loss, cut, leaves, rows_of, size_of
+from hessian.loss.batches import Batch, Loss, iterate_tensors, rows_of, size_of, take_rows
 from hessian.loss.checked_objective import checked_objective
 from hessian.loss.graphs import pull
 from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
-from hessian.loss.routes import fault_of, told
+from hessian.loss.routes import fault_of, warn_one_by_one
 from hessian.numerics.differentiation import exact_algebra, gradients_of
 from hessian.numerics.symmetric import CurvatureError
-from hessian.numerics.vector_parts import Vector, constants, filled
+from hessian.numerics.vector_parts import Vector, detach_parts, fill_missing
 
 TOGETHER = 4
 SMALL = 20_000
@@ -172,7 +172,7 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
         roots = roots * sqrt(objective.sizes[number - 1] / len(roots) / each)
         together = max(1, min(TOGETHER, len(roots), SMALL // sum(p.numel() for p in objective.parameters)))
         for part in range(0, len(roots), together):
-            few = cut(batch, slice(part, part + together))
+            few = take_rows(batch, slice(part, part + together))
             yield from _products(objective, few, roots[part : part + together], faults)
 
 
@@ -189,21 +189,21 @@ def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[An
         cotangents = cotangents.reshape(-1, *output.shape)
 
     def pulled(directions: Tensor, batched: bool) -> Vector:
-        return constants(pull([output], objective.parameters, [directions], batched))
+        return detach_parts(pull([output], objective.parameters, [directions], batched))
 
     def single(weights: Tensor) -> Vector:
         with exact_algebra():
             return pulled(torch.tensordot(weights, cotangents, dims=1), False)
 
-    shapes = tuple(leaf.shape for leaf in leaves(batch))
+    shapes = tuple(leaf.shape for leaf in iterate_tensors(batch))
     if shapes not in faults:
         faults[shapes] = fault_of(lambda: pulled(cotangents, True), single, len(cotangents), roots)
         if faults[shapes]:
-            told(faults[shapes], "sample_factors")
+            warn_one_by_one(faults[shapes], "sample_factors")
     if not faults[shapes]:
         found = pulled(cotangents, True)
     else:
-        rows = [filled(pulled(direction, False), objective.parameters) for direction in cotangents]
+        rows = [fill_missing(pulled(direction, False), objective.parameters) for direction in cotangents]
         found = [torch.stack(parts) for parts in zip(*rows, strict=True)]
     parts = [
         (p.new_zeros(samples * K, *p.shape) if part is None else part).reshape(samples, K, -1)

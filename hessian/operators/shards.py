@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, Batches, counted, cut, leaves, rows_of
+from hessian.loss.batches import Batch, Batches, count_samples, iterate_tensors, rows_of, take_rows
 from hessian.loss.graphs import Block, Graph, Layout, Positions, separate_from
 from hessian.loss.objective import Objective
-from hessian.loss.routes import drawn_rows, fault_of, weighted
-from hessian.numerics.live_bytes import held_by
+from hessian.loss.routes import draw_rows, fault_of, weigh
+from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
-from hessian.numerics.vector_parts import constants
+from hessian.numerics.vector_parts import detach_parts
 
 Group = tuple[slice, Sequence[Tensor]]
 """Some of the vectors: their rows, and their parts."""
@@ -57,7 +57,7 @@ class Shards(Protocol):
         """Takes the gradient of every piece by some parameters, and forgets it."""
         ...
 
-    def held(self) -> dict[str, int]:
+    def measure_held(self) -> dict[str, int]:
         """Bytes of graphs, and of all that workers hold on the parameters' device."""
         ...
 
@@ -147,10 +147,10 @@ class LocalShards:
         if key not in self._faults:
             block, count, _ = key
             columns = [self.objective.parameters[i] for i in block.columns]
-            drawn = drawn_rows(columns, count)
+            drawn = draw_rows(columns, count)
             self._faults[key] = fault_of(
-                lambda: constants(graph.product(drawn, True)),
-                lambda weights: constants(graph.product(weighted(drawn, weights), False)),
+                lambda: detach_parts(graph.product(drawn, True)),
+                lambda weights: detach_parts(graph.product(weigh(drawn, weights), False)),
                 count,
                 columns[0],
             )
@@ -165,12 +165,12 @@ class LocalShards:
             objective.gradient(batch, number, parameters)
         self._wait()
 
-    def held(self) -> dict[str, int]:
+    def measure_held(self) -> dict[str, int]:
         """By building graphs again where they are kept, in the place of the first."""
         if self._graphs is None:
             return {"graph": 0}
         self._graphs = None
-        self._graphs, held = held_by(lambda: list(self._build(self._every)), self._device)
+        self._graphs, held = measure_memory(lambda: list(self._build(self._every)), self._device)
         return {"graph": held.left}
 
     def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
@@ -190,19 +190,19 @@ class LocalShards:
         """Graphs of a block, in which the positions are those among the parameters that the graphs were built by."""
         if self._graphs is not None:
             whole = block == (self._every, self._every)
-            return self._graphs if whole else (graph.restricted(*block) for graph in self._graphs)
+            return self._graphs if whole else (graph.restrict(*block) for graph in self._graphs)
         if block.rows == block.columns:
             return self._build(block.rows)
         by = tuple(sorted({*block.rows, *block.columns}))
         rows, columns = ([by.index(i) for i in positions] for positions in block)
         # The variable of a generator would hold each graph while the next is built.
-        return map(lambda graph: graph.restricted(rows, columns), self._build(by))  # noqa: C417
+        return map(lambda graph: graph.restrict(rows, columns), self._build(by))  # noqa: C417
 
     def _build(self, by: Positions) -> Iterator[Graph]:
         objective = self.objective
         parameters = [objective.parameters[i] for i in by]
         for place, (number, weight, batch) in enumerate(objective.weighted_batches()):
-            self._shapes[place] = tuple(leaf.shape for leaf in leaves(batch))
+            self._shapes[place] = tuple(leaf.shape for leaf in iterate_tensors(batch))
             yield objective.graph(batch, number, weight, self._matrix, by=parameters)
 
     def _wait(self) -> None:
@@ -235,8 +235,8 @@ def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Bat
         raise CurvatureError(f"the only batch cannot be cut for {workers} workers, since {why}: give several batches")
     assert rows is not None
     for number in range(min(workers, rows), 1, -1):
-        shards = [cut(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
-        if all(counted(count, piece, 0) for piece in shards):
+        shards = [take_rows(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
+        if all(count_samples(count, piece, 0) for piece in shards):
             return Batches(shards, resident=True)
     return batches
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hessian.lanczos.memory import in_words
+from hessian.lanczos.memory import format_bytes
 from hessian.numerics.symmetric import CurvatureError
 
 SHARED = Path("/dev/shm")
@@ -42,7 +42,7 @@ class Frame(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of all."""
-        return self._padded(self.columns) + self.workers * self._padded(self.width)
+        return self._pad(self.columns) + self.workers * self._pad(self.width)
 
     def vectors(self, memory: Tensor) -> Tensor:
         """The vectors of the call, ``(rows, columns)``."""
@@ -50,9 +50,9 @@ class Frame(NamedTuple):
 
     def products(self, memory: Tensor, worker: int) -> Tensor:
         """The products of a worker, ``(rows, width)``."""
-        return self._at(memory, self._padded(self.columns) + worker * self._padded(self.width), self.width)
+        return self._at(memory, self._pad(self.columns) + worker * self._pad(self.width), self.width)
 
-    def _padded(self, entries: int) -> int:
+    def _pad(self, entries: int) -> int:
         return -(-self.rows * entries * self.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
 
     def _at(self, memory: Tensor, start: int, entries: int) -> Tensor:
@@ -94,7 +94,7 @@ class SharedFile:
             finally:
                 os.close(handle)
         raise CurvatureError(
-            f"neither {SHARED} nor {tempfile.gettempdir()} has room for {in_words(size, up=True)} of vectors that "
+            f"neither {SHARED} nor {tempfile.gettempdir()} has room for {format_bytes(size, up=True)} of vectors that "
             "workers share: free space there, or name fewer workers"
         )
 

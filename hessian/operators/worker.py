@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 from torch.serialization import default_restore_location
 
-from hessian.loss.checked_objective import held_by_model
+from hessian.loss.checked_objective import measure_model_memory
 from hessian.loss.factories import user_error
 from hessian.loss.graphs import Block
 from hessian.loss.objective import Objective
-from hessian.numerics.live_bytes import held_by
+from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.shards import LocalShards
 
@@ -132,8 +132,8 @@ class WorkerState:
             return shards.fault
         if order.action == "held":
             objective = shards.objective
-            model = held_by_model(objective.model.module, objective.parameters, objective.batches)
-            return str(device), sum(model.values()) + sum(shards.held().values())
+            model = measure_model_memory(objective.model.module, objective.parameters, objective.batches)
+            return str(device), sum(model.values()) + sum(shards.measure_held().values())
         assert order.block is not None
         if order.action == "gradients":
             return shards.gradients(order.block.rows)
@@ -142,7 +142,7 @@ class WorkerState:
         if order.action == "products":
             return shards.products(block, own, order.together)
         multiply: Callable[[], Tensor] = lambda: shards.products(block, own, order.together)  # noqa: E731
-        return str(device), held_by(multiply, device)[1].peak + own.nbytes
+        return str(device), measure_memory(multiply, device)[1].peak + own.nbytes
 
 
 def _load(message: Message, device: torch.device) -> Task:

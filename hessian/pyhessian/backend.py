@@ -29,11 +29,11 @@ from hessian.fits.density_reading import AS_PLOTTED, PrintedStableRank, Reading,
 from hessian.lanczos.krylov import Array
 from hessian.lanczos.quadrature import SpectralMeasure
 from hessian.loss.batches import Batches, Loss, reduction_of
-from hessian.loss.model_state import selected
+from hessian.loss.model_state import select_parameters
 from hessian.numerics.differentiation import exact_evaluation
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
-from hessian.pyhessian.guards import PlainBatches, require_fit, restored, seeded, torch_supplied
+from hessian.pyhessian.guards import PlainBatches, require_fit, restoring, seeding, supplying_torch
 
 SHIFT = 1e-6
 """Added by PyHessian to what it divides by: to norms, and to the eigenvalue in its stopping rule."""
@@ -128,7 +128,7 @@ def top_eigenvalues(
         CurvatureError: PyHessian would fail or give a wrong number; the message names cause and remedy.
     """
     settings = settings or PyHessianSettings()
-    with _opened(model, loss, data, settings.seed) as opened:
+    with _open_backend(model, loss, data, settings.seed) as opened:
         opened.require_at_most("top_n", settings.top_n)
         values, vectors = opened.backend.eigenvalues(
             maxIter=settings.iterations, tol=settings.tolerance, top_n=settings.top_n
@@ -160,9 +160,9 @@ def density_quadrature(
         CurvatureError: PyHessian would fail or give a wrong number; the message names cause and remedy.
     """
     settings = settings or PyHessianSettings()
-    with _opened(model, loss, data, settings.seed) as opened:
+    with _open_backend(model, loss, data, settings.seed) as opened:
         opened.require_at_most("iterations", settings.iterations)
-        with torch_supplied(opened.dtype):
+        with supplying_torch(opened.dtype):
             nodes, weights = opened.backend.density(iter=settings.iterations, n_v=settings.runs)
     pairs = [_sorted_rule(x, w) for x, w in zip(nodes, weights, strict=True)]
     largest = np.array([np.abs(x).max() for x, _ in pairs])
@@ -212,13 +212,13 @@ class _Opened:
 
 
 @contextmanager
-def _opened(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Opened]:
+def _open_backend(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Opened]:
     """Checks, then a PyHessian object; afterwards everything is as it was and the graph is gone."""
     try:
         constructor, version = importlib.import_module("pyhessian").hessian, metadata.version("pyhessian")
     except ImportError as error:
         raise CurvatureError("PyHessian is not installed: pip install pyhessian==0.1") from error
-    chosen = selected(model, None)
+    chosen = select_parameters(model, None)
     first = next(iter(chosen.values()))
     if first.device.type not in ("cpu", "cuda"):
         raise CurvatureError(f"PyHessian knows cpu and cuda, not {first.device}; move the model to one of these")
@@ -229,8 +229,8 @@ def _opened(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Ope
         )
     batches = PlainBatches(Batches.of(data), first.device, first.dtype)
     with _LOCK, ExitStack() as stack:
-        stack.enter_context(restored(model, loss))
-        stack.enter_context(seeded(first.device, seed))
+        stack.enter_context(restoring(model, loss))
+        stack.enter_context(seeding(first.device, seed))
         stack.enter_context(torch.enable_grad())
         stack.enter_context(exact_evaluation())
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative

@@ -26,7 +26,7 @@ class PlainBatches:
     dtype: torch.dtype
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        for number, batch in enumerate(self.source.on(self.device, self.dtype), start=1):
+        for number, batch in enumerate(self.source.move_to(self.device, self.dtype), start=1):
             if isinstance(batch, Mapping) or not isinstance(batch[0], Tensor):
                 kind = "a mapping" if isinstance(batch, Mapping) else f"inputs of {type(batch[0]).__name__}"
                 raise CurvatureError(
@@ -71,7 +71,7 @@ def _require_used(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor)
 
 
 @contextmanager
-def restored(model: nn.Module, loss: Loss) -> Iterator[None]:
+def restoring(model: nn.Module, loss: Loss) -> Iterator[None]:
     """Modes and gradients: gradients are out of the way inside, and back afterwards."""
     modules = [*model.modules(), *(loss.modules() if isinstance(loss, nn.Module) else ())]
     modes = [(module, module.training) for module in modules]
@@ -89,7 +89,7 @@ def restored(model: nn.Module, loss: Loss) -> Iterator[None]:
 
 
 @contextmanager
-def seeded(device: torch.device, seed: int) -> Iterator[None]:
+def seeding(device: torch.device, seed: int) -> Iterator[None]:
     """A random state of its own, and the model's device as the current one."""
     devices = [device] if device.type == "cuda" else []
     with ExitStack() as stack:
@@ -122,7 +122,7 @@ class _SuppliedTorch:
 
 
 @contextmanager
-def torch_supplied(dtype: torch.dtype) -> Iterator[None]:
+def supplying_torch(dtype: torch.dtype) -> Iterator[None]:
     """While open, the name `torch` of PyHessian's module is a stand-in; `torch` itself is not changed for anyone."""
     module: Any = importlib.import_module("pyhessian.hessian")
     before = module.torch

@@ -239,7 +239,7 @@ def test_matrices_in_turns_share_workers_and_are_forgotten(two):
     number = there[1.0]._shards._number
     del there[1.0]
     gc.collect()
-    assert number in two.forgotten()
+    assert number in two.forgotten
     same(there[2.0], here[2.0], vectors(here[1.0].P))
 
 

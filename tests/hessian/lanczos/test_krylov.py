@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hessian import CurvatureError, DenseOperator, Krylov, SpectralMeasure, extreme_eigenpairs, spectral_measure
 from hessian.lanczos.basis_rows import Rows, Store
 from hessian.lanczos.bounds import probable_norm
-from hessian.lanczos.probes import draw_probes, predicted_rest
+from hessian.lanczos.probes import draw_probes, predict_rest
 from hessian.numerics.symmetric import ScaledOperator, multiply
 
 
@@ -49,7 +49,7 @@ CHANGES = {
 
 
 def findings(krylov):
-    rest = predicted_rest(krylov)
+    rest = predict_rest(krylov)
     bounds = [] if krylov.restarted else [probable_norm(krylov, 1e-3)]
     return [krylov.compression, krylov.largest, *krylov.ritz(), rest.square, rest.spread, *bounds]
 

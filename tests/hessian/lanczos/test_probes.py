@@ -18,11 +18,11 @@ from hessian.lanczos.probes import (
     Prediction,
     Probes,
     draw_probes,
-    predicted_rest,
-    predicted_signs,
+    measure_unconverged,
+    predict_rest,
+    predict_signs,
     project_out,
     sign_probes,
-    unconverged,
 )
 
 PAIR = np.array([1.0, 3.0] * (PILOT // 2))
@@ -63,7 +63,7 @@ def test_a_spread_that_few_directions_could_make_is_taken_for_a_larger_one():
         assert Probes(squares, directions=directions).pilot_spread == pytest.approx(spread, rel=1e-12)
     assert Probes(np.ones(PILOT), directions=50).pilot_spread == 0.0  # nothing varies: any direction would show
     assert Probes(squares, exact=True, directions=50).pilot_spread == 0.0
-    assert Probes(squares, directions=50).more(Probes(squares, directions=50)).directions == 50
+    assert Probes(squares, directions=50).merge(Probes(squares, directions=50)).directions == 50
 
 
 @pytest.mark.parametrize(("count", "square"), [(1, 0.0), (1, 0.5), (1, 2.25), (2, 0.0), (4, 0.0), (12, 0.0)])
@@ -113,7 +113,7 @@ def test_a_basis_predicts_the_probes_of_its_complement():
             V = krylov.basis.numpy()
             rest = np.diag(values) - V.T @ (V * values)
             rest = rest - (rest @ V.T) @ V
-            predicted = predicted_rest(krylov)
+            predicted = predict_rest(krylov)
             ratios.append(predicted.square / np.linalg.norm(rest) ** 2)
             assert predicted.largest == pytest.approx(81.0, rel=1e-6)
             if square == 1.0:
@@ -133,7 +133,7 @@ def test_a_basis_that_has_many_of_the_directions_predicts_those_that_are_left():
         krylov.extend(8)
         V = krylov.basis.numpy()
         rest = np.diag(values) - V.T @ (V * values)
-        ratios.append(predicted_rest(krylov).square / np.linalg.norm(rest - (rest @ V.T) @ V) ** 2)
+        ratios.append(predict_rest(krylov).square / np.linalg.norm(rest - (rest @ V.T) @ V) ** 2)
     assert 0.8 < np.mean(ratios) < 1.05
 
 
@@ -145,7 +145,7 @@ def test_copies_of_what_a_basis_holds_are_predicted_where_they_are_many(copies, 
     for seed in range(60):
         krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
         krylov.extend(12)
-        seen.append(bool((unconverged(krylov)[0] > 2.5).any()))
+        seen.append(bool((measure_unconverged(krylov)[0] > 2.5).any()))
     assert least <= np.mean(seen) <= most
 
 
@@ -156,7 +156,7 @@ def test_a_basis_predicts_where_few_large_directions_make_the_spread():
     for seed in range(40):
         krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
         krylov.extend(5)
-        few.append((predicted := predicted_rest(krylov)).few)
+        few.append((predicted := predict_rest(krylov)).few)
         assert predicted.cautious_spread == pytest.approx((SKEW if few[-1] else 1.0) * predicted.spread)
         # What few directions make is not explained.
         squares = 300.0 * (1.0 + predicted.spread * (PAIR / 2.0 - 1.0))
@@ -197,8 +197,8 @@ def test_exact_probes_add_up_and_replace_others():
     exact = Probes(np.array([1.0, 4.0]), exact=True)
     assert exact.interval(0.5) == Interval(5.0, 5.0, 5.0)
     assert exact.pilot_spread == 0.0
-    assert Probes(PAIR).more(exact) is exact
-    assert Probes(PAIR).more(Probes(np.array([2.0]))).squares.tolist() == [*PAIR, 2.0]
+    assert Probes(PAIR).merge(exact) is exact
+    assert Probes(PAIR).merge(Probes(np.array([2.0]))).squares.tolist() == [*PAIR, 2.0]
 
 
 def test_a_complement_as_small_as_the_probes_is_gone_through_whole():
@@ -265,10 +265,10 @@ def test_a_basis_predicts_how_much_signs_vary(turned):
     for seed in range(40):
         krylov = Krylov(operator, np.random.default_rng(seed))
         krylov.extend(6)
-        squares.append(predicted_signs(krylov, 0.0) ** 2)
+        squares.append(predict_signs(krylov, 0.0) ** 2)
         assert krylov.products == 6
         least = floor / (P * float(krylov.compression[:, 0] @ krylov.compression[:, 0]))
-        assert predicted_signs(krylov, 1.0) == pytest.approx(max(sqrt(squares[-1]), least), rel=1e-6)
+        assert predict_signs(krylov, 1.0) == pytest.approx(max(sqrt(squares[-1]), least), rel=1e-6)
     if turned == 0.0:
         assert max(squares) <= 1e-14
     else:
@@ -278,7 +278,7 @@ def test_a_basis_predicts_how_much_signs_vary(turned):
 def test_two_steps_predict_nothing_of_signs():
     krylov = Krylov(DenseOperator(torch.diag(torch.arange(9.0).double())), np.random.default_rng(0))
     krylov.extend(2)
-    assert predicted_signs(krylov, 1.0) == inf
+    assert predict_signs(krylov, 1.0) == inf
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
