@@ -36,7 +36,7 @@ class BlockRank(Result):
 def block_ranks(
     operator: Curvature, settings: SpectrumSettings, depth: int | None = None, progress: Progress | None = None
 ) -> tuple[BlockRank, ...]:
-    """The stable rank of every module's block.
+    """Return the stable rank of every module's diagonal block.
 
     Args:
         operator: The whole matrix; the blocks share its graph.

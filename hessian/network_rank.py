@@ -32,7 +32,7 @@ def stable_rank(
     progress: Progress | None = None,
     **options: Any,
 ) -> StableRankInterval:
-    """The stable rank of the Hessian of a loss over data, with an interval, and what it cost in gradients.
+    """Estimate the stable rank of the Hessian of a loss over data, with an interval, and its cost in gradients.
 
     Args:
         model: Left as it was.

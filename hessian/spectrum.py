@@ -71,7 +71,7 @@ class SpectrumSettings:
             )
 
     def rng(self, part: str) -> np.random.Generator:
-        """Random stream of one of `STREAMS`, so that changing one part does not change the others."""
+        """Return the random stream of one of `STREAMS`; a change of one part does not affect the others."""
         return np.random.default_rng([self.seed, STREAMS.index(part)])
 
 
@@ -142,7 +142,7 @@ class SpectrumReport(Result):
 def measure_spectrum(
     operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress | None = None
 ) -> SpectrumReport:
-    """Measures the spectrum of a symmetric operator and fits the spiked model to it.
+    """Measure the spectrum of a symmetric operator and fit the spiked model to it.
 
     Args:
         operator: The matrix.

@@ -38,7 +38,7 @@ class StateSpectrum:
 
 
 def rank_columns(rank: StableRankInterval) -> dict[str, float]:
-    """The numbers of a stable rank for a table."""
+    """Return the numbers of a stable rank for a table."""
     return {
         "value": rank.value,
         "low": rank.low,
@@ -51,7 +51,7 @@ def rank_columns(rank: StableRankInterval) -> dict[str, float]:
 def state_spectrum(
     operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress | None = None
 ) -> StateSpectrum:
-    """Measures one state; random streams are those of `measure_spectrum`, the same at every state.
+    """Measure one state; the random streams are those of `measure_spectrum`, the same at every state.
 
     Args:
         operator: The matrix at that state.
@@ -89,7 +89,7 @@ def state_spectrum(
 
 
 def angles_of(pairs: RitzPairs) -> Array:
-    """How far vectors are from eigenvectors at most, as far as the eigenvalues found tell; radians."""
+    """Bound the angles between vectors and eigenvectors, as far as the eigenvalues found allow; radians."""
     angles = np.full(len(pairs), pi / 2.0)
     for place, (value, residual) in enumerate(zip(pairs.values, pairs.residuals, strict=True)):
         apart = np.delete(np.abs(pairs.values - value) - pairs.residuals, place)
@@ -99,7 +99,7 @@ def angles_of(pairs: RitzPairs) -> Array:
 
 
 def overlaps(before: StateSpectrum, after: StateSpectrum) -> tuple[Interval, ...]:
-    """Absolute inner products of the vectors of the same place at two states."""
+    """Return the absolute inner products of the vectors of the same place at two states."""
     found = []
     products = (before.pairs.vectors.double() * after.pairs.vectors.double()).sum(dim=1)
     for product, one, other in zip(torch.abs(products).tolist(), before.angles, after.angles, strict=True):

@@ -78,7 +78,7 @@ class Bulk:
         return Bulk(size, measure.nodes, weights, eigenvalues[order], rounding, sorted_residuals)
 
     def moment(self, power: int, about: float = 0.0) -> float:
-        """Mean power of the eigenvalues' distance from a point."""
+        """Return the mean power of the eigenvalues' distance from a point."""
         parts = [float(w @ (x - about) ** power) for x, w in zip(self.nodes, self.weights, strict=True)]
         known = float(((self.eigenvalues - about) ** power).sum()) / self.size
         return known + (sum(parts) / len(parts) if parts else 0.0)
@@ -92,7 +92,7 @@ class Bulk:
         return self._count_known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
 
     def bracket(self, points: Array) -> tuple[Array, Array]:
-        """Bounds of the distribution function that the rules leave: the probes' mean lower and mean upper ones."""
+        """Return bounds of the distribution function: the means over probes of the lower and of the upper bounds."""
         return self._bracket(points, tight=True)
 
     def distance(
@@ -145,7 +145,7 @@ class Bulk:
         return Interval(min(max(value, low), high), low, high)
 
     def _bracket(self, points: Array, tight: bool) -> tuple[Array, Array]:
-        """Bounds of the distribution function: at the points, or in their neighbourhoods as well."""
+        """Bound the distribution function at the points, or in their neighbourhoods as well."""
         least, most = [], []
         for x, w in zip(self.nodes, self.weights, strict=True):
             total = np.concatenate([[0.0], np.cumsum(w)])
@@ -162,7 +162,7 @@ class Bulk:
 
 
 def _middles(x: Array) -> Array:
-    """Points between neighbours, and one beyond each end."""
+    """Return the midpoints between neighbours, and one point beyond each end."""
     if len(x) < 2:
         return (
             np.concatenate([np.nextafter(x, -np.inf), np.nextafter(x, np.inf)][: len(x) + 1]) if len(x) else np.zeros(1)
@@ -193,7 +193,7 @@ class LawFit(Result):
 
 
 def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
-    """Laws that could stand in the semicircle's place, those whose moments can match the bulk's.
+    """Fit laws that could replace the semicircle: those whose moments can match the moments of the bulk.
 
     - `shifted semicircle`: mean and variance.
     - `Marchenko-Pastur`: mean and variance; for a positive mean.

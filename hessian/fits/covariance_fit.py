@@ -77,7 +77,7 @@ class CovarianceFit(Result):
     frobenius_squared: float
 
     def predict(self, M: int, *, top: int = 5) -> SamplePrediction:
-        """Expected spectrum over subsets of M of the N samples, which must be far more than M to stand for all.
+        """Predict the spectrum over subsets of M of the N samples; N must be far larger than M.
 
         Args:
             M: sample size, at least 1 and less than N.
@@ -109,7 +109,7 @@ class CovarianceFit(Result):
         return SamplePrediction(M, eigenvalues, low, high, shares, *ranks, float(frobenius))
 
     def _variations(self, independent: float, top: int) -> Array:
-        """Squared coefficients of variation of the first eigenvalues, to first order, (top,).
+        """Return the squared coefficients of variation of the first eigenvalues, to first order, (top,).
 
         Those of Gaussian directions with the samples' weights; of the samples' own terms in the eigenvectors of all,
         where these are known.
@@ -127,7 +127,7 @@ class CovarianceFit(Result):
 def fit_covariance(
     eigenvalues: ArrayLike, spectra: SampleSpectra, *, frobenius_squared: float | None = None
 ) -> CovarianceFit:
-    r"""The model of a Gauss-Newton matrix from its largest eigenvalues and its samples' spectra.
+    r"""Fit the model of a Gauss-Newton matrix to its largest eigenvalues and the spectra of its samples.
 
     Args:
         eigenvalues: the largest of $G_N$, by products or all of them.
@@ -170,7 +170,7 @@ def fit_covariance(
 
 
 def bootstrap_eigenvalues(spectra: SampleSpectra, M: int, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """The rival without a model: spectra of resampled blocks.
+    """Return eigenvalues of resampled blocks, the alternative without a model.
 
     Args:
         spectra: with blocks in r directions, the top eigenvectors of $G_N$.

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def smooth_density(eigenvalues: Array, grid: Array, width: float) -> Array:
-    """Spectral density of a known spectrum, smoothed by a Gaussian kernel.
+    """Smooth the spectral density of a known spectrum by a Gaussian kernel.
 
     Args:
         eigenvalues: all eigenvalues, shape ``(R,)``.
@@ -38,7 +38,7 @@ def smooth_density(eigenvalues: Array, grid: Array, width: float) -> Array:
 
 
 def density_stable_rank(grid: Array, densities: Array, top: float, power: float = 2.0) -> float:
-    r"""$\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$, as printed.
+    r"""Return $\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$, as printed.
 
     Args:
         grid: points $\sigma_i$ with their sign, shape ``(points,)``.

@@ -72,7 +72,7 @@ class HessianFit(Result):
     frobenius_squared: float
 
     def law(self, M: int) -> CovarianceSum:
-        """Law of the spectrum over subsets of M of the N samples.
+        """Return the law of the spectrum over subsets of M of the N samples.
 
         Raises:
             ValueError: M out of range.
@@ -84,7 +84,7 @@ class HessianFit(Result):
         return CovarianceSum(self.population, self.weights, (m, m))
 
     def predict(self, M: int, *, top: int = 5) -> HessianPrediction:
-        """Expected spectrum over subsets of M of the N samples, which must be far more than M to stand for all.
+        """Predict the spectrum over subsets of M of the N samples; N must be far larger than M.
 
         Args:
             M: sample size, at least 1 and less than N.
@@ -111,7 +111,7 @@ class HessianFit(Result):
 
 
 def fit_difference(hessians: SampleHessians, *, block: int = 20, frobenius_squared: float | None = None) -> HessianFit:
-    r"""The model of a Hessian from its samples' spectra and the means of their parts.
+    r"""Fit the model of a Hessian to the spectra of its samples and the means of their parts.
 
     Args:
         hessians: of N samples; directions that were left out hold the rest of the traces in equal shares.

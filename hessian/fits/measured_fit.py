@@ -210,13 +210,13 @@ def fit_measured(
 
 
 def _count_nodes(measure: SpectralMeasure) -> tuple[Array, Array]:
-    """All nodes and how many eigenvalues each stands for."""
+    """Return all nodes and the number of eigenvalues that each represents."""
     x, w = measure.rule(with_atoms=False)
     return x, measure.P * w
 
 
 def _side(values: Array, residuals: Array, nodes: Array, counts: Array, threshold: float, left: int) -> Side:
-    """The upper side; values decrease towards the bulk."""
+    """Count the outliers of the upper side; values decrease towards the bulk."""
     beyond = nodes > threshold
     reached = left == 0 or (len(values) > 0 and bool(values[-1] + residuals[-1] <= threshold))
     return Side(int((values > threshold).sum()), reached and not bool(beyond.any()), float(counts[beyond].sum()))

@@ -41,7 +41,7 @@ class RankChange(Result):
 
 
 def rank_change(products: ArrayLike, eigenvalues: ArrayLike, square: float) -> RankChange:
-    """The change from the samples' products with the first eigenvector.
+    """Return the change, computed from the samples' products with the first eigenvector.
 
     Args:
         products: $v_j^T h_i v_1$, (N, P): each sample's Hessian times the first eigenvector, in the eigenvectors of H.

@@ -152,7 +152,7 @@ class OutlierSplit:
 
 
 def split_outliers(values: NDArray[np.float64], R: int, level: float = LEVEL, rest: float = 0.0) -> OutlierSplit:
-    """The iteration of the module's docstring, for known eigenvalues beside others in the bulk.
+    """Split eigenvalues into outliers and bulk by the iteration of the module's docstring; others may be in the bulk.
 
     Args:
         values: Known eigenvalues, shape ``(k,)``.
@@ -178,7 +178,7 @@ def split_outliers(values: NDArray[np.float64], R: int, level: float = LEVEL, re
 
 
 def build_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[SpikedModel, NDArray[np.float64]]:
-    """The model of some outliers and a noise level, and the standard deviations of its spikes by theory."""
+    """Build the model from outliers and a noise level; also return the standard deviations of its spikes by theory."""
     spikes = spike_of(outliers, sigma)
     model = SpikedModel(tuple(spikes), Semicircle(sigma))
     sd = [model.outlier_sd(spike, R) / (1.0 - (sigma / spike) ** 2) for spike in model.spikes]
@@ -195,7 +195,7 @@ class Fitted(Protocol):
 
 
 def predict(fit: Fitted, scale_factor: float) -> SpikedModel:
-    r"""The fitted model at another sample size: the same spikes, the noise times ``scale_factor``.
+    r"""Predict the model at another sample size: the same spikes, the noise times ``scale_factor``.
 
     From M to M' samples the factor is $\sqrt{M/M'}$ for a mean over independent samples.
 
@@ -212,7 +212,7 @@ def predict(fit: Fitted, scale_factor: float) -> SpikedModel:
 
 
 def spike_of(outliers: ArrayLike, sigma: float) -> NDArray[np.float64]:
-    r"""The spikes: $\theta + \sigma^2/\theta = \lambda$ with $|\theta| \ge \sigma$; shaped like the outliers.
+    r"""Solve $\theta + \sigma^2/\theta = \lambda$ with $|\theta| \ge \sigma$ for the spikes, shaped like the outliers.
 
     Args:
         outliers: Eigenvalues with $|\lambda| \ge 2\sigma$.
@@ -223,7 +223,7 @@ def spike_of(outliers: ArrayLike, sigma: float) -> NDArray[np.float64]:
 
 
 def _noise(outliers: NDArray[np.float64], rest: float, R: int) -> float:
-    """The sigma that solves the second-moment equation of the module's docstring for given outliers."""
+    """Solve the second-moment equation of the module's docstring for sigma, given the outliers."""
     weight, sigma_squared = float(R + 1 - 2 * len(outliers)), 0.0
     # The correction is a fraction of one eigenvalue for each outlier: a contraction.
     for _ in range(100):

@@ -91,12 +91,12 @@ class Rows:
         return self._kept.dtype == self._dtype and self._store.folder is None
 
     def view(self, first: int, last: int) -> Tensor | None:
-        """Rows in one piece of memory; nothing where they are not whole."""
+        """View rows as one tensor, or return None if they are not stored so."""
         return self._kept[first:last] if self.in_one_piece else None
 
     @exact_algebra()
     def append(self, row: Tensor) -> float:
-        """Adds a unit row; returns the size of its part that is orthogonal to the row as it is stored."""
+        """Add a unit row, and return the norm of its part that is orthogonal to the stored row."""
         if self._count == len(self._kept) and self._store.folder is None:
             more = min(max(16, self._count // 2), self._P - self._count)
             grown = self._kept.new_empty((self._count + more, self._P))
@@ -111,7 +111,7 @@ class Rows:
         return lost
 
     def read(self, first: int, into: Tensor) -> Tensor:
-        """Copies rows from the first on over others, ``(k, P)``; returns these."""
+        """Copy the rows from ``first`` on into ``(k, P)`` others, and return these."""
 
         def copy(tiles: Iterator[Tile]) -> None:
             for places, columns, tile in tiles:
@@ -125,13 +125,13 @@ class Rows:
         return into if factors is None else into.mul_(factors[:, None])
 
     def factors(self, first: int, last: int) -> Tensor | None:
-        """Factors that make tiles of rows the rows, ``(last - first,)``; none where they are."""
+        """Return the factors by which entries of tiles must be multiplied, ``(last - first,)``; None if all are 1."""
         if not self._factors:
             return None
         return torch.tensor(self._factors[first:last], dtype=self._dtype, device=self._kept.device)
 
     def by_columns(self, first: int, last: int, work: Callable[[Iterator[Tile]], Found]) -> list[Found]:
-        """Results of some work on tiles of rows, but for their factors: by one thread, or by several for a part each.
+        """Apply a function to the tiles of rows, without their factors, in one thread or in several.
 
         Args:
             first: First row.
@@ -151,7 +151,7 @@ class Rows:
         return _in_threads([partial(work, one) for one in tiles])
 
     def _tile(self, count: int, within: slice) -> tuple[Tensor, Tensor]:
-        """Memory for a tile of some rows and columns, and for a row of it as it comes from a file."""
+        """Allocate a tile of some rows and columns, and a buffer for one of its rows from a file."""
         length = within.stop - within.start
         entries = min(TILES.get(self._kept.device.type, COLUMNS), length)
         together = max(min(entries // min(READ, length), count), 1)
@@ -160,7 +160,7 @@ class Rows:
         return torch.empty((together, width), dtype=self._dtype, device=self._kept.device), raw
 
     def _tiles(self, first: int, last: int, within: slice, read: Tensor, raw: Tensor) -> Iterator[Tile]:
-        """Tiles of rows within columns."""
+        """Yield the tiles of rows within columns."""
         together, width = read.shape
         for place in range(first, last, together):
             places = range(place, min(place + together, last))
@@ -175,7 +175,7 @@ class Rows:
 
     @exact_algebra()
     def recombine(self, coefficients: Tensor, count: int) -> None:
-        """Puts combinations ``(new, count)`` of the first rows in their place, and the other rows behind; in memory."""
+        """Replace the first rows by combinations ``(new, count)`` of them, and move the others behind; in memory."""
         assert self.in_one_piece
         new, others = len(coefficients), self._count - count
         width = max(min(COLUMNS, self._P // 4) // max(new, 1), 1)
@@ -187,7 +187,7 @@ class Rows:
         self._count = new + others
 
     def _put_rounded(self, row: Tensor) -> float:
-        """Stores a unit row in lower precision; returns the size of its part that is orthogonal to what is stored."""
+        """Store a unit row in lower precision, and return the norm of its part orthogonal to the stored one."""
         unit = LARGEST / max(float(end.abs()) for end in torch.aminmax(row))
         squares = torch.zeros(3, dtype=torch.float64, device=row.device)
         width = min(COLUMNS, -(-self._P // 4))
@@ -204,14 +204,14 @@ class Rows:
         return sqrt(max(whole - along**2 / kept, 0.0))
 
     def _put(self, part: Tensor, start: int) -> None:
-        """Stores columns of the row to come."""
+        """Store columns of the row that is being added."""
         if self._count < len(self._kept):
             self._kept[self._count, start : start + len(part)] = part
         else:
             self._write(part, start)
 
     def _from_file(self, place: int, start: int, into: Tensor) -> Tensor:
-        """Reads columns of a row that is in the file; several threads may."""
+        """Read columns of a row from the file; several threads may do so at once."""
         assert self._file is not None
         left, offset = memoryview(into.view(torch.uint8).numpy().data), self._offset(place, start)
         while left:
@@ -243,19 +243,19 @@ Span = Tensor | tuple[Rows, int]
 
 
 def span_size(V: Span) -> int:
-    """How many rows."""
+    """Return the number of rows."""
     return len(V) if isinstance(V, Tensor) else V[1]
 
 
 @exact_algebra()
 def project_on(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
-    """Coefficients of vectors ``(k, P)`` along rows from the first on, ``(k, m - first)``."""
+    """Return the coefficients of vectors ``(k, P)`` along the rows from ``first`` on, ``(k, m - first)``."""
     return _along(vectors, V, first)
 
 
 @exact_algebra()
 def project_out_of(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
-    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns their coefficients.
+    """Subtract from vectors ``(k, P)``, in place, their projection on rows, and return its coefficients.
 
     One pass of Gram and Schmidt: what rounding leaves of it is left to the next.
     """
@@ -266,7 +266,7 @@ def project_out_of(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
 
 @exact_algebra()
 def combine(coefficients: Tensor, V: Span) -> Tensor:
-    """Combinations ``(k, m)`` of rows, ``(k, P)``."""
+    """Return combinations of rows, ``(k, P)``, by coefficients ``(k, m)``."""
     if isinstance(V, Tensor):
         return coefficients @ V
     found = coefficients.new_zeros(len(coefficients), V[0].P)
@@ -303,7 +303,7 @@ def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int
 
 
 def _view_whole(V: Span, first: int) -> Tensor | None:
-    """Rows from the first on in one piece of memory, if they are there as they are."""
+    """View the rows from ``first`` on as one tensor, or return None if they are not stored so."""
     return V[first:] if isinstance(V, Tensor) else V[0].view(first, V[1])
 
 
@@ -312,7 +312,7 @@ def _times(coefficients: Tensor, factors: Tensor | None) -> Tensor:
 
 
 def _in_threads(works: list[Callable[[], Found]]) -> list[Found]:
-    """Results of all, each in a thread of its own, the first in this one; none of whose operations takes others.
+    """Run each piece of work in its own thread, the first in this one, and return the results.
 
     Torch's own threads share every operation, so that what one of them has read in lower precision another multiplies:
     from the cache of another processor, which can take five times as long as both. Meanwhile threads elsewhere that use

@@ -28,7 +28,7 @@ LOOK = 3
 
 
 def usual_basis(pairs: int) -> int:
-    """Rows of the basis with which eigenpairs are found where there is room."""
+    """Return the number of rows of the basis where memory suffices."""
     return 2 * pairs + 40
 
 

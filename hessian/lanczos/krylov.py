@@ -84,7 +84,7 @@ class Krylov:
         store: Store = Store(),  # noqa: B008
         outside: Sequence[Tensor] = (),
     ) -> None:
-        """Takes a starting vector, or draws some, normal and orthonormalised.
+        """Start with a given vector, or draw normal ones and orthonormalise them.
 
         Args:
             operator: The matrix.
@@ -179,14 +179,14 @@ class Krylov:
         return max(self._asymmetry, max(_FLOOR * unit, rounding_of(self._operator)) * self._scale)
 
     def remember(self, name: Hashable, find: Callable[[], Found]) -> Found:
-        """A finding about the basis under a name, kept as long as the basis stays as it is."""
+        """Return what ``find`` computes, stored under a name until the basis changes."""
         if name not in self._found:
             self._found[name] = find()
         found: Found = self._found[name]
         return found
 
     def seed(self, count: int = 1) -> None:
-        """Adds random rows orthogonal to all others, as far as there is room; they wait for their products."""
+        """Add random rows orthogonal to all others, as far as there is room; they wait for their products."""
         self._found.clear()
         for _ in range(min(count, self._rows.room)):
             for _attempt in range(3):
@@ -199,7 +199,7 @@ class Krylov:
                     break
 
     def extend(self, steps: int, report: Callable[[int], None] | None = None) -> None:
-        """Takes so many more products, unless the basis becomes invariant.
+        """Take so many further products, unless the basis becomes invariant.
 
         Args:
             steps: Number of products.
@@ -227,7 +227,7 @@ class Krylov:
                 report(self.steps)
 
     def ritz(self) -> tuple[Array, Array, Array]:
-        """Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
+        """Return Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
 
         def find() -> tuple[Array, Array, Array]:
             values, coefficients = np.linalg.eigh(self.compression)
@@ -237,7 +237,7 @@ class Krylov:
         return self.remember("ritz", find)
 
     def power_of_start(self, power: int) -> Tensor:
-        """H, so many times, times the first row, ``(P,)``, without a product.
+        """Return $H^k v_1$, ``(P,)``, for the first row $v_1$, without a product.
 
         Args:
             power: Less than the size of a basis that one starting vector began.
@@ -250,14 +250,14 @@ class Krylov:
         return combine(self._to_tensor(coefficients), (self._rows, power + 1))[0]
 
     def pairs(self, wanted: Positions | list[int]) -> RitzPairs:
-        """Ritz pairs by their positions in increasing order; returned in decreasing order."""
+        """Return Ritz pairs, in decreasing order, by their positions in increasing order."""
         values, coefficients, residuals = self.ritz()
         order = np.sort(np.asarray(wanted, dtype=int))[::-1]
         vectors = combine(self._to_tensor(coefficients[:, order]), self.span)
         return RitzPairs(values[order], vectors, residuals[order] + self.rounding + sqrt(self.lost_square))
 
     def restart(self, kept: Positions | list[int]) -> None:
-        """Thick restart: keeps some Ritz vectors, by their positions, and the rows that wait."""
+        """Restart with some Ritz vectors, by their positions, and the rows that wait (a thick restart)."""
         values, coefficients, _ = self.ritz()
         self._found.clear()
         self.restarted = True
@@ -272,15 +272,15 @@ class Krylov:
         self.steps = count
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies, which find for themselves."""
+        """Leave out stored findings, which a copy computes itself."""
         return self.__dict__ | {"_found": {}}
 
     def _to_tensor(self, coefficients: Array) -> Tensor:
-        """Columns of coefficients as rows, in the kind of the vectors."""
+        """Return columns of coefficients as rows, with the dtype and device of the vectors."""
         return torch.from_numpy(coefficients.T.copy()).to(self._operator.device, self._operator.dtype)
 
     def _take(self, image: Tensor, size: float, place: int) -> None:
-        """Splits a product ``(1, P)``, in its place, into its part in the basis, a column of T, and a new row."""
+        """Split a product ``(1, P)``, in place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
         # Next to all of it is along the rows of its step and the two beside it, but after a restart or for a new start.
         coefficients, norm = self._orthogonalise(image, 3 * self._block)
@@ -296,7 +296,7 @@ class Krylov:
         self._set_column(place, column if grow else column[:-1])
 
     def _orthogonalise(self, vector: Tensor, local: int = 0) -> tuple[Array, float]:
-        """Passes against rows, two at least, until one takes less than half.
+        """Subtract the projection on rows, at least twice, until a pass leaves more than half of the norm.
 
         Args:
             vector: One ``(1, P)``, changed in its place.
@@ -332,6 +332,6 @@ class Krylov:
 
 
 def _freeze(array: Array) -> Array:
-    """The array, not to be written, since it is kept."""
+    """Make an array read-only, because it is kept, and return it."""
     array.setflags(write=False)
     return array

@@ -65,7 +65,7 @@ class Budget:
 
     @staticmethod
     def of(memory: Budget | int | str) -> Budget:
-        """Bytes, or words such as ``6 GiB``.
+        """Read a budget from a number of bytes, or from words such as ``6 GiB``.
 
         Raises:
             CurvatureError: Neither.
@@ -85,7 +85,7 @@ class Budget:
 
     @staticmethod
     def named(memory: str, scratch: str | None) -> Budget:
-        """As given on a command line.
+        """Read a budget as given on a command line.
 
         Raises:
             CurvatureError: No amount of memory, or a folder that is none.
@@ -93,7 +93,7 @@ class Budget:
         return Budget(Budget.of(memory).limit, None if scratch is None else Path(scratch))
 
     def check_dtypes(self, own: torch.dtype, held: int, numbers: int) -> tuple[torch.dtype, ...]:
-        """The precisions in which derivatives are tested, by preference: double where there is room for it.
+        """Return the dtypes in which derivatives can be tested, by preference: double first, if memory suffices.
 
         Args:
             own: Type of the model.
@@ -113,7 +113,7 @@ class Budget:
         return found
 
     def describe_missing_double(self, held: int, numbers: int) -> str:
-        """The message where single precision cannot tell whether products are derivatives, as at many kinks."""
+        """Return the error if single precision cannot verify that products are derivatives, as at many kinks."""
         least = format_bytes(held + numbers * torch.float64.itemsize, up=True)
         return (
             "the products cannot be told to be second derivatives in single precision, as where a network has kinks: "
@@ -121,14 +121,14 @@ class Budget:
         )
 
     def describe_shortage(self, least: int, what: str) -> str:
-        """The message about a budget that cannot be met."""
+        """Return the error about a budget that is too small."""
         return (
             f"memory of {format_bytes(self.limit)} does not suffice: {what} need {format_bytes(least, up=True)}; "
             "give so much, smaller batches, or fewer parameters="
         )
 
     def describe_full_disk(self, there: int, least: int) -> str:
-        """The message about a scratch folder whose disk is full."""
+        """Return the error about a scratch folder whose disk is full."""
         return (
             f"the disk of the folder {self.scratch} is full: {format_bytes(there)} are free, and a basis of a few rows "
             f"needs {format_bytes(least, up=True)} there; make room, name another folder, or give more memory than "
@@ -158,18 +158,18 @@ class Plan:
 
 
 def give_back() -> None:
-    """Gives memory that was freed back to the system; of the GNU C library, which keeps it else."""
+    """Return freed memory to the system, which the GNU C library would keep."""
     with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def bytes_of(tensors: Iterable[Tensor]) -> int:
-    """Bytes of tensors, each storage once."""
+    """Return the bytes of tensors, counting each storage once."""
     return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
 
 
 def format_bytes(count: int, up: bool = False) -> str:
-    """Bytes with a unit, to three digits; not fewer than given, if asked."""
+    """Format bytes with a unit, to three digits; rounded up, if asked."""
     sizes = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
     unit, size = next((one for one in sizes if count >= one[1]), sizes[-1])
     digits = max(0, 3 - len(str(count // size)))
@@ -178,7 +178,7 @@ def format_bytes(count: int, up: bool = False) -> str:
 
 
 def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: int) -> tuple[int, bool]:
-    """Room for eigenpairs and, beside them, for the quadrature of the rest.
+    """Plan the rows for eigenpairs and whether the quadrature of the rest may keep its basis.
 
     Args:
         operator: The matrix.
@@ -208,7 +208,7 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
 
 
 def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together: int) -> Plan:
-    """How to keep a basis.
+    """Plan how a basis is kept within a budget.
 
     Args:
         operator: The matrix; what it holds is counted where it says so, in an attribute `held`.
@@ -253,7 +253,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
 
 
 def _busy(operator: SymmetricOperator, together: int) -> int:
-    """Bytes of what is held, and of the vectors that are multiplied with what that takes, or what is done with them."""
+    """Return the bytes that the operator holds, of the vectors, and of the peak of their product or of later steps."""
     prepare(operator, together)
     row = operator.P * operator.dtype.itemsize
     rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)

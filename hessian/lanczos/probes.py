@@ -131,7 +131,7 @@ class Probes:
         return spread, sqrt(max(spread**2 - SHORT * explained**2, 0.0)), mean
 
     def interval(self, confidence: float) -> Interval:
-        """Interval of the mean."""
+        """Return the interval of the mean."""
         if self.exact:
             return Interval(self.mean, self.mean, self.mean)
         half = self._quantile(confidence) * self.pilot_spread / sqrt(len(self.squares)) / 2.0
@@ -139,7 +139,7 @@ class Probes:
         return Interval(self.mean, self.mean / (1.0 + half) ** 2, self.mean / max(1.0 - half, 0.05) ** 2)
 
     def needed(self, width: float, confidence: float) -> int:
-        """Probes after which the interval has this width relative to the mean, by the pilot."""
+        """Return the number of probes for an interval of this relative width, by the pilot."""
         # Half the error, h, gives the width 4 h/(1 - h^2)^2; where the mean hardly counts, as wide as intervals get.
         half, above = 0.0, 0.95
         for _ in range(50):
@@ -152,14 +152,14 @@ class Probes:
         return quantile(1.0 - (1.0 - confidence) / self.looks)
 
     def merge(self, other: Probes) -> Probes:
-        """Both together; the exact one alone if there is one."""
+        """Return both together, or only the exact one if there is one."""
         if other.exact:
             return other
         return replace(self, squares=np.concatenate([self.squares, other.squares]))
 
 
 def inflate_spread(spread: float, directions: float) -> float:
-    r"""The relative spread of probes to reckon with, given an estimate of it.
+    r"""Return a cautious relative spread of probes, given an estimate of it.
 
     A probe is $\|C\|_F^2 + z^T M z$ with $M = C^2 - \|C\|_F^2/d$, which has no eigenvalue below $-\|C\|_F^2/d$.
     Where C has nearly all eigenvalues of one modulus and k smaller ones, the spread is therefore at most
@@ -175,7 +175,7 @@ def inflate_spread(spread: float, directions: float) -> float:
 
 
 def inflate_spread_for_copies(spread: float, copies: float, largest: float) -> float:
-    r"""The relative spread of probes to reckon with, where a part of the one they show may be due to copies.
+    r"""Return a cautious relative spread of probes, part of whose estimate may be due to copies of eigenvalues.
 
     A starting vector sees one direction of every eigenspace. Further copies of an eigenvalue $\theta$ stay in C, where
     k of them add $\theta^2\chi^2_k$ to a probe: few probes often show too little spread, just when they are all too
@@ -195,7 +195,7 @@ def inflate_spread_for_copies(spread: float, copies: float, largest: float) -> f
 
 @lru_cache
 def quantile(confidence: float) -> float:
-    """Quantile of the t law for the pilot's spread, with three degrees of freedom less than it has.
+    """Return the quantile of the t law for the pilot's spread, with three degrees of freedom less than it has.
 
     A share `MISSED` of what may go wrong is left to the starting vector.
     """
@@ -211,7 +211,7 @@ def draw_probes(
     report: Callable[[int], None] | None = None,
     complement: int | None = None,
 ) -> Probes:
-    """Probes uniform on a sphere in the complement of V, or a whole basis of it where that is no more work.
+    """Draw probes uniform on a sphere in the complement of V, or use a whole basis of it if that costs no more.
 
     Args:
         operator: The matrix.
@@ -247,7 +247,7 @@ def sign_probes(
     chunk: int = 1,
     report: Callable[[int], None] | None = None,
 ) -> Probes:
-    r"""Probes by signs, whose mean is the squared Frobenius norm of the whole matrix.
+    r"""Draw probes of random signs, whose mean is the squared Frobenius norm of the whole matrix.
 
     No eigenvalue of $H^2$ less its diagonal is beyond $\|H\|_2^2$ in modulus. So a spread smaller than `FEW_AXES` such
     directions make is taken for theirs.
@@ -273,7 +273,7 @@ def sign_probes(
 
 
 def predict_signs(krylov: Krylov, norm: float) -> float:
-    r"""Prediction of the relative standard deviation of a probe by signs, without a product.
+    r"""Predict the relative standard deviation of one probe of signs, without a product.
 
     The start q is uniform on the sphere: the mean of $\sum_i (Hq)_i^4$ over that of $\sum_i (H^2q)_i^2 q_i^2$ is
     $3S/(1 + 2S)$, where S is the share of $\|H^2\|_F^2$ on the diagonal of $H^2$. For a diagonal H one is the other,
@@ -300,7 +300,7 @@ def _least_of_signs(norm: float) -> float:
 
 
 def measure_unconverged(krylov: Krylov) -> tuple[Array, Array]:
-    """Ritz values whose eigenvectors the basis does not hold, and the number of directions that each stands for.
+    """Return the Ritz values that have not converged, and the number of directions that each represents.
 
     That number is P times its weight in the spectral measure of the first starting vector. Eigenvectors are held where
     the residual is far below the distance from other Ritz values; or far below the value, where copies are held too.
@@ -321,13 +321,13 @@ def measure_unconverged(krylov: Krylov) -> tuple[Array, Array]:
 
 
 def _sums(terms: Array) -> Array:
-    """Sums from the term of a row to that of a column, 0 where there are none."""
+    """Return the sums from the term of a row to the term of a column, 0 where there are none."""
     until = np.r_[0.0, np.cumsum(terms)]
     return np.maximum(until[1:] - until[:-1, None], 0.0)
 
 
 def predict_rest(krylov: Krylov) -> Prediction:
-    """Prediction of the probes of a complement: each direction there is like those that have not converged."""
+    """Predict the probes of the complement: its directions are taken to be like those that have not converged."""
     return krylov.remember("predicted rest", lambda: _predict_rest(krylov))
 
 
@@ -346,7 +346,7 @@ def _predict_rest(krylov: Krylov) -> Prediction:
 
 
 def project_out(vectors: Tensor, V: Span) -> Tensor:
-    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns these.
+    """Subtract from vectors ``(k, P)``, in place, their projection on rows, and return them.
 
     A second pass takes away what rounding left of the first, next to nothing where that took little (of rows in half
     precision some 1e-6 of a vector). Each reads V twice, which is most of a large network's probe beside its product.
@@ -360,7 +360,7 @@ def project_out(vectors: Tensor, V: Span) -> Tensor:
 
 
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
-    """Squares of what the matrix makes of rows, outside of V; in the rows' place."""
+    """Return the squared norms of the matrix's products with rows, outside of V; the rows are overwritten."""
     images = multiply(operator, rows)
     whole, inside = (
         _require_finite(_square_sums(images), operator),
@@ -384,7 +384,7 @@ def _square_sums(rows: Tensor) -> Array:
 
 
 def _complement(operator: SymmetricOperator, V: Span, rng: np.random.Generator) -> Tensor:
-    """Orthonormal rows that complete V."""
+    """Return orthonormal rows that complete V."""
     rows = normal_rows(operator, rng, operator.P - span_size(V))
     for _ in range(2):
         rows = torch.linalg.qr(project_out(rows, V).T)[0].T.contiguous()

@@ -72,7 +72,7 @@ class SpectralMeasure:
     rounding: float = 0.0
 
     def moment(self, power: int) -> Moment:
-        """The mean of the eigenvalues' powers, with the standard error over probes."""
+        """Return the mean of the eigenvalues' powers, with the standard error over probes."""
         fixed = float((self.atoms**power).sum()) / self.P
         if not self.nodes:
             return Moment(fixed, 0.0)
@@ -82,7 +82,7 @@ class SpectralMeasure:
         return Moment(fixed + float(parts.mean()), error)
 
     def density(self, grid: Array, width: float, *, with_atoms: bool = True) -> Array:
-        """The density smoothed by a normal kernel.
+        """Return the density, smoothed by a normal kernel.
 
         Args:
             grid: Points, any shape.
@@ -100,13 +100,13 @@ class SpectralMeasure:
         return kernel @ w / (width * sqrt(2.0 * np.pi))
 
     def cdf(self, points: Array) -> Array:
-        """Share of the spectrum at or below the points; a step function."""
+        """Return the fraction of the spectrum at or below the points; a step function."""
         x, w = self.rule()
         total = np.concatenate([[0.0], np.cumsum(w)])
         return total[np.searchsorted(x, np.asarray(points, dtype=float), side="right")]
 
     def rule(self, *, with_atoms: bool = True) -> tuple[Array, Array]:
-        """All nodes in increasing order and their weights, the probes averaged."""
+        """Return all nodes in increasing order and their weights, averaged over the probes."""
         atoms = self.atoms if with_atoms else self.atoms[:0]
         x = np.concatenate([*self.nodes, atoms])
         w = np.concatenate([*(part / len(self.weights) for part in self.weights), np.full(len(atoms), 1.0 / self.P)])
@@ -124,7 +124,7 @@ def spectral_measure(
     three_vectors: bool = False,
     progress: Progress | None = None,
 ) -> SpectralMeasure:
-    """The spectral distribution by stochastic Lanczos quadrature.
+    """Estimate the spectral distribution by stochastic Lanczos quadrature.
 
     Args:
         operator: The matrix.

@@ -61,7 +61,7 @@ SIMILAR = 1.4
 
 
 def _explain_spread(probes: Probes, squares: Array) -> Probes:
-    """Probes of these squares, none of whose spread is due to copies."""
+    """Return probes with these squares, no part of whose spread counts as due to copies."""
     return replace(probes, squares=squares, predicted=Prediction())
 
 
@@ -88,7 +88,7 @@ class StableRankEstimator:
     progress: Progress | None
 
     def run(self) -> StableRankInterval:
-        """Searches.
+        """Estimate the stable rank.
 
         Raises:
             CurvatureError: The matrix is zero to rounding, or a product is not finite.
@@ -127,7 +127,7 @@ class StableRankEstimator:
         return self._build_interval(krylov, probes.interval(self.confidence), random)
 
     def _pilot_signs(self, krylov: Krylov, others: float) -> Probes | None:
-        """A pilot of signs, where the basis and the pilot itself promise little more of them than of other probes."""
+        """Draw a pilot of signs if the basis and then the pilot promise that few more of them are needed."""
         most = min(SIMILAR * others, krylov.P - krylov.size)  # as many deflated probes as directions leave no chance
         if others <= 2 * PILOT or self.budget - self.operator.count < 2 * PILOT:
             return None
@@ -138,7 +138,7 @@ class StableRankEstimator:
         return signs if self._count_needed_signs(krylov, signs) <= most + PILOT else None
 
     def _finish_by_signs(self, krylov: Krylov, signs: Probes) -> StableRankInterval:
-        """The interval, given a pilot of signs, which a basis that grows for the norm leaves as it is."""
+        """Return the interval by signs; the basis may grow for the norm, which does not affect the pilot."""
         while (more := self._room(krylov)) > 0 and self._is_loose(
             spectral_norm(krylov, self._rest(krylov, signs).high, self.confidence)
         ):
@@ -148,7 +148,7 @@ class StableRankEstimator:
         return replace(self._build_interval(krylov, self._rest(krylov, signs), len(signs.squares)), signs=True)
 
     def _rest(self, krylov: Krylov, signs: Probes) -> Interval:
-        """The square of the Frobenius norm by signs, less what the basis holds."""
+        """Return the squared Frobenius norm by signs, less the part that the basis contains."""
         whole, known = signs.interval(self.confidence), known_square(krylov)
         return Interval(*(max(end - known, 0.0) for end in (whole.value, whole.low, whole.high)))
 
@@ -156,7 +156,7 @@ class StableRankEstimator:
         return signs.needed(self._share(krylov, self._rest(krylov, signs).high), self.confidence)
 
     def _predict_probes(self, krylov: Krylov) -> float:
-        """Deflated probes that the basis predicts to be needed."""
+        """Predict from the basis how many deflated probes are needed."""
         rest = predict_rest(krylov)
         if rest.square <= 0.0:
             return 0.0
@@ -164,24 +164,24 @@ class StableRankEstimator:
         return (quantile(self.confidence) * rest.cautious_spread * rest.square / half) ** 2
 
     def _count_more(self, needed: int) -> int:
-        """Probes beyond the pilot, as far as there are products."""
+        """Return the number of probes beyond the pilot, as far as products are left."""
         return min(needed - PILOT, self.budget - self.operator.count)
 
     def _norm(self, krylov: Krylov) -> float:
         return probable_norm(krylov, MISSED * (1.0 - self.confidence))
 
     def _starts(self, krylov: Krylov) -> int:
-        """Starting vectors that may be added: each keeps a row waiting until the end."""
+        """Return how many starting vectors may be added; each keeps one row waiting until the end."""
         capacity = self.plan.capacity
         return COPIES if capacity is None else max(min(COPIES, capacity - self.plan.rows - krylov.pending), 0)
 
     def _room(self, krylov: Krylov, least: int = FIRST_STEPS // 2) -> int:
-        """Rows that the basis may grow by."""
+        """Return the number of rows by which the basis may grow."""
         left = min(self.plan.rows - krylov.size, self.budget - self.operator.count - PILOT)
         return min(max(krylov.size // 2, least), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
-        """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
+        """Return whether more rows promise a sufficiently narrow norm, or save more probes than they cost."""
         if self._is_loose(spectral_norm(krylov, predict_rest(krylov).square, self.confidence)):
             return True
         return self._predict_probes(krylov) > PILOT + 2 * krylov.size
@@ -190,13 +190,13 @@ class StableRankEstimator:
         return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False
 
     def _saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
-        """The probes see much, or a few directions, that Lanczos does not predict: copies of its pairs, perhaps."""
+        """Return whether the probes show much that Lanczos does not predict: perhaps copies of its pairs."""
         if probes.copies**2 * SPREAD_ENOUGH > 2.0:
             return self._count_needed(krylov, probes) > PILOT
         return probes.copies_show and self._count_needed(krylov, probes) > self._threshold(krylov)
 
     def _nearly_saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
-        """They would, had they come out larger and wider by as much as chance allows."""
+        """Return whether they would show copies if they were larger and wider by as much as chance allows."""
         if probes.exact:
             return False
         likely = _explain_spread(probes, probes.mean + 2.0 * (probes.squares - probes.mean))
@@ -219,7 +219,7 @@ class StableRankEstimator:
             krylov.extend(target - krylov.size, report)
 
     def _count_needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
-        """Probes after which the interval is narrow enough, by the pilot; or if the mean were another one."""
+        """Return the number of probes for a narrow enough interval, by the pilot, or for another mean."""
         mean = probes.mean if mean is None else mean
         if probes.exact or mean <= 0.0:
             return PILOT
@@ -227,7 +227,7 @@ class StableRankEstimator:
         return probes.needed(share * (known_square(krylov) + mean) / mean, self.confidence)
 
     def _share(self, krylov: Krylov, rest_square: float) -> float:
-        """The relative width that is left for the probes, with a margin for a mean that turns out smaller."""
+        """Return the relative width left for the probes, with a margin for a mean that turns out smaller."""
         norm = spectral_norm(krylov, rest_square, self.confidence)
         fixed = (norm.high / norm.low) ** 2 - 1.0 + 4.0 * krylov.rounding / norm.low if norm.low > 0.0 else 0.0
         return max(0.85 * (self.width - fixed), self.width / 3.0)
@@ -302,7 +302,7 @@ def stable_rank_of(
     memory: Budget | int | str | None = None,
     progress: Progress | None = None,
 ) -> StableRankInterval:
-    """The stable rank of a symmetric operator, as narrow as asked for.
+    """Estimate the stable rank of a symmetric operator to the width asked for.
 
     Args:
         operator: The matrix.
@@ -338,7 +338,7 @@ def stable_rank_of(
 
 
 def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
-    """The same for the matrix times a number."""
+    """Return the interval for the matrix times a number."""
 
     def times(interval: Interval) -> Interval:
         return Interval(interval.value * scale, interval.low * scale, interval.high * scale)

@@ -54,7 +54,7 @@ class BatchConsistency:
     named: bool = False
 
     def require(self) -> None:
-        """Compares all batches.
+        """Compare all batches.
 
         Raises:
             CurvatureError: The loss over all samples is not what the losses of the batches give; or that cannot be
@@ -97,7 +97,7 @@ class BatchConsistency:
             raise _UnlikeError(f"samples of two batches cannot be put into one, {error}") from error
 
     def _compare(self, whole: Any, parts: list[Any], number: int, second: bool) -> None:
-        """Compares in the parameters' dtype, and where that leaves a doubt, in double precision."""
+        """Compare in the parameters' dtype, and if that leaves a doubt, in double precision."""
         counts = [self._count(part) for part in parts]
         total = self._count(whole)
         if sum(counts) != total:
@@ -166,7 +166,7 @@ class BatchConsistency:
     def _gaps(
         self, items: list[Any], shares: list[float], number: int, at: Sequence[Tensor], second: bool
     ) -> tuple[list[float], list[tuple[float, float]]]:
-        """The losses of a whole and its parts; and by how much these miss that, and the size of either, by feature."""
+        """Return the losses of a whole and of its parts, and for each feature the mismatch and its scale."""
         loss, missing = self._features(items[0], number, at, second)
         losses, sizes = [loss], [norm_of(sizes_of(each)) for each in missing]
         for item, share in zip(items[1:], shares, strict=True):
@@ -181,7 +181,7 @@ class BatchConsistency:
         return losses, [(abs(losses[0] - sum(terms)), max(map(abs, (losses[0], *terms)))), *gaps]
 
     def _features(self, item: Any, number: int, at: Sequence[Tensor], second: bool) -> tuple[float, list[Vector]]:
-        """Value and, as vectors in parts, the gradient and if asked one product with the Hessian."""
+        """Return the value and, as vectors in parts, the gradient and if asked one product with the Hessian."""
         batch = item["batch"]
         try:
             with torch.enable_grad():

@@ -38,7 +38,7 @@ class Batches:
 
     @staticmethod
     def of(data: Any) -> Batches:
-        """Reads one batch, a list of batches or a loader as batches.
+        """Read one batch, a list of batches or a loader as batches.
 
         Raises:
             CurvatureError: Data that can be read once only, that are shuffled, or that are neither.
@@ -68,7 +68,7 @@ class Batches:
         return Batches(data, resident=False)
 
     def select(self, numbers: range) -> Batches:
-        """Those of some numbers, from 1, one after the other; of a loader the others are not read."""
+        """Select consecutive batches by their numbers, from 1; of a loader the others are not read."""
         places = slice(numbers.start - 1, numbers.stop - 1)
         source = self.source
         if isinstance(source, list | tuple):
@@ -81,7 +81,7 @@ class Batches:
         return Batches(_Selection(source, places), self.resident)
 
     def move_to(self, device: torch.device, dtype: torch.dtype) -> Iterator[Batch]:
-        """Yields every batch on a device, floating inputs in the parameters' dtype.
+        """Yield every batch on a device, with floating inputs in the parameters' dtype.
 
         Raises:
             CurvatureError: An item that is not a batch.
@@ -165,7 +165,7 @@ def require_dense_tensors(data: Any) -> None:
 
 
 def _require_batch(item: Any, number: int) -> Batch:
-    """A batch with its targets, which are None where there are only inputs.
+    """Return a batch with its targets, which are None if there are only inputs.
 
     Raises:
         CurvatureError: It is no batch.
@@ -189,7 +189,7 @@ def _require_batch(item: Any, number: int) -> Batch:
 
 
 def _one_by_one(inputs: Sequence[Any], targets: Any) -> bool:
-    """Whether inputs are one tensor for each sample, and not several tensors with a row for each."""
+    """Return whether inputs are one tensor for each sample, and not several tensors with a row for each."""
     if isinstance(targets, tuple | list) and rows_of((inputs, targets)) is not None:
         scalars = any(leaf.ndim == 0 for leaf in iterate_tensors(targets))
         return scalars and len(inputs) == len(targets)
@@ -225,7 +225,7 @@ def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
 
 
 def size_of(batch: Batch) -> int:
-    """Number of samples: the common length of its tensors.
+    """Return the number of samples: the common length of the batch's tensors.
 
     Raises:
         CurvatureError: No samples, or tensors of several lengths.
@@ -243,7 +243,7 @@ def size_of(batch: Batch) -> int:
 
 
 def count_samples(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
-    """The samples of a batch by a user's function.
+    """Count the samples of a batch by a user's function.
 
     Raises:
         CurvatureError: It gives no whole number, or less than the least.
@@ -258,33 +258,33 @@ def count_samples(count: Callable[[Batch], int], batch: Batch, least: int = 1) -
 
 
 def rows_of(batch: Batch) -> int | None:
-    """The common length of the tensors of a batch, scalars aside; none if they differ."""
+    """Return the common length of the tensors of a batch, except scalars; None if lengths differ."""
     lengths = {len(tensor) for tensor in iterate_tensors(batch) if tensor.ndim > 0}
     return lengths.pop() if len(lengths) == 1 else None
 
 
 def take_rows(value: Any, rows: slice | Tensor) -> Any:
-    """Some rows of every tensor in it."""
+    """Take some rows of every tensor in a value."""
     return _map(value, lambda tensor: tensor[rows] if tensor.ndim else tensor)
 
 
 def as_dtype(value: Any, dtype: torch.dtype) -> Any:
-    """Its floating tensors in another dtype."""
+    """Convert the floating tensors in a value to another dtype."""
     return _map(value, lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
 
 def copy_tensors(value: Any) -> Any:
-    """It with copies of its tensors."""
+    """Copy the tensors in a value."""
     return _map(value, torch.clone)
 
 
 def detach_tensors(value: Any) -> Any:
-    """It without graphs."""
+    """Detach the tensors in a value from their graphs."""
     return _map(value, torch.Tensor.detach)
 
 
 def require_untouched(given: Any, own: Any, number: int) -> None:
-    """Refuses a model or a loss that has changed what it was given.
+    """Refuse a model or a loss that has changed its arguments.
 
     Raises:
         CurvatureError: Copies of the batch's tensors were written to; the message names the batch.
@@ -305,7 +305,7 @@ def _is_written(copy: Tensor, own: Tensor) -> bool:
 
 
 def join(first: Any, second: Any) -> Any:
-    """The rows of both.
+    """Concatenate the rows of two values.
 
     Raises:
         ValueError: They do not fit together.
@@ -325,7 +325,7 @@ def join(first: Any, second: Any) -> Any:
 
 
 def iterate_tensors(value: Any) -> Iterator[Tensor]:
-    """Every tensor in it."""
+    """Yield every tensor in a value."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, Mapping):
@@ -347,7 +347,7 @@ def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def output_of(call: Callable[[tuple[Any, ...], dict[str, Any]], Any], batch: Batch) -> Any:
-    """The model's output: called with the inputs, or with the mapping's entries as keywords."""
+    """Call the model with the inputs, or with the mapping's entries as keywords, and return its output."""
     inputs = batch if isinstance(batch, Mapping) else batch[0]
     if isinstance(inputs, Mapping):
         return call((), dict(inputs))
@@ -355,7 +355,7 @@ def output_of(call: Callable[[tuple[Any, ...], dict[str, Any]], Any], batch: Bat
 
 
 def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
-    """The loss of one batch, checked to be a finite scalar.
+    """Return the loss of one batch, which must be a finite scalar.
 
     Raises:
         CurvatureError: It is not, or the loss cannot take the output; the message names the batch.
@@ -389,7 +389,7 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
 
 
 def labels_out_of_range(output: Any, batch: Batch) -> str:
-    """Which labels the output has no class for, in words; empty if the targets are no labels or all have one."""
+    """Describe the labels for which the output has no class; empty if the targets are not labels or all have one."""
     targets = None if isinstance(batch, Mapping) else batch[1]
     if not isinstance(output, Tensor) or not isinstance(targets, Tensor) or output.ndim < 2 or targets.numel() == 0:
         return ""
@@ -403,7 +403,7 @@ def labels_out_of_range(output: Any, batch: Batch) -> str:
 
 
 def strange_inputs(batch: Batch) -> str:
-    """Inputs that are no floating numbers, in words; empty if all are."""
+    """Describe inputs that are not floating-point numbers; empty if all are."""
     inputs = batch if isinstance(batch, Mapping) else batch[0]
     kinds = sorted(
         {str(leaf.dtype).removeprefix("torch.") for leaf in iterate_tensors(inputs) if not leaf.is_floating_point()}
@@ -412,7 +412,7 @@ def strange_inputs(batch: Batch) -> str:
 
 
 def reduction_of(loss: Loss, named: str | None) -> str:
-    """Whether the loss is a mean or a sum over samples: as named, else the loss's own attribute, else a mean.
+    """Return whether the loss is a mean or a sum over samples: as named, else by its own attribute, else a mean.
 
     Raises:
         CurvatureError: Another word, or a loss that does not reduce.

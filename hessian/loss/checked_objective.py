@@ -64,7 +64,7 @@ def checked_objective(
     budget: Budget | None = None,
     in_interval: bool = False,
 ) -> Objective:
-    """Reads the data and checks what a curvature of the loss rests on.
+    """Read the data and check what a curvature of the loss rests on.
 
     Args:
         model: Left as it is.
@@ -182,7 +182,7 @@ def require_block(objective: Objective, matrix: str, part: Block) -> float:
 
 
 def count_check_numbers(objective: Objective, matrix: str) -> int:
-    """Numbers that the checks of derivatives hold at their peak, in whatever precision, by the first batch.
+    """Count the numbers that the checks of derivatives hold at their peak, in any precision, by the first batch.
 
     They hold some vectors beside a product with its graph, or beside a gradient, and the batch in their precision.
     Whether batches make up the whole is told by products with the Hessian.
@@ -207,7 +207,7 @@ def count_check_numbers(objective: Objective, matrix: str) -> int:
 
 
 def measure_model_memory(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict[str, int]:
-    """Bytes of the program, the model, the copies of its parameters and the data that are in memory."""
+    """Return the bytes of the program, the model, the copies of its parameters and the data in memory."""
     batches = Batches.of(data).source
     inside = [leaf for batch in batches for leaf in iterate_tensors(batch)] if isinstance(batches, Sequence) else []
     return {

@@ -20,7 +20,7 @@ LOSSES: dict[str, type[nn.Module]] = {"cross-entropy": nn.CrossEntropyLoss, "mse
 
 
 def model_of(spec: str) -> nn.Module:
-    """Calls a model factory, or a model class, without arguments.
+    """Call a model factory, or a model class, without arguments.
 
     Raises:
         CurvatureError: The name cannot be resolved, the factory raises, or it gives something else.
@@ -35,7 +35,7 @@ def model_of(spec: str) -> nn.Module:
 
 
 def data_of(spec: str) -> Any:
-    """Calls a data factory without arguments; what it gives is checked where it is read.
+    """Call a data factory without arguments; its result is checked where it is read.
 
     Raises:
         CurvatureError: The name cannot be resolved, or the factory raises or gives nothing.
@@ -49,7 +49,7 @@ def data_of(spec: str) -> Any:
 
 
 def loss_of_name(spec: str) -> Loss:
-    """A loss of `LOSSES`, a loss function by its name, or a loss class without arguments.
+    """Return a loss of `LOSSES`, a loss function by its name, or an instance of a loss class.
 
     Raises:
         CurvatureError: None of these.
@@ -67,7 +67,7 @@ def loss_of_name(spec: str) -> Loss:
 
 
 def count_of(spec: str) -> Callable[[Any], int]:
-    """A function that gives the number of samples, or of tokens, of a batch.
+    """Return a function that gives the number of samples, or of tokens, of a batch.
 
     Raises:
         CurvatureError: The name cannot be resolved, or is no function.
@@ -80,7 +80,7 @@ def count_of(spec: str) -> Callable[[Any], int]:
 
 
 def find_law(spec: str) -> Law:
-    """A function from the output to the distribution of the targets.
+    """Return a function from the output to the distribution of the targets.
 
     Raises:
         CurvatureError: The name cannot be resolved, or is no function.
@@ -93,7 +93,7 @@ def find_law(spec: str) -> Law:
 
 
 def user_error(error: BaseException, what: str) -> CurvatureError:
-    """An error raised by a user's code, as one line with its kind and its place."""
+    """Convert an error of a user's code to one line with its kind and its place."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename.rpartition('/')[2]}, line {frames[-1].lineno})" if frames else ""
     text = " ".join(str(error).split())
@@ -101,7 +101,7 @@ def user_error(error: BaseException, what: str) -> CurvatureError:
 
 
 def import_object(spec: str, what: str) -> Any:
-    """Returns the object that ``module:name`` on a command line names.
+    """Return the object that ``module:name`` on a command line names.
 
     Args:
         spec: The name.

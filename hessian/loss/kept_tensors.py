@@ -56,7 +56,7 @@ class _Watch(TorchDispatchMode):
 def require_nothing_kept(
     evaluate: Evaluate, weights: dict[str, Tensor], own: dict[str, Tensor], constants: Iterable[Tensor]
 ) -> bool:
-    """Refuses caches of the weights; to be called before any other evaluation, since that would fill them.
+    """Refuse caches of the weights; call this before any other evaluation, which would fill them.
 
     Args:
         evaluate: The loss of a few samples.
@@ -98,7 +98,7 @@ def require_nothing_kept(
 
 
 def describe_held_parameter(name: str) -> str:
-    """The message about a parameter that is read by another way than through the model."""
+    """Return the error about a parameter that is not read through the model."""
     return (
         f"the loss or the model holds on to {name} by another way than the model's attributes, where nothing can "
         "stand in for it; read it from the model when called, as in sum(p.square().sum() for p in model.parameters())"
@@ -108,7 +108,7 @@ def describe_held_parameter(name: str) -> str:
 def _one_call(
     evaluate: Evaluate, weights: dict[str, Tensor], constants: list[Tensor]
 ) -> tuple[set[int], dict[int, Tensor], list[str]]:
-    """Storages that outlive the call, tensors from elsewhere by storage, and weights that the loss does not see."""
+    """Return storages that outlive the call, outside tensors by storage, and weights that the loss does not see."""
     at = [p.detach().clone().requires_grad_() for p in weights.values()]
     watch = _Watch(at, constants)
     with torch.enable_grad():
@@ -124,7 +124,7 @@ def _one_call(
 
 
 def _references(tensors: Iterable[Tensor]) -> dict[int, StorageWeakRef]:
-    """Weak references to storages, by their places, which are not given to others while a reference lives."""
+    """Return weak references to storages by address, which is not reused while a reference lives."""
     found = {}
     for tensor in tensors:
         try:

@@ -23,7 +23,7 @@ Selection = Sequence[str] | str | None
 
 
 def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
-    """Copies of the chosen parameters in the model's order, each of which can be differentiated by.
+    """Copy the chosen parameters, in the model's order, as leaves for differentiation.
 
     Raises:
         CurvatureError: None left, a pattern that matches nothing, TorchScript, lazy or integer or complex or
@@ -123,7 +123,7 @@ def _match_one(names: Sequence[str], pattern: str) -> list[str]:
 
 
 def check_modes(model: nn.Module, batch_norm: str | None) -> None:
-    """Refuses randomness left on, and batch norm without a named policy.
+    """Refuse active randomness, and batch norm without a named policy.
 
     Raises:
         CurvatureError: One of these, or an unknown policy.
@@ -148,7 +148,7 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
 
 
 def has_weight_norm(model: nn.Module) -> bool:
-    """Whether a layer's weight is normalised by either form of weight norm."""
+    """Return whether a layer's weight is normalised by either form of weight norm."""
     return any(
         isinstance(module, parametrizations._WeightNorm)
         or any(isinstance(hook, WeightNorm) for hook in module._forward_pre_hooks.values())
@@ -199,7 +199,7 @@ class PureModel:
         self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
     def at(self, parameters: Sequence[Tensor]) -> PureModel:
-        """The same at other chosen parameters, to whose device the model itself is moved."""
+        """Return the same model at other parameters, and move it to their device."""
         chosen = dict(zip((name.removeprefix("model.") for name in self._chosen), parameters, strict=True))
         return PureModel(self._model.to(parameters[0].device), self._loss, chosen, self._batch_norm)
 
@@ -213,11 +213,11 @@ class PureModel:
         return self._model
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The output; within `run`."""
+        """Return the output; only within `run`."""
         return self._model(*args, **kwargs)
 
     def run(self, evaluate: Callable[[], Any], at: Sequence[Tensor] | None = None) -> Any:
-        """Evaluates with the chosen parameters, or with tensors in their place, in whose dtype the others are then.
+        """Evaluate with the chosen parameters, or with tensors instead of them, to whose dtype the others are cast.
 
         Args:
             evaluate: Calls this object for outputs, and the loss.
@@ -243,7 +243,7 @@ class PureModel:
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
 
     def require_nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
-        """Refuses caches of weights; to be called before any other evaluation.
+        """Refuse caches of weights; call this before any other evaluation.
 
         Args:
             evaluate: The loss of a few samples, with tensors in place of the chosen parameters.
@@ -260,14 +260,14 @@ class PureModel:
         return require_nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
 
     def find_half_precision(self) -> str:
-        """A parameter or buffer in half precision beside the chosen ones, and what to do; empty if there is none."""
+        """Describe a parameter or buffer in half precision other than the chosen ones; empty if there is none."""
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.dtype in (torch.float16, torch.bfloat16):
                 return f"{name.removeprefix('model.')} is {tensor.dtype}: call model.float() or model.double()"
         return ""
 
     def find_other_dtype(self) -> str:
-        """A floating parameter or buffer of another dtype than the chosen ones, and what to do; empty for none."""
+        """Describe a floating parameter or buffer of another dtype than the chosen ones; empty if there is none."""
         own = next(iter(self._chosen.values())).dtype
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.is_floating_point() and tensor.dtype != own:
@@ -283,7 +283,7 @@ class PureModel:
         return any(p.requires_grad and f"model.{name}" not in self._chosen for name, p in own)
 
     def require_own_unused(self, value: Tensor) -> None:
-        """Refuses a value that depends on the model's own parameters, and not on what stands in for them.
+        """Refuse a value that depends on the model's own parameters instead of their copies.
 
         Args:
             value: Evaluated while `own_parameters_watched`.
@@ -298,7 +298,7 @@ class PureModel:
             raise CurvatureError(describe_held_parameter(captured[0]))
 
     def require_kept(self) -> None:
-        """Refuses a forward pass that has changed the weights it was given.
+        """Refuse a forward pass that has changed the weights it was given.
 
         Raises:
             CurvatureError: They are not those that the model itself holds.
@@ -313,7 +313,7 @@ class PureModel:
 
     @contextmanager
     def watching_own_parameters(self) -> Iterator[None]:
-        """While open, the model's own chosen parameters require gradients."""
+        """Make the model's own chosen parameters require gradients inside the context."""
         own = [p for name, p in self._model.named_parameters() if f"model.{name}" in self._chosen]
         before = [p.requires_grad for p in own]
         try:
@@ -325,7 +325,7 @@ class PureModel:
                 parameter.requires_grad_(required)
 
     def require_unchanged(self) -> None:
-        """Refuses weights that were changed since the copies were made.
+        """Refuse weights that have changed since the copies were made.
 
         Raises:
             CurvatureError: They were.
@@ -339,7 +339,7 @@ class PureModel:
 
 
 def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
-    """Name, module, own name there and parameter, of all."""
+    """Return name, module, local name and parameter of all parameters that are plain attributes."""
     for prefix, module in model.named_modules():
         for key, parameter in module._parameters.items():
             if parameter is not None:
@@ -347,7 +347,7 @@ def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tenso
 
 
 def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, int]:
-    """Rows of embeddings that are never trained, by the position of their weights among the names."""
+    """Return the rows of embeddings that are never trained, by the position of their weights among the names."""
     own = {id(p): position for position, p in enumerate(map(dict(model.named_parameters()).get, names))}
     return {
         own[id(module.weight)]: module.padding_idx
@@ -364,7 +364,7 @@ def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None
 
 @contextmanager
 def _keep_attributes(joint: nn.Module) -> Iterator[None]:
-    """Restores what a forward pass sets, such as counters and what hooks compute from weights.
+    """Restore what a forward pass sets, such as counters and what hooks compute from weights.
 
     Weights are restored too: `functional_call` does not find back to those of a module that is held by two names.
     """
@@ -397,5 +397,5 @@ def _batch_norm(model: nn.Module, policy: str | None) -> Iterator[None]:
 
 
 def owner(name: str) -> str:
-    """The module that a parameter belongs to: ``layer1.0.conv1`` for ``layer1.0.conv1.weight``."""
+    """Return the module that a parameter belongs to: ``layer1.0.conv1`` for ``layer1.0.conv1.weight``."""
     return name.rpartition(".")[0]

@@ -93,16 +93,16 @@ class Objective:
         return self.check_dtypes is None or torch.float64 in self.check_dtypes
 
     def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
-        """The model's output on a batch, at the chosen parameters or at others in their place."""
+        """Return the model's output on a batch, at the chosen parameters or at others."""
         return self.model.run(lambda: output_of(self.model, batch), at)
 
     def loss_at(self, output: Any, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
-        """The loss of an output."""
+        """Return the loss of an output."""
         value: Tensor = self.model.run(lambda: loss_of(self.loss, output, batch, number), at)
         return value if at is not None else self._require_repeatable(value, number)
 
     def batch_loss(self, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
-        """The loss of a batch, which at the chosen parameters must be what it was at first.
+        """Return the loss of a batch, which at the chosen parameters must be the same as in the first reading.
 
         Raises:
             CurvatureError: It is not, not finite, or no scalar.
@@ -113,7 +113,7 @@ class Objective:
         return value if at is not None else self._require_repeatable(value, number)
 
     def gradient(self, batch: Batch, number: int, by: Sequence[Tensor]) -> Sequence[Tensor | None]:
-        """The gradient of a batch's loss by some of the chosen parameters, in parts."""
+        """Return the gradient of a batch's loss by some of the chosen parameters, in parts."""
         with torch.enable_grad():
             value = self.batch_loss(batch, number)
             return gradients_of(value, by, allow_unused=True)
@@ -127,7 +127,7 @@ class Objective:
         at: Sequence[Tensor] | None = None,
         by: Sequence[Tensor] | None = None,
     ) -> Graph:
-        """The differentiated graph of a batch.
+        """Build the differentiated graph of a batch.
 
         Args:
             batch: The batch.
@@ -159,7 +159,7 @@ class Objective:
     def potential(
         self, output: Tensor, slope: Tensor, batch: Batch, number: int, matrix: str, at: Sequence[Tensor] | None
     ) -> Potential:
-        """The function of the outputs whose Hessian at a batch's outputs is M: the loss, or a divergence for `fisher`.
+        """Return the function whose Hessian at a batch's outputs is M: the loss, or a divergence for `fisher`.
 
         Args:
             output: Output of the batch.
@@ -180,7 +180,7 @@ class Objective:
         return divergence(output, slope, targets, self.law, lambda cut: self.loss_at(cut, batch, number, elsewhere))
 
     def samples_in(self, batch: Batch, rows: int) -> float:
-        """Factor that turns the slopes of a batch's loss into those of its samples, each a row of the output.
+        """Return the factor from the slopes of a batch's loss to the slopes of its samples, each a row of the output.
 
         Raises:
             CurvatureError: The batch counts another number of samples.
@@ -212,13 +212,13 @@ class Objective:
         return self.samples / rows
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
-        """Number, weight and content of every batch, on the parameters' device."""
+        """Yield number, weight and content of every batch, on the parameters' device."""
         numbers = range(1, len(self.weights) + 1) if self.numbers is None else self.numbers
         for number, batch in zip(numbers, self.move_batches(), strict=True):
             yield number, self.weights[number - 1], batch
 
     def share(self, numbers: range, device: torch.device) -> Objective:
-        """The loss over some of the batches, weighted as in that over all, on a device."""
+        """Return the loss over some of the batches, with their weights in the loss over all, on a device."""
         parameters = tuple(p.detach().to(device).requires_grad_() for p in self.parameters)
         return replace(
             self,
@@ -229,11 +229,11 @@ class Objective:
         )
 
     def first_batch(self) -> Batch:
-        """On the parameters' device."""
+        """Return the first batch on the parameters' device."""
         return next(iter(self.move_batches()))
 
     def move_batches(self) -> Iterator[Batch]:
-        """The batches, on the parameters' device."""
+        """Yield the batches on the parameters' device."""
         return self.batches.move_to(self.parameters[0].device, self.parameters[0].dtype)
 
     def read(
@@ -264,7 +264,7 @@ class Objective:
         return found
 
     def _failure(self, error: Exception, batch: Batch, number: int) -> CurvatureError:
-        """An error of the model or the loss on a batch, in one line with its cause as far as it can be known."""
+        """Convert an error of the model or the loss on a batch to one line with its cause, if that can be found."""
         output: Any = None
         with torch.no_grad(), suppress(Exception):
             output = self.output(copy_tensors(batch))
@@ -280,7 +280,7 @@ class Objective:
         return CurvatureError(f"{str(found).rstrip('.')}; {why}") if why else found
 
     def why_not_finite(self, matrix: str = "hessian") -> str:
-        """Why products with a matrix are not finite where the loss is, in words."""
+        """Describe why products with a matrix are not finite although the loss is."""
         own = self.parameters
         numbers = counting(1) if self.numbers is None else self.numbers
         for number, batch in zip(numbers, self.move_batches(), strict=False):
@@ -307,7 +307,7 @@ class Objective:
         return "a product with the curvature matrix is not finite: the weights or the loss overflow"
 
     def _require_repeatable(self, value: Tensor, number: int) -> Tensor:
-        """A loss that is that of the first reading, as far as there was one."""
+        """Return a loss after checking that it equals the loss of the first reading, if there was one."""
         if number <= len(self.losses):
             like, one, other = self.parameters[0], self.losses[number - 1], value.item()
             # Not equality: an accelerator may add in another order, with an error relative to what it adds.

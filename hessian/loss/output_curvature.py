@@ -50,13 +50,13 @@ class SlopeCurvature:
 
     @staticmethod
     def of(output: Tensor, potential: Potential) -> SlopeCurvature:
-        """Differentiates a function of the outputs once."""
+        """Differentiate a function of the outputs once."""
         cut = output.detach().requires_grad_()
         (slope,) = gradients_of(potential(cut), cut, create_graph=True)
         return SlopeCurvature(cut, slope)
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
-        """The Hessian of the function times one vector of the outputs' shape, or several if batched."""
+        """Multiply the function's Hessian by one vector of the outputs' shape, or several if batched."""
         if not self.slope.requires_grad:
             return None
         return pull([self.slope], (self.cut,), [pushed], batched)[0]
@@ -70,14 +70,14 @@ class OuterSlopes:
     factor: float
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor:
-        """The map of one vector of the outputs' shape, or several if batched."""
+        """Map one vector of the outputs' shape, or several if batched."""
         first = 2 if batched else 1
         along = (pushed * self.slopes).reshape(*pushed.shape[:first], -1).sum(dim=-1)
         return self.factor * along.reshape(*along.shape, *(1,) * (self.slopes.ndim - 1)) * self.slopes
 
 
 def require_tensor(output: Any, matrix: str) -> Tensor:
-    """The output as one tensor that depends on the parameters.
+    """Return the output as one tensor that depends on the parameters.
 
     Raises:
         CurvatureError: It is none, or depends on none.
@@ -91,7 +91,7 @@ def require_tensor(output: Any, matrix: str) -> Tensor:
 
 
 def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor], matrix: str) -> Tensor:
-    """The slope of the loss by the outputs, as numbers.
+    """Return the gradient of the loss by the outputs, without a graph.
 
     Raises:
         CurvatureError: The loss depends on the parameters beside the outputs, or not on the outputs.
@@ -110,7 +110,7 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
 
 
 def law_of(loss: Any) -> Law:
-    """The law whose log likelihood a loss is: of cross-entropy, squared errors and binary cross-entropy of logits.
+    """Return the law whose log likelihood gives the loss: cross-entropy, squared error or BCE with logits.
 
     Raises:
         CurvatureError: Another loss.
@@ -143,7 +143,7 @@ def _bernoulli(output: Tensor) -> Distribution:
 
 
 def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential) -> Potential:
-    r"""$c \sum KL(p_f \| p_{f'})$ as a function of $f'$, for a loss that is c times minus the log likelihood.
+    r"""Return $f' \mapsto c \sum KL(p_f \| p_{f'})$ for a loss that is $-c$ times the log likelihood.
 
     Args:
         output: f.

@@ -38,7 +38,7 @@ from hessian.numerics.vector_parts import (
     fill_missing,
     gaps_of,
     norm_of,
-    normalise_along,
+    dot,
     quotient,
     shift,
     sizes_of,
@@ -228,15 +228,15 @@ class _Line:
         return [at[i] for i in self.columns]
 
     def weights(self, dtype: torch.dtype) -> list[Tensor]:
-        """The parameters of a type."""
+        """Return the parameters in a dtype."""
         return [p.detach().to(dtype) for p in self.objective.parameters]
 
     def loss(self, batch: Batch, at: list[Tensor]) -> Tensor:
-        """The loss of samples."""
+        """Return the loss of samples."""
         return self.objective.batch_loss(batch, self.number, at)
 
     def output(self, batch: Batch, at: list[Tensor]) -> Tensor:
-        """The model's output, which is one tensor wherever it is asked for."""
+        """Return the model's output, which must be one tensor."""
         with torch.enable_grad():
             found: Tensor = self.objective.output(batch, at)
         return found
@@ -264,7 +264,7 @@ def _require(
     dtypes: tuple[torch.dtype, ...],
     unsettled: str = UNSETTLED,
 ) -> tuple[_Precision, Batch]:
-    """Takes for each test the first samples and dtype with which it does not break down, and returns these."""
+    """Run each test with the first samples and dtype with which it is decisive, and return these."""
     model, left, fault = line.objective.model, list(misses), ""
     failure: Exception | None = None
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
@@ -304,13 +304,13 @@ def _require(
 
 
 def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
-    """The line with weights of a type, and how exact the test can then be."""
+    """Return the line with weights of a dtype, and the precision that the test then has."""
     rounded = dtype == torch.float64 and _rounds(line, batch)
     return replace(line, precision=_ROUNDED if rounded else _PRECISIONS[dtype])
 
 
 def _rounds(line: _Line, batch: Batch) -> bool:
-    """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
+    """Return whether double-precision weights reach the loss through single precision, and nothing lower."""
     return _types(line, batch, torch.float64) == {torch.float32}
 
 
@@ -395,7 +395,7 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
 
 
 def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
-    """The last fault found at several points, in words; empty if there is none at one of them."""
+    """Describe the last fault found at several points; empty if there is none at one of them."""
     missed: list[str] = []
     unseen = False
     for attempt, step in enumerate(line.precision.steps):
@@ -410,7 +410,7 @@ def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
 
 
 def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
-    """Differences of the loss against the gradient."""
+    """Compare differences of the loss with the gradient."""
     precision, step = line.precision, 10.0 * step  # losses do not jump at kinks, and bear a longer step
 
     def rise(step: float) -> Tensor:
@@ -419,7 +419,7 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
         return (above - below) / (2.0 * step)
 
     value, gradient = line.gradient(batch, point, line.by_columns(point))
-    slope = normalise_along(gradient, v)
+    slope = dot(gradient, v)
     del gradient
     if not bool(torch.isfinite(slope)):
         return NOT_FINITE
@@ -446,7 +446,7 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
 
 def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> Tensor:
-    """Slopes along a direction, by gradients at the middles of equal parts of the way from one step below to one above.
+    """Return slopes along a direction, by gradients at the midpoints of equal parts of the way from -step to +step.
 
     The loss rises by their mean wherever it is continuous, whatever kinks it has.
     """
@@ -454,13 +454,13 @@ def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor
 
     def slope(place: float) -> Tensor:
         at = line.shift(point, v, place * step)
-        return normalise_along(line.gradient(batch, at, line.by_columns(at))[1], v)
+        return dot(line.gradient(batch, at, line.by_columns(at))[1], v)
 
     return torch.stack([slope(place) for place in middles])
 
 
 def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
-    """Differences of gradients against products, and these against each other."""
+    """Compare differences of gradients with products, and products with each other."""
     precision = line.precision
     Hv, own, gap, allowed = _product(line, batch, point, v)
     if not bool(torch.isfinite(own).all()):
@@ -534,7 +534,7 @@ def _graphs(line: _Line, batch: Batch, point: list[Tensor]) -> tuple[Graph, Grap
 
 
 def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
-    """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
+    """Return a product, its sizes, the asymmetry of two of them, and the scale of that asymmetry."""
     graph, transposed = _graphs(line, batch, point)
     Hv = detach_parts(graph.product(v, False))
     sizes = sizes_of(Hv)
@@ -543,14 +543,14 @@ def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) ->
         return Hv, sizes, 0.0, 0.0
     change(Hv, lambda part: part / size)
     Hu = detach_parts(transposed.product(fill_missing(Hv, line.by_rows(point)), False, last=True))
-    gap, allowed = abs(float(normalise_along(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
+    gap, allowed = abs(float(dot(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
     del Hu
     change(Hv, lambda part: part * size)
     return Hv, sizes, gap, allowed
 
 
 def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Vector, Tensor]:
-    """A product by a difference of gradients, and the sizes of a gradient's parts."""
+    """Return a product by a difference of gradients, and the sizes of a gradient's parts."""
 
     def gradient(at: list[Tensor]) -> Vector:
         return line.gradient(batch, at, line.by_rows(at))[1]
@@ -563,7 +563,7 @@ def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor],
 def _residual_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Vector, Tensor]:
-    """A product by a difference of pulled slopes, which stay what they are at the point, and a gradient's sizes."""
+    """Return a product by a difference of pulled slopes, which are fixed at the point, and a gradient's sizes."""
     slope = _slope(line, batch, point, line.output(batch, point))
 
     def pulled(moved: list[Tensor]) -> Vector:
@@ -577,7 +577,7 @@ def _residual_difference(
 def _sandwich_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Vector, Tensor]:
-    """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
+    """Return a product by differences of outputs and of the slopes there, and the sizes of a gradient's parts."""
     up, down = (line.output(batch, line.shift(point, v, sign * step)).detach() for sign in (1.0, -1.0))
     pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
     slope = _slope(line, batch, point, output)
@@ -598,7 +598,7 @@ def _sandwich_difference(
 
 
 def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:
-    """Slope of the loss by the outputs."""
+    """Return the gradient of the loss by the outputs."""
     cut = output.detach().requires_grad_()
     with torch.enable_grad():
         return gradients_of(line.objective.loss_at(cut, batch, line.number, point), cut)[0]

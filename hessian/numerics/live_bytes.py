@@ -29,7 +29,7 @@ class MemoryUse:
 
 
 def measure_memory(computation: Callable[[], Answer], device: torch.device) -> tuple[Answer, MemoryUse]:
-    """Runs a computation and tells its memory.
+    """Run a computation, and return its answer and its memory.
 
     Memory within an operation is seen on a GPU only, that of files read and of NumPy's arrays not at all.
     """

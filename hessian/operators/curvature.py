@@ -109,7 +109,7 @@ class Curvature:
         memory: Budget | int | str | None = None,
         workers: Workers | int | str | Sequence[str] | None = None,
     ) -> None:
-        """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
+        """Read the data a few times, to weigh the batches and for the checks of `Objective`.
 
         Args:
             model: Called with the inputs of each batch, or with a mapping's entries as keywords.
@@ -249,7 +249,7 @@ class Curvature:
         return self._roundings[block]
 
     def products(self, vectors: Tensor) -> Tensor:
-        """The matrix times each row, (k, P) to (k, P).
+        """Multiply the matrix by each row, (k, P) to (k, P).
 
         Raises:
             CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
@@ -257,7 +257,7 @@ class Curvature:
         return self._products(vectors, self._layout.total, Block(self._positions, self._positions))
 
     def products_in_place(self, rows: Tensor) -> Tensor:
-        """The same in the rows' place."""
+        """Multiply the matrix by each row, in place."""
         return self._products(rows, self._layout.total, Block(self._positions, self._positions), rows)
 
     def prepare(self, together: int = 1) -> None:
@@ -277,15 +277,15 @@ class Curvature:
             self._shards.products(block, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
 
     def why_not_finite(self) -> str:
-        """Why a product is not finite, in words."""
+        """Describe why a product is not finite."""
         return self._objective.why_not_finite(self._matrix)
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
-        """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
+        """Return the bytes that workers hold on the parameters' device at the peak of products with these vectors."""
         return self._shards.peak_elsewhere(Block(self._positions, self._positions), vectors, self._vectorize)
 
     def _products(self, vectors: Tensor, width: int, block: Block, into: Tensor | None = None) -> Tensor:
-        """A block of the matrix times each vector, (k, width) to (k, rows), in new rows or into others."""
+        """Multiply a block of the matrix by each vector, (k, width) to (k, rows), into new rows or given ones."""
         if vectors.ndim != 2 or vectors.shape[1] != width:
             raise CurvatureError(f"expected vectors of shape (k, {width}), got {tuple(vectors.shape)}")
         if vectors.dtype != self.dtype or vectors.device != self.device:
@@ -328,7 +328,7 @@ class Curvature:
             raise fault
 
     def __matmul__(self, vector: Tensor) -> Tensor:
-        """The matrix times a vector (P,), or times the columns of (P, k)."""
+        """Multiply the matrix by a vector (P,), or by the columns of (P, k)."""
         return self.products(vector[None])[0] if vector.ndim == 1 else self.products(vector.T.contiguous()).T
 
     def block(self, parameters: Selection) -> Curvature:
@@ -394,7 +394,7 @@ class Curvature:
         return {place: self.block(names) for place, names in owners.items()}
 
     def cost(self) -> Cost:
-        """Cost of this operator's products so far; takes three gradients the first time."""
+        """Return the cost of this operator's products so far; takes three gradients the first time."""
         if math.isnan(self._spent.gradient_seconds):
             self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
         checks = self._objective.check_seconds + self._extra_seconds
@@ -409,7 +409,7 @@ class Curvature:
         )
 
     def _try_ways(self) -> None:
-        """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""
+        """Choose between one vector at a time and several by the time for each; the best of three counts."""
         started, spent = time.perf_counter(), self._spent
         self._trying = True
         best: dict[int, float] = {}
@@ -433,7 +433,7 @@ class Curvature:
         self._extra_seconds += time.perf_counter() - started
 
     def _choose(self, parameters: Selection) -> list[int]:
-        """Places of parameters among the names."""
+        """Return the positions of parameters among the names."""
         if parameters is None:
             return list(range(len(self._names)))
         chosen = set(match_names(self._names, parameters, self.aliases))

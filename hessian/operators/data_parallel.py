@@ -45,11 +45,11 @@ class Link(Protocol):
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Returns the answers of the first workers to an order for each."""
+        """Send one order to each of the first workers, and return their answers."""
         ...
 
     def close(self) -> None:
-        """Ends the workers."""
+        """End the workers."""
         ...
 
 
@@ -66,7 +66,7 @@ class Workers:
     """
 
     def __init__(self, workers: int | str | Sequence[str], ray: str | None = None) -> None:
-        """Says how many, or on which devices.
+        """Set how many workers there are, or on which devices.
 
         Args:
             workers: A number, for the device of the model; or one device for each, such as ``"cuda:0,cuda:1"``.
@@ -102,7 +102,7 @@ class Workers:
 
     @staticmethod
     def of(workers: Workers | int | str | Sequence[str] | None, ray: str | None = None) -> Workers | None:
-        """These, or nobody: one worker that has no device of its own and is no actor is this process.
+        """Return workers, or None for one worker that has no own device and is not an actor: this process.
 
         Raises:
             CurvatureError: As the constructor.
@@ -122,7 +122,7 @@ class Workers:
         return None if self.devices is None or self.ray is not None else self.devices[0]
 
     def close(self) -> None:
-        """Ends them; the next matrix starts new ones."""
+        """End the workers; the next matrix starts new ones."""
         if self._link is not None:
             self._link.close()
 
@@ -133,7 +133,7 @@ class Workers:
         self.close()
 
     def take(self, task: Task, shares: Sequence[range]) -> tuple[Link, int, list[Any]]:
-        """Hands a matrix out.
+        """Send a matrix to the workers.
 
         Args:
             task: The matrix.
@@ -168,7 +168,7 @@ class Workers:
             raise
 
     def ask(self, link: Link, orders: Sequence[Order], **message: Any) -> list[Any]:
-        """Returns the workers' answers.
+        """Return the workers' answers.
 
         Args:
             link: Link as given by `take`.
@@ -205,7 +205,7 @@ class RemoteShards:
     fault = ""
 
     def __init__(self, objective: Objective, matrix: str, keep: bool, team: Workers) -> None:
-        """Hands them out.
+        """Send the shards to the workers.
 
         Args:
             objective: The loss.
@@ -233,7 +233,7 @@ class RemoteShards:
         self._require_same(expected, Block(every, every), ramp)
 
     def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
+        """Multiply a block by each vector, (k, columns) to (k, rows), so many together, into new or given rows."""
         answer = add_up(self._products(block, vectors, together), vectors)
         # Workers compare each number of vectors at once before its first use.
         asked = {(block, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
@@ -243,15 +243,15 @@ class RemoteShards:
         return answer if into is None else into.copy_(answer)
 
     def gradients(self, by: Positions) -> None:
-        """Takes the gradient of every piece by some parameters, and forgets it."""
+        """Compute the gradient of every shard by some parameters, and discard it."""
         self._ask("gradients", block=Block(by, by))
 
     def measure_held(self) -> dict[str, int]:
-        """Bytes of all that workers hold on the parameters' device, their program included."""
+        """Return the bytes that workers hold on the parameters' device, including their program."""
         return {"graph": 0, "workers": self._here(self._ask("held"))}
 
     def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
-        """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
+        """Return the further bytes that workers hold on the parameters' device at the peak of products."""
         width = self._size(block.rows)
         peaks = self._here(self._ask("peak", vectors=vectors.cpu(), width=width, block=block, together=together))
         return peaks + (self._link.shared if self._device.type == "cpu" else 0)
@@ -265,7 +265,7 @@ class RemoteShards:
         return self._team.ask(self._link, [order] * self.workers, **message)
 
     def _here(self, found: list[tuple[str, int]]) -> int:
-        """The sum over workers on the device of the parameters."""
+        """Return the sum over workers on the device of the parameters."""
         if self._team.ray is not None:
             return 0  # actors have memory of their own
         return sum(size for device, size in found if device == str(self._device))
@@ -289,7 +289,7 @@ class RemoteShards:
 
 
 def add_up(terms: Sequence[Tensor], like: Tensor) -> Tensor:
-    """The sum of terms (k, width) in their order, in double precision, of the kind of other rows."""
+    """Add terms (k, width) in their order, in double precision, and move the sum to the device of other rows."""
     total = torch.empty_like(terms[0])
     for start in range(0, total.shape[1], COLUMNS):
         columns = slice(start, start + COLUMNS)

@@ -300,7 +300,7 @@ def _offsets(layers: list[nn.Linear]) -> list[int]:
 
 
 def _order(layers: list[nn.Linear], offsets: list[int], parameters: list[nn.Parameter]) -> Tensor:
-    """Place of every parameter in the layered layout, where each unit has its weights and then its bias."""
+    """Return the place of every parameter in the layered layout, where each unit has its weights and then its bias."""
     places = {}
     for layer, first, last in zip(layers, offsets, offsets[1:], strict=False):
         place = torch.arange(first, last, device=layer.weight.device).view(layer.out_features, -1)

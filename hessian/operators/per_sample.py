@@ -88,7 +88,7 @@ def sample_factors(
     batch_norm: str | None = None,
     count: Callable[[Batch], int] = size_of,
 ) -> Iterator[Tensor]:
-    """Yields $A_i$, (K, P), sample by sample, in the order of the data.
+    """Yield $A_i$, (K, P), sample by sample, in the order of the data.
 
     Args:
         model: Called with the inputs of each batch; its output is one tensor (n, ...), one row for each sample.
@@ -130,7 +130,7 @@ def sample_spectra(
     parameters: Selection = None,
     batch_norm: str | None = None,
 ) -> SampleSpectra:
-    """The spectrum of every sample's Gauss-Newton matrix, and its block in given directions.
+    """Return the spectrum of every sample's Gauss-Newton matrix, and its block in given directions.
 
     It costs a forward pass and K backward passes for each sample, and memory of K vectors.
 
@@ -150,7 +150,7 @@ def sample_spectra(
 
 
 def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = None) -> SampleSpectra:
-    """Spectra and blocks of factors that are at hand, each (K, P)."""
+    """Return the spectra and blocks of given factors, each (K, P)."""
     values, blocks = [], []
     for factor in factors:
         with exact_algebra():
@@ -177,7 +177,7 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
 
 
 def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[Any, str]) -> Iterator[Tensor]:
-    """Roots times Jacobians of a few samples, each (K, P), in one pass: all but one sample's cotangents are 0.
+    """Multiply roots by the Jacobians of a few samples, each (K, P), in one pass with one sample's cotangents each.
 
     Passes for several cotangents at once are compared with single ones at the first batch of each shape.
     """
@@ -213,7 +213,7 @@ def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[An
 
 
 def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
-    r"""$\Lambda_i^{1/2}$ of all samples of a batch, (n, K, K)."""
+    r"""Return $\Lambda_i^{1/2}$ of all samples of a batch, (n, K, K)."""
     with torch.enable_grad():  # a model may differentiate by its inputs
         output = objective.output(batch)
     if not isinstance(output, Tensor):

@@ -32,7 +32,7 @@ class Actors:
     shared = 0
 
     def __init__(self, count: int, devices: Sequence[str], address: str) -> None:
-        """Starts them.
+        """Start the actors.
 
         Args:
             count: Number of actors.
@@ -66,7 +66,7 @@ class Actors:
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Returns the answers of the first actors to an order for each.
+        """Send one order to each of the first actors, and return their answers.
 
         Args:
             orders: Orders, as many as there are actors, or fewer.
@@ -96,7 +96,7 @@ class Actors:
         return [torch.tensor(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
 
     def close(self) -> None:
-        """Ends them, in the middle of their work if need be."""
+        """End the actors, even in the middle of their work."""
         self._end()
 
 

@@ -76,7 +76,7 @@ def sample_hessian_parts(
     count: Callable[[Batch], int] = size_of,
     seed: int = 0,
 ) -> Iterator[tuple[Tensor, Tensor, float]]:
-    """Yields each sample's eigenvalues, increasing, (rank,), eigenvectors, (P, rank), and squared Frobenius norm.
+    """Yield each sample's eigenvalues, increasing, (rank,), eigenvectors, (P, rank), and squared Frobenius norm.
 
     It costs 2 rank products with the Hessian of one sample, and memory of rank vectors. The norm is an estimate from
     the first half of the products, unbiased.
@@ -122,7 +122,7 @@ def sample_hessians(
     batch_norm: str | None = None,
     seed: int = 0,
 ) -> SampleHessians:
-    """The samples' spectra, and the means of their parts in some directions.
+    """Return the samples' spectra, and the means of their parts in some directions.
 
     Args:
         model: As for `sample_hessian_parts`.

@@ -50,19 +50,19 @@ class Shards(Protocol):
         ...
 
     def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
+        """Multiply a block by each vector, (k, columns) to (k, rows), so many together, into new or given rows."""
         ...
 
     def gradients(self, by: Positions) -> None:
-        """Takes the gradient of every piece by some parameters, and forgets it."""
+        """Compute the gradient of every shard by some parameters, and discard it."""
         ...
 
     def measure_held(self) -> dict[str, int]:
-        """Bytes of graphs, and of all that workers hold on the parameters' device."""
+        """Return the bytes of graphs, and of all that workers hold on the parameters' device."""
         ...
 
     def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
-        """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
+        """Return the further bytes that workers hold on the parameters' device at the peak of products."""
         ...
 
 
@@ -80,7 +80,7 @@ class LocalShards:
     fault = ""
 
     def __init__(self, objective: Objective, matrix: str, keep: bool) -> None:
-        """Builds the first graph.
+        """Build the first graph.
 
         Args:
             objective: The loss.
@@ -103,7 +103,7 @@ class LocalShards:
         return self._graphs is not None
 
     def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many vectors together.
+        """Multiply a block by each vector, (k, columns) to (k, rows), so many vectors together.
 
         Args:
             block: The block.
@@ -158,7 +158,7 @@ class LocalShards:
         return self._faults[key]
 
     def gradients(self, by: Positions) -> None:
-        """Takes the gradient of every piece by some parameters, and forgets it."""
+        """Compute the gradient of every shard by some parameters, and discard it."""
         objective = self.objective
         parameters = [objective.parameters[i] for i in by]
         for number, _, batch in objective.weighted_batches():
@@ -166,7 +166,7 @@ class LocalShards:
         self._wait()
 
     def measure_held(self) -> dict[str, int]:
-        """By building graphs again where they are kept, in the place of the first."""
+        """Return the bytes of graphs; kept graphs are built again instead of the first ones."""
         if self._graphs is None:
             return {"graph": 0}
         self._graphs = None
@@ -174,7 +174,7 @@ class LocalShards:
         return {"graph": held.left}
 
     def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
-        """There is nobody elsewhere."""
+        """Return 0, because all shards are in this process."""
         return 0
 
     @property
@@ -187,7 +187,7 @@ class LocalShards:
         return self._layouts[positions]
 
     def _graphs_of(self, block: Block) -> Iterable[Graph]:
-        """Graphs of a block, in which the positions are those among the parameters that the graphs were built by."""
+        """Return graphs of a block; its positions refer to the parameters by which the graphs were built."""
         if self._graphs is not None:
             whole = block == (self._every, self._every)
             return self._graphs if whole else (graph.restrict(*block) for graph in self._graphs)
@@ -211,7 +211,7 @@ class LocalShards:
 
 
 def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Batch], int]) -> Batches:
-    """Data as batches, of which workers get whole ones: a single batch is cut by samples, into one for each.
+    """Read data as batches for workers; a single batch is cut by samples, into one batch for each worker.
 
     Args:
         data: Data as `Batches.of` takes them.
@@ -242,7 +242,7 @@ def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Bat
 
 
 def shares_of(sizes: list[int], workers: int) -> list[range]:
-    """Numbers of batches, from 1, for each worker: one after the other, with samples as equal as that allows.
+    """Return the numbers of consecutive batches, from 1, for each worker, with samples as equal as possible.
 
     Args:
         sizes: Samples of each batch.

@@ -45,11 +45,11 @@ class Frame(NamedTuple):
         return self._pad(self.columns) + self.workers * self._pad(self.width)
 
     def vectors(self, memory: Tensor) -> Tensor:
-        """The vectors of the call, ``(rows, columns)``."""
+        """Return the vectors of the call, ``(rows, columns)``."""
         return self._at(memory, 0, self.columns)
 
     def products(self, memory: Tensor, worker: int) -> Tensor:
-        """The products of a worker, ``(rows, width)``."""
+        """Return the products of a worker, ``(rows, width)``."""
         return self._at(memory, self._pad(self.columns) + worker * self._pad(self.width), self.width)
 
     def _pad(self, entries: int) -> int:
@@ -74,7 +74,7 @@ class SharedFile:
 
     @staticmethod
     def create(size: int) -> SharedFile:
-        """A new one.
+        """Create a file.
 
         Raises:
             CurvatureError: There is no room.
@@ -100,7 +100,7 @@ class SharedFile:
 
     @staticmethod
     def open(path: str) -> Tensor:
-        """The bytes of one that another process has made."""
+        """Map a file that another process has created."""
         handle = os.open(path, os.O_RDWR)
         try:
             return _map(handle, os.fstat(handle).st_size)
@@ -108,7 +108,7 @@ class SharedFile:
             os.close(handle)
 
     def unlink(self) -> None:
-        """Takes it out of its folder, once all see it."""
+        """Remove the file from its folder, once all processes have mapped it."""
         with suppress(OSError):
             os.unlink(self.path)
 

@@ -43,11 +43,11 @@ class Task(NamedTuple):
 
     @staticmethod
     def of(objective: Objective, matrix: str, keep: bool) -> Task:
-        """With how this process computes."""
+        """Add the numerical settings of this process."""
         return Task(objective, matrix, keep, torch.get_default_dtype(), torch.get_float32_matmul_precision())
 
     def shards(self, numbers: range, device: torch.device) -> LocalShards:
-        """A share of the pieces in this process, which from now on computes as the sender does."""
+        """Build a share of the shards in this process, which from then on computes with the sender's settings."""
         torch.set_default_dtype(self.default)
         torch.set_float32_matmul_precision(self.precision)
         return LocalShards(self.objective.share(numbers, device), self.matrix, self.keep)
@@ -85,7 +85,7 @@ class Failure:
 
     @staticmethod
     def of(error: Exception) -> Failure:
-        """As it is where the sender knows what to do about it, in words with its place elsewhere."""
+        """Wrap an error: unchanged if the sender can handle it, else as one line with its place."""
         if not isinstance(error, CurvatureError | RuntimeError | MemoryError):
             error = user_error(error, "the model or the loss in a worker")
         try:
@@ -102,7 +102,7 @@ class WorkerState:
     shards: dict[int, LocalShards] = field(default_factory=dict)
 
     def answer(self, order: Order, vectors: Tensor | None = None, message: Message | None = None) -> Any:
-        """Returns the answer to an order, or a failure.
+        """Return the answer to an order, or a failure.
 
         Args:
             order: The order.
@@ -146,7 +146,7 @@ class WorkerState:
 
 
 def _load(message: Message, device: torch.device) -> Task:
-    """The matrix that was sent; tensors of a processor stay in the file until they are read."""
+    """Load the matrix that was sent; tensors of a processor stay in the file until they are read."""
 
     def restored(storage: Any, place: str) -> Any:
         return storage if place == "cpu" else default_restore_location(storage, str(device))

@@ -61,7 +61,7 @@ class Processes:
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Returns the answers of the first workers to an order for each.
+        """Send one order to each of the first workers, and return their answers.
 
         Args:
             orders: Orders, as many as there are workers, or fewer.
@@ -106,7 +106,7 @@ class Processes:
         return answers
 
     def close(self) -> None:
-        """Ends them, in the middle of their work if need be."""
+        """End the workers, even in the middle of their work."""
         self._pool.close()
 
     def _answers(self, envelopes: Sequence[_Envelope]) -> list[Any]:
@@ -122,7 +122,7 @@ class Processes:
 
 
 def serve(connection: Connection) -> None:
-    """The life of a worker."""
+    """Answer orders until the connection closes, and end the process."""
     torch.set_num_threads(1)
     state, memory = WorkerState(), torch.empty(0, dtype=torch.uint8)
     with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
@@ -140,7 +140,7 @@ def serve(connection: Connection) -> None:
 
 
 def _write(task: Task) -> str:
-    """A file of what is to be taken, which workers see as memory.
+    """Write a task to a file, which workers map as memory.
 
     Raises:
         CurvatureError: It cannot leave this process.
@@ -156,7 +156,7 @@ def _write(task: Task) -> str:
 
 
 def save(task: Task, file: Any) -> None:
-    """Writes what is to be taken.
+    """Write a task.
 
     Raises:
         CurvatureError: It cannot leave this process.

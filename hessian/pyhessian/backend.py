@@ -116,7 +116,7 @@ class Quadrature:
 def top_eigenvalues(
     model: nn.Module, loss: Loss, data: Any, settings: PyHessianSettings | None = None
 ) -> TopEigenvalues:
-    """The Hessian's eigenvalues of largest modulus, by PyHessian's power iteration with deflation.
+    """Return the Hessian's eigenvalues of largest modulus, by PyHessian's power iteration with deflation.
 
     Args:
         model: Taken in evaluation mode and left as it was.
@@ -148,7 +148,7 @@ def top_eigenvalues(
 def density_quadrature(
     model: nn.Module, loss: Loss, data: Any, settings: PyHessianSettings | None = None
 ) -> Quadrature:
-    """The raw quadrature of the Hessian's spectral density: PyHessian's `density`, given what it needs to run.
+    """Return the raw quadrature of the Hessian's spectral density by PyHessian's `density`.
 
     Args:
         model: Taken in evaluation mode and left as it was.
@@ -173,7 +173,7 @@ def density_quadrature(
 def printed_estimate(
     model: nn.Module, loss: Loss, data: Any, settings: PyHessianSettings | None = None, reading: Reading = AS_PLOTTED
 ) -> PrintedStableRank:
-    """The papers' estimate of the stable rank, FedLoRU v2 eq. (87), from PyHessian's spectral density.
+    """Return the papers' estimate of the stable rank, FedLoRU v2 eq. (87), from PyHessian's spectral density.
 
     Args:
         model: Taken in evaluation mode and left as it was.
@@ -213,7 +213,7 @@ class _Opened:
 
 @contextmanager
 def _open_backend(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Opened]:
-    """Checks, then a PyHessian object; afterwards everything is as it was and the graph is gone."""
+    """Check the request and build a PyHessian object; on exit restore everything and free the graph."""
     try:
         constructor, version = importlib.import_module("pyhessian").hessian, metadata.version("pyhessian")
     except ImportError as error:
