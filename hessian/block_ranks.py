@@ -43,7 +43,7 @@ def block_ranks(
         settings: Width, confidence, products and basis of each, and the seed: a block's random stream rests on its
             name, so that other blocks do not change it.
         depth: Blocks of the modules at this depth, 1 for ``layer1``; default: of every module with parameters.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Products that are not finite.

@@ -45,7 +45,7 @@ def stable_rank(
         basis: Largest number of rows of the Krylov basis; memory is basis times the number of parameters.
         chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
         memory: A budget, as in `stable_rank_of`, that the checks keep too.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
         options: Those of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize, workers.
 
     Raises:

@@ -147,7 +147,7 @@ def measure_spectrum(
     Args:
         operator: The matrix.
         settings: Accuracy, numbers of pairs and probes, seed.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
@@ -212,7 +212,7 @@ def measure_spectrum(
     try:
         if not 1e-50 < rank.spectral_norm.value < 1e50:
             raise ValueError(
-                f"powers of eigenvalues of the order {rank.spectral_norm.value:.0e} are no numbers of double "
+                f"powers of eigenvalues of the order {rank.spectral_norm.value:.0e} are not representable in double "
                 "precision: multiply the loss by a constant"
             )
         fit = fit_measured(pairs, largest, rank.frobenius, measure, confidence=settings.confidence)

@@ -56,7 +56,7 @@ def state_spectrum(
     Args:
         operator: The matrix at that state.
         settings: Accuracy, number of pairs, seed.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.

@@ -103,7 +103,8 @@ class Bulk:
         Args:
             cdf: Distribution function of the law.
             confidence: Confidence that the interval covers the distance of the bulk itself.
-            atoms: Locations of the law's atoms. What cannot be told from one of them counts as equal to it.
+            atoms: Locations of the law's atoms. Points that
+                cannot be distinguished from one of them count as equal to it.
         """
         settled = self._settle(atoms) if len(atoms) else self
         return settled._distance(cdf, confidence, atoms)

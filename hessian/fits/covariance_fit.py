@@ -63,7 +63,7 @@ class CovarianceFit(Result):
     Attributes:
         top: the known eigenvalues of $G_N$, decreasing.
         population: law of all, the rest gathered in few atoms.
-        dimension: number of eigenvalues that the population stands for.
+        dimension: number of eigenvalues that the population represents.
         weights: law of the weights, of mean 1.
         spectra: of the samples.
         frobenius_squared: $\|G_N\|_F^2$.

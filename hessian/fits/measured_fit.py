@@ -158,7 +158,7 @@ def fit_measured(
 
     Raises:
         ValueError: Fewer than 4 eigenvalues, numbers that are not finite or do not belong together, or no noise left
-            beside the outliers (a matrix of low rank).
+            apart from the outliers (a matrix of low rank).
     """
     R, values = measure.P, pairs.values
     if R < 4 or not np.isfinite(values).all() or not all(np.isfinite(x).all() for x in measure.nodes):
@@ -178,8 +178,8 @@ def fit_measured(
     mine, sigma = split.outlying, split.sigma
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
         raise ValueError(
-            f"no noise is left above rounding: {split.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix "
-            "is (nearly) of low rank, and the spiked model has nothing to fit"
+            f"no noise is left above rounding: {split.sigma:.1e} compared with a norm of {frobenius.value:.3g}; "
+            "the matrix is (nearly) of low rank, and the spiked model has nothing to fit"
         )
     model, theory = build_model(values[mine], sigma, R)
     measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))

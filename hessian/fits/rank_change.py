@@ -1,4 +1,4 @@
-r"""Whether fewer samples have the larger stable rank: to first order in 1/M, whatever the law of the samples.
+r"""Whether fewer samples have the larger stable rank: to first order in 1/M, for any law of the samples.
 
 For independent Hessians $h_i$ with mean H, whose eigenvalue of largest modulus $h_1$ is simple, with eigenvector $v_1$,
 

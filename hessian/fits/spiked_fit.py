@@ -1,7 +1,7 @@
 r"""Fit of the spiked model $H = \sum_i \theta_i v_i v_i^T + \sigma X$ to the eigenvalues of one matrix.
 
 The noise is estimated from the second moment of the eigenvalues that are not called outliers, because under the model
-it is the sharpest there is: $\|H\|_F^2$ has relative standard deviation $2/R$, whatever the shape of the bulk. The
+it is the sharpest there is: $\|H\|_F^2$ has relative standard deviation $2/R$ for any shape of the bulk. The
 eigenvalues called outliers take more than their share of it away, $\lambda_i^2 = \theta_i^2 + 2\sigma^2 +
 \sigma^4/\theta_i^2$, which gives, for $k$ outliers and Gaussian noise,
 
@@ -108,8 +108,8 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
         mistaken: Former name of ``level``.
 
     Raises:
-        ValueError: Fewer than 4 eigenvalues, another shape, one that is complex or not finite, no noise left beside
-            the outliers (a matrix of low rank, or none at all), or ``level`` outside (0, 1/2).
+        ValueError: Fewer than 4 eigenvalues, another shape, one that is complex or not finite, no noise left apart
+            from the outliers (a matrix of low rank, or none at all), or ``level`` outside (0, 1/2).
 
     >>> fit = fit_spiked([9.0, -1.0, -0.5, 0.0, 0.5, 1.0, -0.75, 0.75, 0.25, -0.25] + 90 * [0.01, -0.01])
     >>> len(fit.outliers), round(fit.model.spikes[0], 2)
@@ -161,7 +161,7 @@ def split_outliers(values: NDArray[np.float64], R: int, level: float = LEVEL, re
         rest: Sum of squares of the R - k others, which stay in the bulk.
 
     Raises:
-        ValueError: No noise left beside the outliers, or ``level`` outside (0, 1/2).
+        ValueError: No noise left apart from the outliers, or ``level`` outside (0, 1/2).
     """
     if not 0.0 < level < 0.5:
         raise ValueError(f"level must lie between 0 and 1/2, got {level}")
@@ -186,7 +186,7 @@ def build_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[Sp
 
 
 class Fitted(Protocol):
-    """A fit, whatever it was made from."""
+    """A fit of any kind."""
 
     @property
     def model(self) -> SpikedModel:
@@ -229,8 +229,8 @@ def _noise(outliers: NDArray[np.float64], rest: float, R: int) -> float:
     for _ in range(100):
         if rest <= 0.0 or weight <= 0.0:
             raise ValueError(
-                f"no noise is left beside {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) of "
-                "low rank, and the spiked model has nothing to fit"
+                f"no noise is left apart from {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) "
+                "of low rank, and the spiked model has nothing to fit"
             )
         before, sigma_squared = sigma_squared, rest / weight
         if abs(sigma_squared - before) <= 1e-14 * sigma_squared:

@@ -63,7 +63,7 @@ def extreme_eigenpairs(
         block: Starting vectors: those of a repeated eigenvalue's copies that are found together.
         basis: Rows of the basis before a restart; default: 40 more than twice the pairs. Memory is basis times P.
         products: Largest number of products, about. Where they do not suffice to search for copies, `missed` says so.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers of pairs that are negative, both zero, or together more than P.
@@ -128,7 +128,7 @@ class _Copies:
         slack: Error of an eigenvalue that does not matter, and largest residual of a copy.
         floor: Rounding of a product.
         rows: Rows of a basis.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
     """
 
     operator: SymmetricOperator

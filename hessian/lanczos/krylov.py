@@ -1,10 +1,9 @@
 r"""Krylov bases: Lanczos with one or several starting vectors, kept orthogonal, with restarts and residuals.
 
 The basis V (orthonormal rows) satisfies $H V^T = V^T T + Q^T B$ with $T = V H V^T$ and Q the rows to come. Every
-product is orthogonalised against the latest rows and then against the whole basis, until that takes little, so there
-are no copies of converged pairs. In exact arithmetic
-T is symmetric; what is left of its antisymmetric part is the rounding of the products, measured here at no cost and
-added to every residual.
+product is orthogonalised against the latest rows and then against the whole basis, until little changes, so converged
+pairs do not appear twice. In exact arithmetic T is symmetric. Its antisymmetric part is therefore the rounding of the
+products: it is measured here at no cost and added to every residual.
 
 Where rows are stored in lower precision, those that are stored are the basis: each product is one with a stored row,
 and what is new in it is split into the next stored row and a part E orthogonal to it, whose size is known. The
@@ -203,7 +202,7 @@ class Krylov:
 
         Args:
             steps: Number of products.
-            report: Told the size of the basis after each.
+            report: Called with the size of the basis after each.
 
         Raises:
             CurvatureError: A product is not finite.
@@ -282,7 +281,7 @@ class Krylov:
     def _take(self, image: Tensor, size: float, place: int) -> None:
         """Split a product ``(1, P)``, in place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
-        # Next to all of it is along the rows of its step and the two beside it, but after a restart or for a new start.
+        # Except after a restart or a new start, nearly all of it lies along the rows of its step and its two neighbours.
         coefficients, norm = self._orthogonalise(image, 3 * self._block)
         filled = len(self._rows)
         column = np.zeros(filled + 1)

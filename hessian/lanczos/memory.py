@@ -30,9 +30,9 @@ MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
 MORE = 2
-"""Vectors for what is done beside products, however many are multiplied together."""
+"""Vectors for work other than products, regardless of how many are multiplied together."""
 OUTSIDE = 2
-"""Vectors of a quadrature beside the one that is multiplied, at most."""
+"""Largest number of vectors of a quadrature in addition to the one that is multiplied."""
 COPIED = 5
 """Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, and work."""
 LEAST, SPARE, FEW = 3, 5, 20
@@ -101,7 +101,7 @@ class Budget:
             numbers: Numbers that the checks hold at their peak.
 
         Raises:
-            CurvatureError: There is no room for any.
+            CurvatureError: Memory does not suffice for any.
         """
         tried = tuple(dict.fromkeys((torch.float64, own)))
         found = tuple(kind for kind in tried if held + numbers * kind.itemsize <= self.limit)
@@ -116,7 +116,7 @@ class Budget:
         """Return the error if single precision cannot verify that products are derivatives, as at many kinks."""
         least = format_bytes(held + numbers * torch.float64.itemsize, up=True)
         return (
-            "the products cannot be told to be second derivatives in single precision, as where a network has kinks: "
+            "the products cannot be verified as second derivatives in single precision, as where a network has kinks: "
             f"memory of {format_bytes(self.limit)} has no room for checks in double precision, which need {least}"
         )
 

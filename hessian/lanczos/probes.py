@@ -26,7 +26,7 @@ from hessian.numerics.symmetric import (
 )
 
 PILOT = 10
-"""Probes whose spread stands for that of all."""
+"""Number of probes from which the spread of all is estimated."""
 FEW = 12
 """Directions fewer than which make the law of a probe skew."""
 FEW_LARGE = 6
@@ -41,12 +41,12 @@ MANY = 4 * FEW
 SHORT = 1.2
 """Factor by which a variance that a basis predicts may fall short: it rests on the weights of one starting vector."""
 FEW_AXES = 2
-"""Directions of the largest eigenvalue fewer than which no spread of signs is put down to: with a spread that is no
-smaller than these make, ten signs cover the mean even where a single direction varies."""
+"""Directions of the largest eigenvalue whose spread is the least that is assumed for signs: with at least this spread,
+ten signs cover the mean even if a single direction varies."""
 NEARLY_ALL = 0.99
 """Share of a vector's norm that one pass of Gram and Schmidt has to leave for a second to be left out."""
 FEW_INSIDE = 0.5
-"""Share of the square of an image along the rows of a basis up to which the rest is told by subtraction."""
+"""Share of the square of an image along the rows of a basis up to which the rest is computed by subtraction."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Prediction:
 
     @property
     def cautious_spread(self) -> float:
-        """The spread that probes will be reckoned with."""
+        """Spread that is assumed for the probes."""
         return inflate_spread_for_copies(self.spread, self.spread if self.few else 0.0, inf)
 
 
@@ -86,7 +86,7 @@ class Probes:
         directions: d, the dimension of the complement.
         predicted: Prediction by the basis.
         looks: Number of bases of which the probes might have been the last.
-        least: Standard deviation of one probe below which none is reckoned with.
+        least: Least standard deviation that is assumed for one probe.
     """
 
     squares: Array
@@ -219,7 +219,7 @@ def draw_probes(
         count: Number of probes.
         rng: Source of the probes.
         chunk: Probes multiplied together.
-        report: Told the number of probes done.
+        report: Called with the number of probes done.
         complement: Rows of a complement for which there is room; nothing: any number.
 
     Raises:
@@ -258,7 +258,7 @@ def sign_probes(
         rng: Source of the signs.
         norm: Upper bound of the spectral norm.
         chunk: Probes multiplied together.
-        report: Told the number of probes done.
+        report: Called with the number of probes done.
 
     Raises:
         CurvatureError: A product is not finite.
@@ -276,8 +276,8 @@ def predict_signs(krylov: Krylov, norm: float) -> float:
     r"""Predict the relative standard deviation of one probe of signs, without a product.
 
     The start q is uniform on the sphere: the mean of $\sum_i (Hq)_i^4$ over that of $\sum_i (H^2q)_i^2 q_i^2$ is
-    $3S/(1 + 2S)$, where S is the share of $\|H^2\|_F^2$ on the diagonal of $H^2$. For a diagonal H one is the other,
-    whatever q is, so that chance does little where it matters.
+    $3S/(1 + 2S)$, where S is the share of $\|H^2\|_F^2$ on the diagonal of $H^2$. For a diagonal H the two are
+    equal for every q, so chance matters little where the share is large.
 
     Args:
         krylov: The basis, whose first row was drawn at random.
@@ -286,10 +286,10 @@ def predict_signs(krylov: Krylov, norm: float) -> float:
     if krylov.size < 3:
         return inf  # no room to see H^2 q
     fourth = float(torch.linalg.vector_norm(krylov.power_of_start(1).square_())) ** 2
-    beside = float(torch.linalg.vector_norm(krylov.power_of_start(2).mul_(krylov.power_of_start(0)))) ** 2
-    if not 0.0 < fourth < 1.5 * beside:
+    diagonal = float(torch.linalg.vector_norm(krylov.power_of_start(2).mul_(krylov.power_of_start(0)))) ** 2
+    if not 0.0 < fourth < 1.5 * diagonal:
         return inf
-    off = max(1.0 - fourth / (3.0 * beside - 2.0 * fourth), 0.0)
+    off = max(1.0 - fourth / (3.0 * diagonal - 2.0 * fourth), 0.0)
     first = krylov.compression[:, :2]
     once, twice = float(np.linalg.norm(first[:, 0])), float(np.linalg.norm(first @ first[:2, 0]))
     return max(sqrt(2.0 * off * krylov.P) * twice, _least_of_signs(norm)) / (krylov.P * once**2)
@@ -348,8 +348,9 @@ def _predict_rest(krylov: Krylov) -> Prediction:
 def project_out(vectors: Tensor, V: Span) -> Tensor:
     """Subtract from vectors ``(k, P)``, in place, their projection on rows, and return them.
 
-    A second pass takes away what rounding left of the first, next to nothing where that took little (of rows in half
-    precision some 1e-6 of a vector). Each reads V twice, which is most of a large network's probe beside its product.
+    A second pass removes what rounding left of the first. It is skipped if the first took little, because then next to
+    nothing is left (with rows in half precision about 1e-6 of a vector). Each pass reads V twice; in a large network
+    this is most of a probe's cost apart from its product.
     """
     for _ in range(2):
         before = torch.linalg.vector_norm(vectors, dim=1)

@@ -133,7 +133,7 @@ def spectral_measure(
         steps: Lanczos steps for each; the cost is probes times steps products.
         without: Eigenpairs that are known well and taken out; they come back as atoms.
         three_vectors: Keep no basis: less memory, and as many steps resolve somewhat less.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers that are not positive.
@@ -169,7 +169,7 @@ def spectral_measure(
 def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) -> tuple[Array, Array, float]:
     """Return nodes, coefficients of their vectors in columns, and rounding, by three terms alone (Paige, 1972)."""
     before, now, coupling = torch.zeros_like(start), start / torch.linalg.vector_norm(start), 0.0
-    diagonal, beside, scale = [], [], 0.0
+    diagonal, off_diagonal, scale = [], [], 0.0
     for _ in range(steps):
         image = operator.products(now[None])[0]
         if not bool(torch.isfinite(image).all()):
@@ -182,9 +182,9 @@ def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) ->
         coupling = float(torch.linalg.vector_norm(image))
         if coupling <= 10.0 * torch.finfo(operator.dtype).eps * scale:
             break
-        beside.append(coupling)
+        off_diagonal.append(coupling)
         before, now = now, image.div_(coupling)
-    values, coefficients = eigh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
+    values, coefficients = eigh_tridiagonal(np.array(diagonal), np.array(off_diagonal[: len(diagonal) - 1]))
     # Without a basis, each step adds its own rounding to the nodes.
     unit = max(10.0 * torch.finfo(operator.dtype).eps, rounding_of(operator)) * sqrt(len(diagonal))
     return values, coefficients, unit * scale

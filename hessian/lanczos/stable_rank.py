@@ -76,7 +76,7 @@ class StableRankEstimator:
         confidence: Confidence level.
         budget: Largest number of products.
         plan: Rows of the basis and how they are kept, and probes multiplied together.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
     """
 
     operator: CountedOperator
@@ -315,7 +315,7 @@ def stable_rank_of(
         memory: Bytes, words such as ``6 GiB``, or a `Budget` that names a folder too: how the basis is kept rests on
             it, and what lower precision costs is in the interval. An operator tells what it holds by its attribute
             `held`; `Curvature` does if it was given a budget as well.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: A width, a confidence or a number out of its range, or a matrix that is zero to rounding.

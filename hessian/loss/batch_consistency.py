@@ -2,7 +2,7 @@ r"""Whether the losses of batches make up the loss over all samples: by parts of
 
 A mean over independent samples (or tokens) satisfies $c L = c_1 L_1 + c_2 L_2$ for the counts c of any two parts and
 of both together, and a sum $L = L_1 + L_2$; so do the derivatives. Every batch is cut unequally, and the tail of each
-is joined to the head of the next: class weights, ignored targets and the like show in one of these, whatever the order
+is joined to the head of the next: class weights, ignored targets and the like show in one of these, in any order
 of the samples. The values and the gradients are compared on all of them, and one product with the Hessian.
 """
 
@@ -139,19 +139,19 @@ class BatchConsistency:
                 agreed, losses = agree(self.mean, allowed)
         if agreed:
             return
-        told = f"{losses[0]:.6g} on {total} samples of batch {number}"
-        told += f", {' and '.join(f'{one:.6g}' for one in losses[1:])} on {' and '.join(map(str, used))}"
-        told += " of them" if len(used) > 1 else ""
+        shown = f"{losses[0]:.6g} on {total} samples of batch {number}"
+        shown += f", {' and '.join(f'{one:.6g}' for one in losses[1:])} on {' and '.join(map(str, used))}"
+        shown += " of them" if len(used) > 1 else ""
         word = "mean" if self.mean else "sum"
         if agree(not self.mean, allowed)[0]:
             other = "sum" if self.mean else "mean"
             raise CurvatureError(
-                f"the loss is a {other} over samples, not a {word}: {told}; say reduction={other!r}, or use a loss "
+                f"the loss is a {other} over samples, not a {word}: {shown}; say reduction={other!r}, or use a loss "
                 f"that is a {word}",
                 keywords=("reduction",),
             )
         raise CurvatureError(
-            f"the loss is not a {word} over independent samples: {told}. Class weights and ignored or padded targets "
+            f"the loss is not a {word} over independent samples: {shown}. Class weights and ignored or padded targets "
             "make it a mean over something else: give count= with what it divides by, or reduction='sum' with a loss "
             "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process. "
             "Samples are along dimension 0: of time-first batches or single sequences, put the samples there, by "

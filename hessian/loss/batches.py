@@ -1,4 +1,4 @@
-"""Data as batches: one resident batch, whole or in pieces, or an iterable of batches, read anew for every product."""
+"""Data as batches: one resident batch, whole or in shards, or an iterable of batches, read again for every product."""
 
 from __future__ import annotations
 
@@ -168,11 +168,11 @@ def _require_batch(item: Any, number: int) -> Batch:
     """Return a batch with its targets, which are None if there are only inputs.
 
     Raises:
-        CurvatureError: It is no batch.
+        CurvatureError: It is not a batch.
     """
     if not _may_be_batch(item):
         raise CurvatureError(
-            f"item {number} is no batch but {_describe(item)}: expected (inputs, targets) or a mapping of tensors"
+            f"item {number} is not a batch but {_describe(item)}: expected (inputs, targets) or a mapping of tensors"
             + (f"; {_SEVERAL}" if isinstance(item, tuple | list) and len(item) > 2 else "")
         )
     require_dense_tensors(item)
@@ -301,7 +301,7 @@ def _is_written(copy: Tensor, own: Tensor) -> bool:
     if copy._version or copy.shape != own.shape:
         return True
     strided = own.layout is torch.strided  # `data` may be written to without a new version
-    return strided and bool(((copy != own) & (own == own)).any())  # what is no number is not equal to itself
+    return strided and bool(((copy != own) & (own == own)).any())  # NaN is not equal to itself
 
 
 def join(first: Any, second: Any) -> Any:

@@ -41,11 +41,11 @@ from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
 
 AROUND_PRODUCT, AROUND_GRADIENT = 3, 5
-"""Vectors that checks hold beside a product and beside a gradient."""
+"""Vectors that checks hold in addition to a product and to a gradient."""
 AROUND_OUTPUT = 4
 """Tensors of the output's shape that checks of other matrices than the Hessian hold."""
 SCALARS = 2**8
-"""Numbers beside these, and more."""
+"""Further numbers, with a margin."""
 FEW = 4
 """Samples on which it is looked for what the model keeps."""
 
@@ -167,7 +167,7 @@ def require_block(objective: Objective, matrix: str, part: Block) -> float:
         Rounding of its products, relative to their size, on the samples of the test.
 
     Raises:
-        CurvatureError: Its products are no second derivatives.
+        CurvatureError: Its products are not second derivatives.
     """
     padding = padding_rows(objective.model.module, objective.names)
     try:
@@ -184,8 +184,8 @@ def require_block(objective: Objective, matrix: str, part: Block) -> float:
 def count_check_numbers(objective: Objective, matrix: str) -> int:
     """Count the numbers that the checks of derivatives hold at their peak, in any precision, by the first batch.
 
-    They hold some vectors beside a product with its graph, or beside a gradient, and the batch in their precision.
-    Whether batches make up the whole is told by products with the Hessian.
+    They hold some vectors in addition to a product with its graph, or to a gradient, and the batch in their precision.
+    Products with the Hessian show whether batches make up the whole.
     """
     batch, own = objective.first_batch(), objective.parameters
     zeros = [p.new_zeros(()).expand_as(p) for p in own]

@@ -1,4 +1,4 @@
-"""Models, data and losses named as ``module:name`` on a command line, with one clear error for whatever is wrong."""
+"""Models, data and losses named as ``module:name`` on a command line, with one clear error for each mistake."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def count_of(spec: str) -> Callable[[Any], int]:
     """Return a function that gives the number of samples, or of tokens, of a batch.
 
     Raises:
-        CurvatureError: The name cannot be resolved, or is no function.
+        CurvatureError: The name cannot be resolved, or is not a function.
     """
     count = import_object(spec, "count")
     if not callable(count):
@@ -83,7 +83,7 @@ def find_law(spec: str) -> Law:
     """Return a function from the output to the distribution of the targets.
 
     Raises:
-        CurvatureError: The name cannot be resolved, or is no function.
+        CurvatureError: The name cannot be resolved, or is not a function.
     """
     law = import_object(spec, "law")
     if not callable(law):

@@ -167,7 +167,7 @@ class HessianGraph:
 
 @dataclass(frozen=True, eq=False)
 class GaussNewtonGraph:
-    """The output, its transposed Jacobian times a dummy, and what stands between the Jacobians.
+    """The output, its transposed Jacobian times a dummy, and what is between the Jacobians.
 
     The transposed Jacobian is linear in the dummy, so that its derivative by the dummy is the Jacobian itself.
     """

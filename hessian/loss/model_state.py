@@ -1,4 +1,4 @@
-"""A model as a pure function of chosen parameters: copies stand in for its weights, so that it is not changed."""
+"""A model as a pure function of chosen parameters: copies replace its weights, so the model itself does not change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tenso
     for name, module in model.named_modules():
         if isinstance(module, torch.jit.ScriptModule):
             raise CurvatureError(
-                f"{name or 'the model'} is a TorchScript module, in which nothing can stand in for the weights: pass "
+                f"{name or 'the model'} is a TorchScript module, in which nothing can replace the weights: pass "
                 "the module as it was before torch.jit.script or torch.jit.trace"
             )
     for name, tensor in (*named.items(), *model.named_buffers()):
@@ -157,7 +157,7 @@ def has_weight_norm(model: nn.Module) -> bool:
 
 
 class _Joint(nn.Module):
-    """A model and a loss as one module, so that the loss too sees what stands in for the parameters."""
+    """A model and a loss as one module, so that the loss also uses what replaces the parameters."""
 
     def __init__(self, model: nn.Module, loss: Any) -> None:
         super().__init__()
@@ -308,7 +308,7 @@ class PureModel:
             if not torch.equal(now.detach(), own[name.removeprefix("model.")].detach()):
                 raise CurvatureError(
                     f"the forward pass changes {name.removeprefix('model.')}, as Embedding(max_norm=) does, so that "
-                    "the loss is no smooth function of it; renormalise the weights once, and leave max_norm out"
+                    "the loss is not a smooth function of it; renormalise the weights once, and leave max_norm out"
                 )
 
     @contextmanager
@@ -332,10 +332,10 @@ class PureModel:
         """
         for name, place, key, parameter, version in self._hung:
             if place.get(key) is not parameter or parameter._version != version:
-                raise CurvatureError(f"{name} was changed after the operator was built; build it anew")
+                raise CurvatureError(f"{name} was changed after the operator was built; build it again")
         for children, key, child in self._modules:
             if children.get(key) is not child:
-                raise CurvatureError(f"module {key} was changed after the operator was built; build it anew")
+                raise CurvatureError(f"module {key} was changed after the operator was built; build it again")
 
 
 def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:

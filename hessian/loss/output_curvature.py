@@ -94,13 +94,13 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
     """Return the gradient of the loss by the outputs, without a graph.
 
     Raises:
-        CurvatureError: The loss depends on the parameters beside the outputs, or not on the outputs.
+        CurvatureError: The loss depends on the parameters in addition to the outputs, or not on the outputs.
     """
     cut = output.detach().requires_grad_()
-    slope, *beside = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
-    if any(part is not None for part in beside):
+    slope, *others = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
+    if any(part is not None for part in others):
         raise CurvatureError(
-            "the loss depends on the parameters beside the model's output (a penalty), and the "
+            "the loss depends on the parameters in addition to the model's output (a penalty), and the "
             f"{MATRICES[matrix]} leaves that out: take it out of the loss, or take matrix='hessian'",
             keywords=("matrix",),
         )
@@ -153,8 +153,8 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
         loss: The loss as a function of the outputs.
 
     Raises:
-        CurvatureError: The loss is no multiple of minus the log likelihood, the targets are no values of the law, or
-            the divergence is not known in closed form.
+        CurvatureError: The loss is not a multiple of minus the log likelihood, the targets are not values of the law,
+            or the divergence is not known in closed form.
     """
     own = law(output.detach())
     shape = own.batch_shape + own.event_shape
@@ -171,7 +171,7 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
     spare = targets[observed][0]  # any value of the law, where its entry does not count
     inside = observed.reshape(*observed.shape, *(1,) * len(own.event_shape))
     values = torch.where(inside, targets, spare)
-    # At a point beside the outputs: at a perfect fit all slopes are zero.
+    # At a point near the outputs: at a perfect fit all slopes are zero.
     generator = torch.Generator().manual_seed(0)
     shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
     at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
@@ -184,7 +184,7 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
     allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + norm_of(there))
     if not multiple > 0.0 or not gap <= allowed:
         raise CurvatureError(
-            f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
+            f"the loss is not a multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
             "label smoothing or another law: name the law= that it belongs to, or take matrix='gauss-newton'",
             keywords=("law", "matrix"),
         )

@@ -41,7 +41,7 @@ def fault_of(together: Callable[[], Vector], single: Callable[[Tensor], Vector],
     """Return what is wrong with a route that multiplies several vectors at once; empty if nothing is.
 
     Args:
-        together: Products with all vectors by the route: parts of a leading dimension; None stands for zeros.
+        together: Products with all vectors by the route: parts of a leading dimension; None represents zeros.
         single: The plain product with the sum of the vectors times the given weights, (count,).
         count: Number of vectors.
         like: Tensor of the products' dtype and device.

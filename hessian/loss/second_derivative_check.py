@@ -8,9 +8,10 @@ losses of every batch test, on all samples, that the gradient is one.
 
 Where a difference is missed, that at twice the step is taken too. If the two agree, what lies between them bounds
 rounding and curvature, and the miss counts; if not, a kink or rounding is in the way, and another step is tried. Many
-kinks settle too, beside the slope. A difference of losses is therefore held against the mean of the slopes on its way,
-which it equals across kinks if those are derivatives, and only if they are; then another step is tried as well. All of
-it in double precision where the model allows it, and at a point beside the weights: zero biases put samples on a kink.
+kinks also settle, but at another value than the slope. A difference of losses is therefore compared with the mean of
+the slopes on its way, which it equals across kinks if and only if these are derivatives; then another step is tried as
+well. All of this runs in double precision where the model allows it, and at a point near the weights, because zero
+biases put samples on a kink.
 A model that rounds to single precision on its way from the weights to the loss, as Llama's norms do in any, is tested
 at the weights in double precision by steps and tolerances that bear that rounding.
 """
@@ -34,11 +35,11 @@ from hessian.numerics.vector_parts import (
     Vector,
     change,
     detach_parts,
+    dot,
     draw_like,
     fill_missing,
     gaps_of,
     norm_of,
-    dot,
     quotient,
     shift,
     sizes_of,
@@ -60,7 +61,7 @@ PARTS = 16
 """Equal parts of the way between two losses, in which slopes are taken where the losses' difference is missed."""
 _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
 
-UNSETTLED = "differences of the loss or of gradients do not settle, whatever the step"
+UNSETTLED = "differences of the loss or of gradients do not settle at any step"
 _ADVICE = (
     "look for weight_norm, a custom function whose backward detaches, spectral_norm in training mode, "
     "torch.utils.checkpoint, and detach(), no_grad() or .data on the way to the loss"
@@ -73,7 +74,7 @@ def require_second_derivatives(
     padding: dict[int, int],
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
-    part: Block | None = None,
+    block: Block | None = None,
     in_interval: bool = False,
 ) -> float:
     """Test gradients on all samples and products on some.
@@ -84,7 +85,7 @@ def require_second_derivatives(
         padding: Rows that are taken as constants, by the position of the parameter.
         sizes: Samples of each batch.
         dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
-        part: Block that is tested, at its own scale; default: the whole matrix.
+        block: Block that is tested, at its own scale; default: the whole matrix.
         in_interval: The result has an interval that takes account of rounding. So has every result of a block.
 
     Returns:
@@ -92,8 +93,8 @@ def require_second_derivatives(
         tested.
 
     Raises:
-        CurvatureError: There is no second derivative, or the products are none or are mostly rounding; the message says
-            which test failed.
+        CurvatureError: There is no second derivative, or the products are not second derivatives or are mostly
+            rounding; the message says which test failed.
     """
     generator = torch.Generator().manual_seed(0)
     drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
@@ -101,7 +102,7 @@ def require_second_derivatives(
     own = objective.parameters[0].dtype
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
     every = tuple(range(len(objective.parameters)))
-    rows, columns = part or Block(every, every)
+    rows, columns = block or Block(every, every)
     rounding = 0.0
     for place, batch in enumerate(objective.move_batches()):
         line = _Line(objective, matrix, place + 1, padding, rows, columns)
@@ -120,7 +121,7 @@ def require_second_derivatives(
             _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
         if place in drawn:
             found, through = _rounding(replace(line, precision=precision), tested, own)
-            if part is None:
+            if block is None:
                 faint = _faint(line, as_dtype(tested, own), own)
                 require_little(found, own, through, in_interval, faint)
             rounding = max(rounding, found)
@@ -156,7 +157,7 @@ _ROUNDED = replace(_SINGLE, dtype=torch.float64, exact=1e-3)
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """A loss, and how it is gone along: to a point beside the weights and along a direction.
+    """A loss along a line: to a point near the weights, and from there along a direction.
 
     Attributes:
         objective: Model, loss and data.
@@ -293,7 +294,7 @@ def _require(
             raise CurvatureError(f"the derivatives of the loss cannot be tested: {faint}")
         if fault:
             raise CurvatureError(
-                f"the products are no second derivatives: {fault}; "
+                f"the products are not second derivatives: {fault}; "
                 f"{model.find_half_precision() or _low_precision(at, given) or _ADVICE}"
             )
         return at.precision, part
@@ -448,7 +449,7 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> Tensor:
     """Return slopes along a direction, by gradients at the midpoints of equal parts of the way from -step to +step.
 
-    The loss rises by their mean wherever it is continuous, whatever kinks it has.
+    Where the loss is continuous it rises by their mean, even with kinks.
     """
     middles = [(2.0 * part + 1.0) / PARTS - 1.0 for part in range(PARTS)]
 
@@ -482,17 +483,17 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
         noise = gaps_of(difference(line, batch, point, v, 2.0 * step)[0], near)
         if not norm_of(noise) <= precision.settled * max(norm_of(other), size) + norm_of(rounding):
             return "" if _is_zero(line, batch, point, v, size) else None
-    told = []
+    reasons = []
     if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
-        told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
+        reasons.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
     if not alike():
         gap = norm_of(apart) / max(size, norm_of(other))
-        told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
-    if not told:
+        reasons.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
+    if not reasons:
         # A longer step may see a block that is small next to what rounds.
         seen = line.whole or norm_of(rounding) <= max(size, norm_of(other))
         return "" if seen else UNSEEN
-    return "" if _is_zero(line, batch, point, v, size) else ", and ".join(told)
+    return "" if _is_zero(line, batch, point, v, size) else ", and ".join(reasons)
 
 
 def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], size: float) -> bool:
@@ -516,7 +517,7 @@ def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], si
     gradient, other = norm_of(sizes_of(line.gradient(batch, at, at)[1])), norm_of(sizes_of(near))
     if other > line.precision.eps * (ZERO * norm_of(own) + 100.0 * gradient / step):
         return False
-    return other == 0.0 or norm_of(gaps_of(near, far)) > 0.1 * other  # what is no rounding settles
+    return other == 0.0 or norm_of(gaps_of(near, far)) > 0.1 * other  # what is not rounding settles
 
 
 def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:

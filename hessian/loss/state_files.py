@@ -45,8 +45,8 @@ def load_state(model: nn.Module, path: Path) -> None:
     """Load the weights of a file into a model like `load_state_dict`, without running anything from the file.
 
     Raises:
-        CurvatureError: A file that is no state_dict, or not this model's, or whose numbers a cast to the model's types
-            would change by more than rounding.
+        CurvatureError: A file that is not a state_dict, or not of this model, or whose numbers a cast to the model's
+            types would change by more than rounding.
     """
     try:
         state = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)

@@ -1,4 +1,4 @@
-"""How many bytes of tensors a computation holds at its peak: counted on a processor, told by the allocator on a GPU."""
+"""Bytes of tensors that a computation holds at its peak: tracked on a processor, read from the allocator on a GPU."""
 
 from __future__ import annotations
 

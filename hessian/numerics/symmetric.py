@@ -82,8 +82,8 @@ def multiply(operator: SymmetricOperator, rows: Tensor) -> Tensor:
     """Multiply the matrix by each row ``(k, P)``, in place, and return the rows.
 
     Memory that is new for each product costs as much time as some of what is done in it. A class that can spare it has
-    a method `products_in_place` beside its `products`. Others' products are copied, and those of subclasses that have
-    `products` of their own.
+    a method `products_in_place` in addition to `products`. Products of other classes are copied,
+    also those of subclasses that define `products` themselves.
     """
     kind = next((one for one in type(operator).__mro__ if "products" in vars(one)), None)
     own = kind is not None and "products_in_place" in vars(kind) and "products" not in getattr(operator, "__dict__", {})
@@ -93,8 +93,8 @@ def multiply(operator: SymmetricOperator, rows: Tensor) -> Tensor:
 
 def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
     """Return the bytes of other processes on the operator's device at the peak of products, if it counts them."""
-    told: Callable[[Tensor], int] | None = getattr(operator, "peak_elsewhere", None)
-    return 0 if told is None else told(vectors)
+    peak: Callable[[Tensor], int] | None = getattr(operator, "peak_elsewhere", None)
+    return 0 if peak is None else peak(vectors)
 
 
 def prepare(operator: SymmetricOperator, together: int) -> None:

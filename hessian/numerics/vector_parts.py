@@ -14,7 +14,7 @@ from torch import Tensor
 from hessian.numerics.differentiation import exact_algebra
 
 Vector = list[Tensor | None]
-"""One tensor per parameter; ``None`` stands for zeros."""
+"""One tensor per parameter; ``None`` represents zeros."""
 
 
 def draw_like(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:

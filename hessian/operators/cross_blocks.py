@@ -1,6 +1,6 @@
 r"""Blocks of a curvature matrix off its diagonal: some parameters by others.
 
-A block B (rows, columns) is no symmetric matrix, and $\begin{pmatrix} 0 & B\\ B^T & 0\end{pmatrix}$ is one, with every
+A block B (rows, columns) is not symmetric, but $\begin{pmatrix} 0 & B\\ B^T & 0\end{pmatrix}$ is, with every
 singular value of B as an eigenvalue of either sign: twice the squared Frobenius norm, the same spectral norm, so twice
 the stable rank. What holds for symmetric operators, intervals included, holds for B by it.
 """

@@ -123,7 +123,7 @@ class Curvature:
                 has several names.
             batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
-                The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes; that
+                The loss is the mean, or the sum, over the samples of all batches of any sizes; that
                 the batches' losses make this up is tested where there are several batches, or this is named.
             count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
@@ -267,7 +267,7 @@ class Curvature:
             together: Vectors that will be given at a time.
 
         Raises:
-            CurvatureError: The products of this block are no second derivatives.
+            CurvatureError: The products of this block are not second derivatives.
         """
         block = Block(self._positions, self._positions)
         self._require_derivatives(block)
@@ -302,7 +302,7 @@ class Curvature:
             if "modified by an inplace operation" not in str(error):
                 raise
             raise CurvatureError(
-                "the data or the model were changed in place after the operator was built; build it anew"
+                "the data or the model were changed in place after the operator was built; build it again"
             ) from error
         if self._shards.fault and not known and not self._trying:
             warn_one_by_one(self._shards.fault, f"vectorize={self._vectorize}")

@@ -26,7 +26,7 @@ from hessian.operators.worker_processes import Processes
 
 COLUMNS = 2**18
 """Added at a time."""
-ENDED = "its workers have ended: build the operator anew"
+ENDED = "its workers have ended: build the operator again"
 
 
 class Link(Protocol):
@@ -39,7 +39,7 @@ class Link(Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether they are no more."""
+        """Whether the workers have ended."""
         ...
 
     def ask(
@@ -188,7 +188,7 @@ class Workers:
 
     @property
     def forgotten(self) -> list[int]:
-        """Numbers of matrices that are no more; those who let one go add it."""
+        """Numbers of matrices that no longer exist; whoever drops a matrix adds its number."""
         return self._gone
 
 

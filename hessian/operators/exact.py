@@ -217,7 +217,7 @@ def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
         output = detach_tensors(objective.output(batch))
         value = objective.loss_at(output, batch, 1)
     if value.requires_grad:
-        return "the loss reads parameters beside the model's output (a penalty)"
+        return "the loss reads parameters in addition to the model's output (a penalty)"
     if len(shifts.layers) < len(layers):
         return "a layer with trainable parameters is not used"
     if len(shifts.layers) > len(layers):

@@ -53,7 +53,7 @@ class SampleSpectra:
         """Mean squared Frobenius norm of one sample's Gauss-Newton matrix.
 
         Raises:
-            CurvatureError: It is no number of double precision.
+            CurvatureError: It is not representable in double precision.
         """
         return mean_square(self.eigenvalues)
 
@@ -65,7 +65,7 @@ def mean_square(eigenvalues: NDArray[np.float64]) -> float:
         eigenvalues: Those of each sample, (N, K).
 
     Raises:
-        CurvatureError: Eigenvalues so small or large that this is no number of double precision.
+        CurvatureError: Eigenvalues so small or large that this is not representable in double precision.
     """
     unit = float(np.abs(eigenvalues).max(initial=0.0))
     if unit == 0.0:
@@ -73,8 +73,8 @@ def mean_square(eigenvalues: NDArray[np.float64]) -> float:
     square = unit * unit * float(((eigenvalues / unit) ** 2).sum(axis=1).mean())
     if not np.finfo(float).tiny <= square < np.inf:
         raise CurvatureError(
-            f"squares of eigenvalues of the order {unit:.0e} are no numbers of double precision: multiply the loss by "
-            "a constant"
+            f"squares of eigenvalues of the order {unit:.0e} are not representable in double precision: multiply "
+            "the loss by a constant"
         )
     return square
 

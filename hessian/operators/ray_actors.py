@@ -40,7 +40,7 @@ class Actors:
             address: Address for `ray.init`, or `local` for a cluster that starts on this machine and ends with this.
 
         Raises:
-            CurvatureError: Ray is not installed, there is no such cluster, or it has no room for them.
+            CurvatureError: Ray is not installed, the cluster does not exist, or it has no room for the actors.
         """
         ray, own = cluster(address, count, CurvatureError)
         self._ray = ray
@@ -60,7 +60,7 @@ class Actors:
 
     @property
     def ended(self) -> bool:
-        """Whether they are no more."""
+        """Whether the workers have ended."""
         return not self._end.alive
 
     def ask(
@@ -104,7 +104,7 @@ class _Actor:
     """An actor, which answers orders."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        sys.path += [place for place in path if place not in sys.path]  # of the modules where the user stands
+        sys.path += [place for place in path if place not in sys.path]  # to import the user's modules
         torch.set_num_threads(1)
         self._state = WorkerState()
 

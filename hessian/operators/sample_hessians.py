@@ -60,7 +60,7 @@ class SampleHessians:
         """Mean squared Frobenius norm of one sample's Hessian.
 
         Raises:
-            CurvatureError: It is no number of double precision.
+            CurvatureError: It is not representable in double precision.
         """
         return mean_square(self.eigenvalues)
 

@@ -127,7 +127,7 @@ class LocalShards:
                 if answer is into:
                     separate_from(found, answer)
                 rows.write(found, answer[group], add=begun)
-            del graph  # before the next is built, which would otherwise lie beside it
+            del graph  # before the next is built, because both would otherwise be in memory
             begun, place = True, place + 1
         self._wait()
         return answer if into is None or answer is into else into.copy_(answer)

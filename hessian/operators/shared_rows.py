@@ -77,7 +77,7 @@ class SharedFile:
         """Create a file.
 
         Raises:
-            CurvatureError: There is no room.
+            CurvatureError: No folder has enough space.
         """
         for folder in (SHARED, Path(tempfile.gettempdir())):
             if not folder.is_dir() or shutil.disk_usage(folder).free < size:

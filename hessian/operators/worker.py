@@ -61,7 +61,7 @@ class Order:
         action: `take`, `products`, `peak`, `gradients`, `fault`, `held`, or `forget` what is gone, as all others do
             first.
         matrix: Number of the matrix.
-        gone: Matrices that are no more.
+        gone: Numbers of matrices that no longer exist.
         numbers: Numbers of the batches to take.
         device: Device of these batches.
         block: Part of the matrix to multiply.

@@ -55,7 +55,7 @@ class Processes:
 
     @property
     def ended(self) -> bool:
-        """Whether they are no more."""
+        """Whether the workers have ended."""
         return self._pool.ended
 
     def ask(
@@ -165,7 +165,7 @@ def save(task: Task, file: Any) -> None:
         torch.save(task, file)
     except OSError:
         raise
-    except Exception as error:  # pickle, and whatever a user's class says to it
+    except Exception as error:  # pickle, and any error of a user's class
         raise CurvatureError(
             f"the model, the loss or the data cannot be sent to workers ({' '.join(str(error).split())[:160]}): use no "
             "lambda, no function within a function and no open file, or leave out workers=",

@@ -5,7 +5,7 @@ on the model, weighs sums over batches wrongly, leaves the model in evaluation m
 `density` calls `torch.eig`, which PyTorch has removed. The adapter refuses what would be silently wrong and restores
 what was touched; `tests/hessian/test_pyhessian_backend.py` pins these faults. Not cured: the model is always taken in
 evaluation mode (running batch statistics, no dropout); `eigenvalues` returns the largest in modulus, by power iteration
-whose stopping rule is no error bound; 1e-6 is added to norms; Lanczos orthogonalises once. Its `trace` is not
+whose stopping rule does not bound the error; 1e-6 is added to norms; Lanczos orthogonalises once. Its `trace` is not
 offered, since its stopping rule watches the running mean.
 """
 
@@ -134,7 +134,7 @@ def top_eigenvalues(
             maxIter=settings.iterations, tol=settings.tolerance, top_n=settings.top_n
         )
         found = np.array(values, dtype=float)
-        _require_visible(found, SHIFT)  # below it, the tolerance is no longer relative
+        _require_visible(found, SHIFT)  # below it, the tolerance is absolute
         rows, residuals = [], []
         for value, vector in zip(values, vectors, strict=True):
             norm = float(torch.sqrt(sum((part**2).sum() for part in vector)))

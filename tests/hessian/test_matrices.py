@@ -275,7 +275,7 @@ REFUSED = {
         },
         "no target of a batch is a value",
     ),
-    "penalty": ({"penalty": True}, "beside the model's output"),
+    "penalty": ({"penalty": True}, "in addition to the model's output"),
     "a law without need": ({"matrix": "hessian", "law": rates}, "law= is for matrix='fisher'"),
 }
 

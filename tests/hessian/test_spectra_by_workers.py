@@ -325,7 +325,7 @@ def test_a_killed_worker_is_one_error_and_leaves_no_process():
         "a worker was ended by SIGKILL, most likely for want of memory; name fewer workers, or free memory"
     )
     assert set(active_children()) == before
-    with pytest.raises(CurvatureError, match="its workers have ended: build the operator anew"):
+    with pytest.raises(CurvatureError, match="its workers have ended: build the operator again"):
         there.products(tried)
     again = Curvature(NETWORK, LOSS, (X, Y), workers=team)  # new ones start
     same(again, Curvature(NETWORK, LOSS, (X, Y)), tried)

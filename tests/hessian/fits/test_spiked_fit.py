@@ -122,8 +122,8 @@ def test_predict():
     [
         ([], "at least 4 eigenvalues"),
         ([1.0, 2.0, np.nan, 0.0, 0.0], "all finite"),
-        ([0.0] * 10, "no noise is left beside 0 outliers"),
-        ([7.0, 3.0] + [0.0] * 50, "no noise is left beside 2 outliers"),
+        ([0.0] * 10, "no noise is left apart from 0 outliers"),
+        ([7.0, 3.0] + [0.0] * 50, "no noise is left apart from 2 outliers"),
     ],
 )
 def test_errors(values, message):

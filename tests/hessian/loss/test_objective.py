@@ -184,7 +184,7 @@ class TestPenalties:
 
     def test_the_gauss_newton_matrix_leaves_none_out(self):
         model = perceptron(6, (5,), 3, 0)
-        with pytest.raises(CurvatureError, match="beside the model's output"):
+        with pytest.raises(CurvatureError, match="in addition to the model's output"):
             Curvature(
                 model,
                 lambda out, y: cross_entropy(out, y) + model[0].weight.square().sum(),
@@ -248,14 +248,14 @@ def test_products_that_are_no_second_derivatives_are_refused(data, matrix):
             Curvature(model, loss, data, matrix=matrix)
 
     if matrix == "hessian":
-        refused(Around(Detaching.apply), "no second derivatives: .*differs from the difference of gradients")
-        refused(Around(lambda x: torch.tanh(x) * x.detach()), r"no second derivatives: .*loss of batch \d rises by")
+        refused(Around(Detaching.apply), "not second derivatives: .*differs from the difference of gradients")
+        refused(Around(lambda x: torch.tanh(x) * x.detach()), r"not second derivatives: .*loss of batch \d rises by")
         refused(FusedByHand().double(), "a matrix that is not symmetric.*weight_norm")
         refused(Around(nn.Hardsigmoid()), "no second derivative .*hardsigmoid.*such as Sigmoid")
-        refused(Around(Once.apply), "no second derivative|no second derivatives")
+        refused(Around(Once.apply), "no second derivative|not second derivatives")
     else:
-        refused(Around(lambda x: x * x.detach()), r"no second derivatives: .*loss of batch \d rises by")
-        squares = "no second derivatives: .*differs from the difference"
+        refused(Around(lambda x: x * x.detach()), r"not second derivatives: .*loss of batch \d rises by")
+        squares = "not second derivatives: .*differs from the difference"
         refused(Around(torch.square), squares, lambda out, y: Detaching.apply(out - y[:, None]).mean())
     Curvature(Around(torch.square), cross_entropy, data, matrix=matrix)
 
