@@ -281,7 +281,7 @@ class Krylov:
     def _take(self, image: Tensor, size: float, place: int) -> None:
         """Split a product ``(1, P)``, in place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
-        # Except after a restart or a new start, nearly all of it lies along the rows of its step and its two neighbours.
+        # Nearly all of it lies along the rows of its step and its neighbours, except after a (re)start.
         coefficients, norm = self._orthogonalise(image, 3 * self._block)
         filled = len(self._rows)
         column = np.zeros(filled + 1)
