@@ -1,8 +1,8 @@
 r"""A spectrum through training: stable rank and leading eigenpairs at one state after the other, and their overlaps.
 
 An eigenvector that is found with residual r, at a distance g from the nearest other eigenvalue, is at an angle of at
-most $\arcsin(r/g)$ from the true one (Davis and Kahan, 1970). The angle between vectors of two states is known to the
-sum of the two. As everywhere, residuals do not tell of an eigenvalue that has not shown: g is that of those found.
+most $\arcsin(r/g)$ from the true one (Davis and Kahan, 1970). The angle between vectors of two states is known up to
+the sum of the two angles. Residuals do not reveal an eigenvalue that has not been found, so g refers to those found.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-r"""The bulk of a measured spectrum against laws of `rmt`.
+r"""The bulk of a measured spectrum, compared with laws of `rmt`.
 
 The bulk is known through Gauss rules, one for each random probe. Each rule brackets the distribution function of its
 probe: at its k-th node that lies between the sums of the first k - 1 and of the first k weights (Chebyshev, Markov and
-Stieltjes). A Kolmogorov distance from such a measurement is therefore an interval: what the brackets leave open, and
-the probes' own fluctuation about the spectrum, which is that of $R/2$ independent draws for each probe.
+Stieltjes). A Kolmogorov distance from such a measurement is therefore an interval. It covers what the brackets leave
+open, and the fluctuation of the probes about the spectrum, which equals the fluctuation of $R/2$ independent draws per
+probe.
 
 A repeated eigenvalue comes back as several nodes, apart by the rounding of the products and on both sides of it. A law
 with an atom there jumps between them. So several nodes within that rounding of a law's atom are merged on it, and a
@@ -174,7 +175,7 @@ def _middles(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class LawFit(Result):
-    """A law with its parameters chosen by moments of the bulk, and how far it is from it.
+    """A law with its parameters chosen by moments of the bulk, and its distance from the bulk.
 
     Attributes:
         name: Name of the law.

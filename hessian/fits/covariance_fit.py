@@ -7,8 +7,8 @@ population are the eigenvalues of $G_N$ and whose weights are those of the sampl
 .. math:: E\|G_M\|_F^2 = \|G_N\|_F^2 + \frac{1}{M'}\Big(\frac1N\sum_i\|A_i^T A_i\|_F^2 - \|G_N\|_F^2\Big), \qquad
           \frac{1}{M'} = \frac{1}{M}\,\frac{N - M}{N - 1},
 
-for subsets without repetition: M' is the number of independent samples that scatter as much. The rival, a bootstrap,
-resamples the samples' blocks in the top eigenvectors and has no model at all.
+for subsets without repetition: M' is the number of independent samples that scatter as much. The alternative, a
+bootstrap, resamples the samples' blocks in the top eigenvectors and needs no model.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 r"""The papers' estimate of a stable rank from a smoothed spectral density, as printed.
 
 Source: FedLoRU v2, eq. (87) in Appendix D.3 (iclr eq. 37): $\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$
-with singular values and densities from an estimated spectral density. The paper leaves grid, kernel width and the place
-of $\sigma_1$ open; here they are arguments.
+with singular values and densities from an estimated spectral density. The paper does not say which grid and kernel
+width it uses, or where $\sigma_1$ is, so these are arguments here.
 """
 
 from __future__ import annotations

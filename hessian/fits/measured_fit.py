@@ -1,16 +1,16 @@
 r"""Fit of the spiked model to a measured spectrum: extreme eigenvalues, the Frobenius norm, a quadrature of the rest.
 
-The model, the second-moment equation and the cuts are those of `hessian.fits.spiked_fit`; only computed eigenvalues can
-be outliers, and all others count as bulk. The sum of squares of the eigenvalues that were not computed is estimated
-twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and the two are averaged with the inverse of
-their variances: the first is the sharper where the computed eigenvalues are a small part of the norm, the second where
-they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere in dimension
-d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
+The model, the second-moment equation and the thresholds are the same as in `hessian.fits.spiked_fit`, but only computed
+eigenvalues can be outliers, and all others count as bulk. The sum of squares of the eigenvalues that were not computed
+is estimated twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and the two are averaged with
+the inverse of their variances. The first is more precise if the computed eigenvalues are a small part of the norm, the
+second if they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere in
+dimension d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
 (`hessian.lanczos.probes.inflate_spread`).
 
-A quadrature node is a Ritz value, so one beyond a cut proves an eigenvalue beyond it. Where the computed pairs do not
-reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the others:
-$\sigma$ is then the second moment of what was left, and no more.
+A quadrature node is a Ritz value, so one beyond a threshold proves an eigenvalue beyond it. Where the computed pairs do
+not reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the
+others: $\sigma$ is then the second moment of what was left, and no more.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ class Side(Result):
     """Outliers on one side of the bulk.
 
     Attributes:
-        called: Computed eigenvalues beyond the cut.
-        complete: The last computed pair is within the cut by more than its residual, and no quadrature node is beyond.
-        hidden: Estimated number of further eigenvalues beyond the cut, by the quadrature.
+        called: Number of computed eigenvalues beyond the threshold.
+        complete: The last computed pair is within the threshold by more than its residual, and no quadrature node is
+            beyond.
+        hidden: Estimated number of further eigenvalues beyond the threshold, by the quadrature.
     """
 
     called: int
@@ -58,7 +59,7 @@ class Side(Result):
 
 @dataclass(frozen=True)
 class MeasuredFit(ThresholdedFit):
-    r"""The spiked model that belongs to a measured spectrum.
+    r"""The spiked model fitted to a measured spectrum.
 
     Attributes:
         model: Spikes of the computed outliers, largest first, and semicircular noise at scale 1; hidden outliers are

@@ -1,16 +1,15 @@
 r"""Fit of the spiked model $H = \sum_i \theta_i v_i v_i^T + \sigma X$ to the eigenvalues of one matrix.
 
 The noise is estimated from the second moment of the eigenvalues that are not called outliers, because under the model
-it is the sharpest there is: $\|H\|_F^2$ has relative standard deviation $2/R$ for any shape of the bulk. The
+this is the most precise estimate: $\|H\|_F^2$ has relative standard deviation $2/R$ for any shape of the bulk. The
 eigenvalues called outliers take more than their share of it away, $\lambda_i^2 = \theta_i^2 + 2\sigma^2 +
 \sigma^4/\theta_i^2$, which gives, for $k$ outliers and Gaussian noise,
 
 $$\sigma^2 = \sum_{\text{not outlying}} \lambda^2 \Big/ \Big(R + 1 - 2k - \sum_{i \le k} \sigma^2/\theta_i^2\Big).$$
 
 The iteration starts with every eigenvalue in the bulk. Calling one an outlier lowers $\sigma$, and a lower $\sigma$
-calls no fewer, so it ends, and it ends with the fewest outliers that are consistent with the model: the reading of a
-spectrum that is kindest to the semicircle. Where the bulk is one, this is the answer; where it is not,
-`SpikedFit.distance` says so.
+calls no fewer, so the iteration ends with the fewest outliers that are consistent with the model. If the bulk is a
+semicircle, this is the answer. If it is not, `SpikedFit.distance` is large.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class ThresholdedFit(Result):
 
 @dataclass(frozen=True)
 class SpikedFit(ThresholdedFit):
-    r"""The spiked model that belongs to one spectrum.
+    r"""The spiked model fitted to one spectrum.
 
     Attributes:
         model: Fitted spikes, largest first, and semicircular noise at scale 1.
@@ -136,7 +135,7 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
 
 @dataclass(frozen=True, eq=False)
 class OutlierSplit:
-    r"""Which eigenvalues are outliers, and the noise that the others leave.
+    r"""The split of eigenvalues into outliers and bulk, and the noise estimated from the bulk.
 
     Attributes:
         outlying: One truth value for each eigenvalue.

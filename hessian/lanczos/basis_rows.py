@@ -1,8 +1,8 @@
-"""Rows of a growing orthonormal basis: in memory as they are, in lower precision, or in a file.
+"""Rows of a growing orthonormal basis: in memory in full or lower precision, or in a file.
 
-A row that is stored in lower precision is another row. What is stored is what the basis consists of: it is what the
-matrix is multiplied with next, and what vectors are made orthogonal to. What a row loses on the way in is the caller's
-to account for; `append` tells how much it is.
+A row that is stored in lower precision is a different row. The basis consists of the stored rows: the matrix is
+multiplied with them, and vectors are made orthogonal to them. `append` returns how much a row loses when it is stored,
+and the caller accounts for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Store:
-    """How rows are kept.
+    """Storage of the rows.
 
     Attributes:
         dtype: Type of what is stored; nothing: that of the matrix.

@@ -68,7 +68,7 @@ class Krylov:
     Attributes:
         products: Products with one vector so far.
         starts: Starting vectors so far.
-        restarted: The first row is a starting vector no more.
+        restarted: The first row is no longer a starting vector.
         lost_square: Squared Frobenius norm of E, what lower precision of the rows has lost of the products.
         invariant: The basis spans an invariant subspace, to rounding; it grows only by `seed`.
     """

@@ -1,9 +1,9 @@
-"""Memory as a budget: what is held is counted beforehand, and the basis gets what is left.
+"""Memory budgets: sizes are computed in advance, and the Krylov basis gets the remainder.
 
-Counted are tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, what a
-product needs at its peak (found by one), work vectors, the basis; and half a GiB for the program itself on a processor.
-The checks of derivatives come first, with vectors and a graph of their own, and what they held is given back.
-Memory that libraries use within an operation is not seen.
+A budget counts tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, the peak
+of a product (measured on one), work vectors and the basis; on a processor also half a GiB for the program itself.
+The checks of derivatives run first, with their own vectors and graph, which are freed afterwards. Memory that
+libraries use within an operation is not counted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PRECISIONS = (torch.float32, torch.float16)
 
 @dataclass(frozen=True)
 class Budget:
-    """How much memory may be used, on the device of the model.
+    """A limit on memory, on the device of the model.
 
     Attributes:
         limit: Bytes.
@@ -138,7 +138,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a basis is kept within a budget.
+    """A basis within a budget: its rows and their storage.
 
     Attributes:
         rows: Largest number of rows.

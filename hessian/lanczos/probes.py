@@ -51,7 +51,7 @@ FEW_INSIDE = 0.5
 
 @dataclass(frozen=True)
 class Prediction:
-    r"""Prediction that a Krylov basis makes of the probes of its complement; without one, all they show is explained.
+    r"""The probes' mean and spread as predicted by the Krylov basis; the default explains any spread.
 
     Attributes:
         square: Mean of a probe, $\|C\|_F^2$.

@@ -2,11 +2,11 @@ r"""Spectral density and moments by stochastic Lanczos quadrature.
 
 The spectral measure of a random vector z, seen through m Lanczos steps, is a rule of m nodes that is exact for
 polynomials up to degree 2m - 1; its mean over z is the spectral distribution (Golub and Welsch, 1969; Ubaru, Chen and
-Saad, 2017). Known eigenpairs are taken out first and put back as atoms of mass 1/P, so that outliers stay sharp and
-cost the rest no accuracy.
+Saad, 2017). Known eigenpairs are projected out first and added as atoms of mass 1/P, so that outliers stay sharp and
+do not reduce the accuracy of the rest.
 
-Three vectors suffice where a basis has no room. Without it nodes come back as copies that share their weights: the rule
-is that of a matrix near by, whose eigenvalues are clustered about those of the given one (Greenbaum, 1989).
+Three vectors suffice if there is no room for a basis. Nodes then reappear as copies that share their weights: the rule
+belongs to a nearby matrix, whose eigenvalues cluster around the eigenvalues of the given one (Greenbaum, 1989).
 """
 
 from __future__ import annotations

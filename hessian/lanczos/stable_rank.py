@@ -1,4 +1,4 @@
-r"""The stable rank $\|H\|_F^2/\|H\|_2^2$ with an interval, from products with vectors alone.
+r"""The stable rank $\|H\|_F^2/\|H\|_2^2$ with an interval, only from products with vectors.
 
 A Krylov basis V of m rows, $H V^T = V^T T + Q^T B$, gives the spectral norm and splits the Frobenius norm,
 
@@ -67,7 +67,7 @@ def _explain_spread(probes: Probes, squares: Array) -> Probes:
 
 @dataclass(frozen=True, eq=False)
 class StableRankEstimator:
-    """The way to one interval.
+    """Estimator of the stable rank of one matrix.
 
     Attributes:
         operator: The matrix; its count is that of the search.

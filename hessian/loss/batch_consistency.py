@@ -1,4 +1,4 @@
-r"""Whether the losses of batches make up the loss over all samples: by parts of batches, and by parts put together.
+r"""Checks that the batch losses add up to the loss over all samples, by cutting batches and joining the parts.
 
 A mean over independent samples (or tokens) satisfies $c L = c_1 L_1 + c_2 L_2$ for the counts c of any two parts and
 of both together, and a sum $L = L_1 + L_2$; so do the derivatives. Every batch is cut unequally, and the tail of each
@@ -28,12 +28,12 @@ TOLERANCE = 1e-6
 
 
 class _UnlikeError(Exception):
-    """Things that cannot be compared, with the reason."""
+    """The parts cannot be compared; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class BatchConsistency:
-    """The check.
+    """The check that batch losses add up.
 
     Attributes:
         objective: Loss and data.

@@ -25,7 +25,7 @@ Evaluate = Callable[[Sequence[Tensor]], Tensor]
 
 
 class _Watch(TorchDispatchMode):
-    """Follows what is computed, and from what.
+    """A watch on which tensors are computed from the weights.
 
     Attributes:
         made: Storages of all results and of what was given.

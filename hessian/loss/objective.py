@@ -1,6 +1,6 @@
 """A loss over data as a function of chosen parameters, batch by batch: values, gradients and graphs of its curvatures.
 
-It is made by `hessian.loss.checked_objective`, which refuses what would end in a wrong number.
+`hessian.loss.checked_objective` builds it and refuses what would lead to a wrong number.
 """
 
 from __future__ import annotations

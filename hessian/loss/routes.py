@@ -1,9 +1,9 @@
 r"""Faster routes to products, each compared with the plain one before its first use.
 
 Several vectors are multiplied at once by the batched derivatives of torch, a rule for each operation. Some rules are
-missing and some are wrong: that of native group norm gives other numbers for batches of one sample as soon as shapes
-agree by chance. A route is therefore used only where it gives what single backward passes give: for random weights c,
-$\sum_i c_i H v_i$ by the route is $H \sum_i c_i v_i$ by one plain product, parameter by parameter.
+missing and some are wrong: the rule of native group norm gives other numbers for batches of one sample as soon as
+shapes agree by chance. A route is therefore used only where it gives what single backward passes give: for random
+weights c, $\sum_i c_i H v_i$ by the route is $H \sum_i c_i v_i$ by one plain product, parameter by parameter.
 """
 
 from __future__ import annotations

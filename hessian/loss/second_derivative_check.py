@@ -1,4 +1,4 @@
-r"""Whether products with the matrix are second derivatives: tested before anything rests on them.
+r"""Checks that products with the matrix are second derivatives, before any result depends on them.
 
 Automatic differentiation takes what each operation calls its derivative on trust. A backward pass that detaches, that
 is marked as differentiable once, or that is wrong when differentiated again (fused weight norm is) gives products that
@@ -6,14 +6,14 @@ belong to no Hessian. Two products test symmetry, $\langle v, H u\rangle = \|Hv\
 gradients tests, parameter by parameter, that a product is a derivative, on samples drawn from all batches; and the
 losses of every batch test, on all samples, that the gradient is one.
 
-Where a difference is missed, that at twice the step is taken too. If the two agree, what lies between them bounds
-rounding and curvature, and the miss counts; if not, a kink or rounding is in the way, and another step is tried. Many
-kinks also settle, but at another value than the slope. A difference of losses is therefore compared with the mean of
-the slopes on its way, which it equals across kinks if and only if these are derivatives; then another step is tried as
-well. All of this runs in double precision where the model allows it, and at a point near the weights, because zero
-biases put samples on a kink.
-A model that rounds to single precision on its way from the weights to the loss, as Llama's norms do in any, is tested
-at the weights in double precision by steps and tolerances that bear that rounding.
+Where a difference does not match, the difference at twice the step is also taken. If the two agree, what lies between
+them bounds rounding and curvature, and the miss counts; if not, a kink or rounding is in the way, and another step is
+tried. Many kinks also settle, but at another value than the slope. A difference of losses is therefore compared with
+the mean of the slopes on its way, which it equals across kinks if and only if these are derivatives; then another step
+is tried as well. All of this runs in double precision where the model allows it, and at a point near the weights,
+because zero biases put samples on a kink. A model that rounds to single precision on its way from the weights to the
+loss, as Llama's norms do in any, is tested at the weights in double precision by steps and tolerances that bear that
+rounding.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def require_second_derivatives(
 
 @dataclass(frozen=True)
 class _Precision:
-    """How exact a test can be.
+    """Precision that a test can have.
 
     Attributes:
         dtype: Type of the weights.

@@ -1,6 +1,6 @@
-"""Values and derivatives in float32 where the model is: what is faster and less exact on a GPU is turned off.
+"""Values and derivatives in float32 for float32 models: faster but less exact modes of GPUs are turned off.
 
-Around a model autocast is the user's choice; around what is done with its products it would spoil the result.
+Autocast within a model is the user's choice; outside of it, it would spoil the computations with its products.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Interval(Result):
 
 @dataclass(frozen=True)
 class StableRankInterval(Result):
-    """An estimate with its interval, and what it rests on.
+    """An estimate of the stable rank with its interval, and the numbers behind it.
 
     Attributes:
         value: The estimate.

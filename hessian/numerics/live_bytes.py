@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Bytes of tensors that a computation made.
+    """Memory of the tensors that a computation made.
 
     Attributes:
         peak: Largest number of bytes at a time.
@@ -47,7 +47,7 @@ def measure_memory(computation: Callable[[], Answer], device: torch.device) -> t
 
 
 class _Counter(TorchDispatchMode):
-    """Follows storages from the operation that makes them to their end."""
+    """Counter of the bytes of storages, from the operation that allocates each until it is freed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Matrices by their products with vectors, which is all that an algorithm of this package asks of them."""
+"""Symmetric matrices as operators: the algorithms of this package need only products with vectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CurvatureError(ValueError):
 
 
 class SymmetricOperator(Protocol):
-    """A real symmetric (P, P) matrix by its products."""
+    """A real symmetric (P, P) matrix, given by its products."""
 
     @property
     def P(self) -> int:
@@ -119,7 +119,7 @@ def not_finite(operator: SymmetricOperator) -> CurvatureError:
 
 
 class OperatorAround:
-    """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
+    """An operator that wraps another one, with the same shape, dtype and device."""
 
     def __init__(self, operator: SymmetricOperator) -> None:
         self._operator = operator
@@ -164,7 +164,7 @@ class OperatorAround:
 
 
 class ScaledOperator(OperatorAround):
-    """An operator times a power of two that brings its products to the order of one: exact, and no square overflows.
+    """An operator times a power of two, so that products are of order one: exact, and squares do not overflow.
 
     Attributes:
         factor: The power of two, chosen at the first product that is not zero.

@@ -1,6 +1,6 @@
-"""Vectors in parts, one for each parameter: none of them is copied to a flat one, which may be as large as the model.
+"""Vectors in parts, one for each parameter, without copies to a flat vector as large as the model.
 
-Parts that derivatives give are only read. They may share memory, with each other or with what they were made from.
+Parts that derivatives return are only read, because they may share memory with each other or with their sources.
 """
 
 from __future__ import annotations

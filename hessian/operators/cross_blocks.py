@@ -2,7 +2,7 @@ r"""Blocks of a curvature matrix off its diagonal: some parameters by others.
 
 A block B (rows, columns) is not symmetric, but $\begin{pmatrix} 0 & B\\ B^T & 0\end{pmatrix}$ is, with every
 singular value of B as an eigenvalue of either sign: twice the squared Frobenius norm, the same spectral norm, so twice
-the stable rank. What holds for symmetric operators, intervals included, holds for B by it.
+the stable rank. So every result for symmetric operators, including intervals, also holds for B.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hessian.numerics.intervals import Interval, StableRankInterval
 
 @dataclass(frozen=True, eq=False)
 class CrossBlock:
-    """A block of a curvature matrix, by its products.
+    """A block of a curvature matrix, given by its products.
 
     Attributes:
         row_names: Parameters of its rows.

@@ -1,8 +1,8 @@
-"""Pieces of the data in other processes: a product is the sum of theirs, the same to rounding.
+"""Shards of the data in other processes: the product is the sum of their products, the same to rounding.
 
-A matrix goes to every worker once, by a file that all see as memory; then vectors and products go through shared
-memory. Each worker multiplies its batches as one process does; the sums of the workers are added in their order, in
-double precision. What the workers hold is compared with this process once, by a product over all of the data.
+A matrix is sent to every worker once, in a file that all map as memory. After that, vectors and products go through
+shared memory. Each worker multiplies its batches like a single process, and the workers' sums are added in their order,
+in double precision. One product over all data checks that the workers hold the same loss as this process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ENDED = "its workers have ended: build the operator again"
 
 
 class Link(Protocol):
-    """The way to workers."""
+    """A connection to workers."""
 
     @property
     def shared(self) -> int:
@@ -54,7 +54,7 @@ class Link(Protocol):
 
 
 class Workers:
-    """Processes with one thread each, or Ray actors, among which pieces of the data are dealt.
+    """Processes with one thread each, or Ray actors, to which shards of the data are distributed.
 
     They start with the first matrix, serve any number of matrices, and end with the last of these and this object, with
     `close`, or with this process. A script that uses processes needs the line ``if __name__ == "__main__":``.
@@ -193,7 +193,7 @@ class Workers:
 
 
 class RemoteShards:
-    """Pieces that workers have.
+    """Shards of the data in other processes.
 
     Attributes:
         used: Whether the loss depends on each parameter.

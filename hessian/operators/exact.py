@@ -228,7 +228,7 @@ def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
 
 
 class _Shifts:
-    """While open, records the input of every layer called and adds a zero, differentiable shift to its output."""
+    """A context that records the input of every layer called and adds a zero, differentiable shift to its output."""
 
     def __init__(self, layers: list[nn.Linear]) -> None:
         self.watched = layers

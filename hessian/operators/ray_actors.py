@@ -23,7 +23,7 @@ from workloads.processes.cluster import cluster, require_room
 
 
 class Actors:
-    """Actors, which end with this object, or with this process.
+    """Actors; they end with this object, or with this process.
 
     Attributes:
         shared: Bytes of memory that this process shares with them: the object store is Ray's own.

@@ -1,7 +1,7 @@
-"""The curvature of a loss as a sum over pieces of the data: its products, wherever the pieces are multiplied.
+"""Products of a curvature matrix, summed over shards of the data.
 
-`LocalShards` multiplies those of this process; `hessian.operators.data_parallel` hands them to workers, each of which
-has some pieces *here* and the same product. Vectors have the entries of some parameters, named by their positions.
+`LocalShards` multiplies the shards of this process. `hessian.operators.data_parallel` sends shards to workers, each of
+which has `LocalShards` of its own. Vectors have the entries of some parameters, given by their positions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Group = tuple[slice, Sequence[Tensor]]
 
 
 class Shards(Protocol):
-    """A sum over pieces of the data."""
+    """A matrix as a sum over shards of the data."""
 
     @property
     def workers(self) -> int:
-        """How many have some of them; 0 where they are here."""
+        """Number of workers that hold shards; 0 if they are in this process."""
         ...
 
     @property
@@ -67,12 +67,12 @@ class Shards(Protocol):
 
 
 class LocalShards:
-    """Pieces in this process: each batch is one.
+    """Shards of the data in this process, one for each batch.
 
     Attributes:
-        objective: The loss over them.
+        objective: The loss over the shards.
         used: Whether it depends on each parameter.
-        workers: Nobody else.
+        workers: 0, since no other process holds shards.
         fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
     """
 

@@ -1,4 +1,4 @@
-"""Rows of numbers that several processes see as memory: in a file, which lies in shared memory where that has room."""
+"""Rows of numbers that several processes map as memory, from a file in shared memory if that has room."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALIGNMENT = 64  # bytes
 
 
 class Frame(NamedTuple):
-    """Where the vectors of a call and the products of each worker lie, one after the other.
+    """Layout of the file: the vectors of a call, then the products of each worker.
 
     Attributes:
         rows: Vectors of the call.
@@ -62,7 +62,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SharedFile:
-    """A file that is seen as memory.
+    """A file that is mapped as memory.
 
     Attributes:
         path: Path by which others find it, until it is unlinked; its memory goes with the last process that sees it.

@@ -1,4 +1,4 @@
-"""A worker that multiplies pieces of the data: it takes its share once, and answers orders about it."""
+"""A worker that multiplies shards of the data: it loads its share once, and answers orders about it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.shards import LocalShards
 
 Message = str | bytes
-"""A matrix as all workers take it: a file that they see as memory, or its content."""
+"""A task as workers receive it: the path of a file that they map as memory, or its content."""
 
 
 class Task(NamedTuple):
-    """A matrix as it is sent to a worker.
+    """What is sent to a worker once: the loss, the kind of matrix and numerical settings.
 
     Attributes:
         objective: The loss over all data.
@@ -97,7 +97,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class WorkerState:
-    """Memory of a worker: its pieces of every matrix, by the matrix's number."""
+    """State of a worker: its shards of every matrix, by the matrix's number."""
 
     shards: dict[int, LocalShards] = field(default_factory=dict)
 

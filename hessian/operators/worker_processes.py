@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine: orders go through pipes, vectors and products through shared memory."""
+"""Workers that are processes of this machine: orders pass through pipes, vectors and products through shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workloads.processes.worker_pool import WorkerPool
 
 
 class _Envelope(NamedTuple):
-    """An order as it travels.
+    """An order with the files and the place that belong to it.
 
     Attributes:
         order: The order.
@@ -37,7 +37,7 @@ class _Envelope(NamedTuple):
 
 
 class Processes:
-    """Processes with one thread each, which end with this object, or with this process.
+    """Processes with one thread each; they end with this object, or with this process.
 
     Attributes:
         shared: Bytes of the memory through which vectors go.

@@ -1,12 +1,12 @@
 """PyHessian 0.1 (Yao et al., 2020) as a wrapped backend: what it returns, without what it leaves behind.
 
-It is here for comparison with figures that were made with it. Unaided, it counts the gradient twice where one is left
-on the model, weighs sums over batches wrongly, leaves the model in evaluation mode with a graph in `.grad`, and its
-`density` calls `torch.eig`, which PyTorch has removed. The adapter refuses what would be silently wrong and restores
-what was touched; `tests/hessian/test_pyhessian_backend.py` pins these faults. Not cured: the model is always taken in
-evaluation mode (running batch statistics, no dropout); `eigenvalues` returns the largest in modulus, by power iteration
-whose stopping rule does not bound the error; 1e-6 is added to norms; Lanczos orthogonalises once. Its `trace` is not
-offered, since its stopping rule watches the running mean.
+It is here for comparison with figures that were made with it. Without the guards, it counts the gradient twice where
+one is left on the model, weighs sums over batches wrongly, leaves the model in evaluation mode with a graph in `.grad`,
+and its `density` calls `torch.eig`, which PyTorch has removed. The adapter refuses requests that would give silently
+wrong results and restores what was changed; `tests/hessian/test_pyhessian_backend.py` pins these faults. Limits that
+remain: the model is always taken in evaluation mode (running batch statistics, no dropout); `eigenvalues` returns the
+largest in modulus, by power iteration whose stopping rule does not bound the error; 1e-6 is added to norms; Lanczos
+orthogonalises once. Its `trace` is not offered, since its stopping rule watches the running mean.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def printed_estimate(
 
 @dataclass(frozen=True, eq=False)
 class _Opened:
-    """PyHessian on a model, while it may be used."""
+    """PyHessian on a model, valid inside the context."""
 
     backend: Any
     P: int
