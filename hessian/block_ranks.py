@@ -23,7 +23,7 @@ class BlockRank(Result):
     Attributes:
         name: Name of the module; empty for parameters of the model itself.
         P: Number of parameters.
-        rank: Stable rank with its interval, norms included; each interval has its confidence alone, not all together.
+        rank: Stable rank with its interval, norms included; each interval has its own confidence.
         why: Why there is none; empty if there is one.
     """
 

@@ -25,7 +25,7 @@ STREAMS = ("stable rank", "eigenpairs", "quadrature")
 
 @dataclass(frozen=True)
 class SpectrumSettings:
-    """How to measure a spectrum.
+    """Settings of a measurement of a spectrum.
 
     Attributes:
         width: Relative width asked of the stable rank's interval.

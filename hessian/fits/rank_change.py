@@ -36,7 +36,7 @@ class RankChange(Result):
 
     @property
     def coefficient(self) -> float:
-        """Positive where fewer samples have the larger stable rank, to first order."""
+        """Coefficient of 1/M: positive if fewer samples have the larger stable rank, to first order."""
         return self.scatter - self.fluctuation - self.repulsion
 
 

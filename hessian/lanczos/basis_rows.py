@@ -76,18 +76,18 @@ class Rows:
 
     @property
     def P(self) -> int:
-        """Length of each."""
+        """Length of each row."""
         return self._P
 
     @property
     def room(self) -> int:
-        """How many more there may be."""
+        """Number of rows that may be added."""
         planned = self._store.reserve if self._store.reserve and self._store.folder is None else self._P
         return max(0, min(planned, self._P) - self._count)
 
     @property
     def in_one_piece(self) -> bool:
-        """They are kept as they are, in one piece of memory."""
+        """Whether the rows are stored in full precision as one tensor."""
         return self._kept.dtype == self._dtype and self._store.folder is None
 
     def view(self, first: int, last: int) -> Tensor | None:

@@ -125,12 +125,12 @@ class Krylov:
 
     @property
     def invariant(self) -> bool:
-        """No row is waiting for its product."""
+        """Whether no row is waiting for its product."""
         return len(self._rows) == self.steps
 
     @property
     def pending(self) -> int:
-        """How many rows wait for their products."""
+        """Number of rows that wait for their products."""
         return len(self._rows) - self.steps
 
     @property

@@ -67,7 +67,7 @@ class Prediction:
 
     @property
     def few(self) -> bool:
-        """So few large directions make the spread that ten probes often show too little of it."""
+        """Whether so few large directions cause the spread that ten probes often show too little of it."""
         return self.degrees < FEW_LARGE
 
     @property
@@ -103,7 +103,7 @@ class Probes:
 
     @property
     def pilot_spread(self) -> float:
-        """Relative standard deviation of one probe, from the pilot, as cautious about few directions as need be."""
+        """Relative standard deviation of one probe, from the pilot, with a margin if few directions cause it."""
         spread, copies, mean = self._seen
         if mean <= 0.0:
             return 0.0
@@ -112,12 +112,12 @@ class Probes:
 
     @property
     def copies(self) -> float:
-        """Part of the pilot's relative standard deviation that is put down to copies of eigenvalues."""
+        """Part of the pilot's relative standard deviation that is attributed to copies of eigenvalues."""
         return self._seen[1]
 
     @property
     def copies_show(self) -> bool:
-        """Most of the pilot's variance is not predicted, which is more than chance makes of ten probes."""
+        """Whether most of the pilot's variance is not predicted, which in ten probes is unlikely by chance."""
         return 2.0 * self.copies**2 > self._seen[0] ** 2
 
     @property

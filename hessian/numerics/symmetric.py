@@ -141,7 +141,7 @@ class OperatorAround:
 
     @property
     def held(self) -> dict[str, int]:
-        """Bytes that the operator holds, where it says so."""
+        """Bytes that the operator holds, if it counts them."""
         held: dict[str, int] = getattr(self._operator, "held", {})
         return held
 
@@ -151,7 +151,7 @@ class OperatorAround:
 
     @property
     def rounding(self) -> float:
-        """Rounding of a product relative to the largest, where the operator says so."""
+        """Rounding of a product relative to the largest, if the operator knows it."""
         return rounding_of(self._operator)
 
     def why_not_finite(self) -> str:

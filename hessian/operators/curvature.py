@@ -81,8 +81,8 @@ class _Spent:
 class Curvature:
     """The Hessian of a loss over data, or a matrix of its kind, as a symmetric operator.
 
-    The model is left as it was: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
-    and the kept graph goes with the operator.
+    The model does not change: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
+    and the kept graph is freed with the operator.
 
     Attributes:
         samples: Number of samples.
@@ -123,8 +123,8 @@ class Curvature:
                 has several names.
             batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
-                The loss is the mean, or the sum, over the samples of all batches of any sizes; that
-                the batches' losses make this up is tested where there are several batches, or this is named.
+                The loss is the mean, or the sum, over the samples of all batches of any sizes. Where there are several
+                batches, or this is named, a check verifies that the batches' losses add up to it.
             count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
             vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, the faster one in a short trial,
@@ -134,8 +134,8 @@ class Curvature:
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
             memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
                 for checks in double precision, they are in the model's own.
-            workers: Who multiplies: `Workers`, or what these are made of, a number of processes or devices such as
-                ``"cuda:0,cuda:1"``; default: this process. Batches are dealt whole; a single one is cut by samples.
+            workers: Workers that multiply: `Workers`, or their argument, a number of processes or devices such as
+                ``"cuda:0,cuda:1"``; default: this process. Batches stay whole; a single one is cut by samples.
 
         Raises:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
@@ -223,7 +223,7 @@ class Curvature:
 
     @property
     def keeps_graph(self) -> bool:
-        """Whether products reuse one graph, so that nothing is gained by taking several at a time."""
+        """Whether products reuse one graph, so that several at a time are not faster."""
         return self._shards.keeps_graph
 
     @property

@@ -61,7 +61,7 @@ class Workers:
 
     Attributes:
         count: Number of workers.
-        devices: Device of each; nothing: that of the model.
+        devices: Device of each; None: the device of the model.
         ray: Address of a Ray cluster whose actors they are, or `local`; nothing: processes of this machine.
     """
 
@@ -118,7 +118,7 @@ class Workers:
 
     @property
     def device(self) -> str | None:
-        """Device of the first worker; nothing: that of the model."""
+        """Device of the first worker; None: the device of the model."""
         return None if self.devices is None or self.ray is not None else self.devices[0]
 
     def close(self) -> None:

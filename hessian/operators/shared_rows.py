@@ -41,7 +41,7 @@ class Frame(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of all."""
+        """Bytes of the file."""
         return self._pad(self.columns) + self.workers * self._pad(self.width)
 
     def vectors(self, memory: Tensor) -> Tensor:

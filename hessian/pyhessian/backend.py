@@ -3,10 +3,10 @@
 It is here for comparison with figures that were made with it. Without the guards, it counts the gradient twice where
 one is left on the model, weighs sums over batches wrongly, leaves the model in evaluation mode with a graph in `.grad`,
 and its `density` calls `torch.eig`, which PyTorch has removed. The adapter refuses requests that would give silently
-wrong results and restores what was changed; `tests/hessian/test_pyhessian_backend.py` pins these faults. Limits that
-remain: the model is always taken in evaluation mode (running batch statistics, no dropout); `eigenvalues` returns the
-largest in modulus, by power iteration whose stopping rule does not bound the error; 1e-6 is added to norms; Lanczos
-orthogonalises once. Its `trace` is not offered, since its stopping rule watches the running mean.
+wrong results and restores what was changed; `tests/hessian/pyhessian/test_pyhessian_backend.py` pins these faults.
+Limits that remain: the model is always taken in evaluation mode (running batch statistics, no dropout); `eigenvalues`
+returns the largest in modulus, by power iteration whose stopping rule does not bound the error; 1e-6 is added to norms;
+Lanczos orthogonalises once. Its `trace` is not offered, since its stopping rule watches the running mean.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fit to a measured spectrum against the fit to all eigenvalues, and bulks that are no semicircle."""
+"""The fit to a measured spectrum against the fit to all eigenvalues, and bulks that are not semicircles."""
 
 import dataclasses
 import re

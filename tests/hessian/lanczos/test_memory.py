@@ -1,4 +1,4 @@
-"""Budgets of memory: what is planned is kept to, and what is given up stands in the interval."""
+"""Budgets of memory: plans are kept, and the interval contains what lower precision costs."""
 
 import contextlib
 import os
@@ -296,15 +296,15 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
     measure = lambda memory: stable_rank(  # noqa: E731
         model, nn.CrossEntropyLoss(), data, products=40, memory=memory, basis=LEAST, relative_width=0.5
     )
-    least, told = "300 KiB", []
-    while len(told) < 2:  # for the checks, and perhaps for what comes after them
+    least, reports = "300 KiB", []
+    while len(reports) < 2:  # for the checks, and perhaps for what comes after them
         try:
             assert measure(least).steps <= LEAST
             break
         except CurvatureError as error:
-            told.append(str(error))
-            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); give so much", told[-1])[1]
-    assert "checks of its derivatives" in told[0]
+            reports.append(str(error))
+            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); give so much", reports[-1])[1]
+    assert "checks of its derivatives" in reports[0]
     assert measure(least).steps <= LEAST
     operator = Curvature(model, nn.CrossEntropyLoss(), data, memory="1 MiB")
     measure = lambda memory: stable_rank_of(  # noqa: E731
@@ -312,9 +312,9 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
     )
     with pytest.raises(
         CurvatureError, match=r"does not suffice: .* a basis of a few rows need .*; give so much"
-    ) as told:
+    ) as reports:
         measure("300 KiB")
-    assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(told.value))[1]).steps <= LEAST
+    assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).steps <= LEAST
 
 
 def test_checks_are_in_double_precision_where_there_is_room(network):
@@ -424,9 +424,9 @@ def test_kinks_that_only_double_precision_can_tell_from_a_wrong_derivative_need_
 
     data = (torch.rand(3, 500, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 1))
     build = lambda memory: Curvature(Teeth(), lambda out, _: out.mean(), data, memory=memory)  # noqa: E731
-    with pytest.raises(CurvatureError, match=r"memory of .* has no room for checks in double precision") as told:
+    with pytest.raises(CurvatureError, match=r"memory of .* has no room for checks in double precision") as reports:
         build(50_000)
-    assert build(re.search(r"which need ([0-9.]+ [KMG]iB)", str(told.value))[1]).P == 500
+    assert build(re.search(r"which need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).P == 500
 
 
 def test_what_is_held_is_told_by_part(network):
@@ -551,9 +551,9 @@ def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monke
         options = {"rng": np.random.default_rng(0), "relative_width": 0.5, "basis": 30, "products": 60}
         return stable_rank_of(operator, memory=Budget(limit, tmp_path), **options)
 
-    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as told:
+    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as full:
         measure(350_000)
-    found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(told.value))
+    found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(full.value))
     free = Budget.of(found[1]).limit
     assert re.search(r"at most \d+ rows, not 30", measure(350_000).given_up)
     with pytest.raises(CurvatureError, match=r"memory of .* does not suffice"):

@@ -150,7 +150,7 @@ def test_copies_of_what_a_basis_holds_are_predicted_where_they_are_many(copies, 
 
 
 def test_a_basis_predicts_where_few_large_directions_make_the_spread():
-    """Five rows leave the fifth of five outliers, beside a bulk of one modulus whose probes hardly differ."""
+    """Five rows leave the fifth of five outliers, next to a bulk of one modulus whose probes hardly differ."""
     values = np.r_[32.0, 16.0, 8.0, -6.0, 4.0, np.ones(150), -np.ones(150)]
     few = []
     for seed in range(40):
@@ -208,10 +208,10 @@ def test_a_complement_as_small_as_the_probes_is_gone_through_whole():
     whole = draw_probes(operator, V, 3, np.random.default_rng(0))
     assert whole.exact
     assert whole.mean == pytest.approx(4.0 + 1.0 + 0.25)
-    told = []
-    drawn = draw_probes(operator, V[:1], 3, np.random.default_rng(0), chunk=2, report=told.append)
+    reports = []
+    drawn = draw_probes(operator, V[:1], 3, np.random.default_rng(0), chunk=2, report=reports.append)
     assert not drawn.exact
-    assert told == [2, 3]
+    assert reports == [2, 3]
     assert drawn.directions == 4
     assert all(4 * 0.25 <= square <= 4 * 9.0 for square in drawn.squares)  # on a sphere of radius two
 
@@ -239,10 +239,10 @@ def test_signs_vary_with_what_is_off_the_diagonal_of_the_square():
     assert probes.least == pytest.approx(sqrt(2.0 * FEW_AXES) * 9.0)
     assert Probes(np.full(PILOT, 13.0), least=2.6).pilot_spread == pytest.approx(0.2)  # though nothing varies
     assert Probes(PAIR, least=1e-3).pilot_spread == Probes(PAIR).pilot_spread
-    told = []
-    some = sign_probes(DenseOperator(matrix), 5, np.random.default_rng(0), 3.0, chunk=2, report=told.append)
+    reports = []
+    some = sign_probes(DenseOperator(matrix), 5, np.random.default_rng(0), 3.0, chunk=2, report=reports.append)
     assert some.squares == pytest.approx(probes.squares[:5])
-    assert told == [2, 4, 5]
+    assert reports == [2, 4, 5]
 
 
 def test_products_with_signs_that_are_not_finite_are_refused():
@@ -254,7 +254,7 @@ def test_products_with_signs_that_are_not_finite_are_refused():
 
 @pytest.mark.parametrize("turned", [0.0, 0.02, 0.05, 1.0])
 def test_a_basis_predicts_how_much_signs_vary(turned):
-    """Without a product; not at all where H is diagonal, whatever the start."""
+    """The prediction takes no product, and is 0 for a diagonal H and any start."""
     P = 400
     G = np.random.default_rng(0).standard_normal((P, P))
     Q = np.linalg.qr((1.0 - turned) * np.eye(P) + turned * G)[0]
@@ -284,7 +284,7 @@ def test_two_steps_predict_nothing_of_signs():
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
 @pytest.mark.parametrize("size", [2, 3, 4, 300])
 def test_intervals_cover_where_few_directions_make_signs_vary(count, size):
-    """Directions of the largest eigenvalue, each on so many axes, beside a diagonal that does not vary.
+    """Directions of the largest eigenvalue, each on so many axes, and a diagonal that does not vary.
 
     On three axes one is seen in a quarter of all signs; ten probes often show none.
     """
@@ -301,7 +301,7 @@ def test_intervals_cover_where_few_directions_make_signs_vary(count, size):
 
 
 def test_vectors_nearly_along_a_basis_are_orthogonal_to_it_afterwards():
-    """One pass leaves as much of them along it, by rounding, as beside it."""
+    """One pass leaves as much of them along it, by rounding, as orthogonal to it."""
     generator = torch.Generator().manual_seed(0)
     V = torch.linalg.qr(torch.randn(300, 20, generator=generator))[0].T.contiguous()
     vectors = torch.randn(5, 20, generator=generator) @ V + 1e-5 * torch.randn(5, 300, generator=generator)

@@ -124,7 +124,7 @@ def test_a_norm_in_single_precision_inside_is_no_reason_to_refuse():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 def test_a_loss_near_its_minimum_is_no_reason_to_refuse(dtype, scale):
-    """Logits so large that the loss is nearly zero, and rounding is large beside it."""
+    """Logits so large that the loss is nearly zero, and rounding is large compared with it."""
     model = nn.Sequential(nn.Linear(6, 3)).to(dtype)
     with torch.no_grad():
         model[0].weight.copy_(30.0 * torch.randn(3, 6, generator=torch.Generator().manual_seed(1)))

@@ -315,7 +315,7 @@ def test_a_small_penalty_in_single_precision_is_not_left_out():
 
 
 def test_buffers_keep_a_dtype_of_their_own():
-    """Times in double precision, beside weights in single, differ by less than single precision tells apart."""
+    """Times in double precision, with weights in single, differ by less than single precision resolves."""
 
     class Timed(nn.Module):
         def __init__(self):
