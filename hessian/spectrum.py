@@ -91,7 +91,7 @@ class SpectrumReport(Result):
         converged: All residuals are within the tolerance.
         measure: Quadrature of the rest, the extreme eigenvalues as atoms.
         fit: The spiked model, if there is noise to fit.
-        no_fit: Why there is no fit; empty if there is one.
+        no_fit: Why the fit failed; empty if it did not.
         products: Products with one vector, by part.
         seconds: Wall time, by part.
         given_up: Compromises made for a budget of memory, in words; empty for none.

@@ -5,8 +5,8 @@ polynomials up to degree 2m - 1; its mean over z is the spectral distribution (G
 Saad, 2017). Known eigenpairs are projected out first and added as atoms of mass 1/P, so that outliers stay sharp and
 do not reduce the accuracy of the rest.
 
-Three vectors suffice if there is no room for a basis. Nodes then reappear as copies that share their weights: the rule
-belongs to a nearby matrix, whose eigenvalues cluster around the eigenvalues of the given one (Greenbaum, 1989).
+Three vectors suffice if a basis does not fit in memory. Nodes then reappear as copies that share their weights: the
+rule belongs to a nearby matrix, whose eigenvalues cluster around those of the given one (Greenbaum, 1989).
 """
 
 from __future__ import annotations

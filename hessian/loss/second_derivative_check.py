@@ -93,7 +93,7 @@ def require_second_derivatives(
         tested.
 
     Raises:
-        CurvatureError: There is no second derivative, or the products are not second derivatives or are mostly
+        CurvatureError: A second derivative does not exist, or the products are not second derivatives or are mostly
             rounding; the message says which test failed.
     """
     generator = torch.Generator().manual_seed(0)

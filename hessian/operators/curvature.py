@@ -132,7 +132,7 @@ class Curvature:
                 first use. Where they fail or differ, vectors are multiplied one at a time, with a `RouteWarning`.
             law: Law of targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
-            memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
+            memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; if it leaves no room
                 for checks in double precision, they are in the model's own.
             workers: Workers that multiply: `Workers`, or their argument, a number of processes or devices such as
                 ``"cuda:0,cuda:1"``; default: this process. Batches stay whole; a single one is cut by samples.

@@ -262,7 +262,7 @@ def weighted(output, target):
 
 
 REFUSED = {
-    "another law": ({"loss": of_rates, "targets": COUNTS, "law": lambda f: Normal(f, 1.0)}, "no multiple of minus"),
+    "another law": ({"loss": of_rates, "targets": COUNTS, "law": lambda f: Normal(f, 1.0)}, "not a multiple of minus"),
     "unknown": ({"loss": of_rates, "targets": COUNTS}, "of_rates does not tell it: give law="),
     "class weights": ({"loss": weighted, "law": lambda f: torch.distributions.Categorical(logits=f)}, "class weights"),
     "smoothing": ({"loss": nn.CrossEntropyLoss(label_smoothing=0.1)}, "label smoothing"),
