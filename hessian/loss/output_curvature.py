@@ -51,13 +51,13 @@ class SlopeCurvature:
 
     @staticmethod
     def of(output: Tensor, potential: Potential) -> SlopeCurvature:
-        """Differentiates a function of the outputs once."""
+        """Differentiate a function of the outputs once."""
         cut = output.detach().requires_grad_()
         (slope,) = gradients_of(potential(cut), cut, create_graph=True)
         return SlopeCurvature(cut, slope)
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
-        """The Hessian of the function times one vector of the outputs' shape, or several if batched."""
+        """Multiply the function's Hessian by one vector of the outputs' shape, or several if batched."""
         if not self.slope.requires_grad:
             return None
         return pull([self.slope], (self.cut,), [pushed], batched)[0]
@@ -71,14 +71,14 @@ class OuterSlopes:
     factor: float
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor:
-        """The map of one vector of the outputs' shape, or several if batched."""
+        """Map one vector of the outputs' shape, or several if batched."""
         first = 2 if batched else 1
         along = (pushed * self.slopes).reshape(*pushed.shape[:first], -1).sum(dim=-1)
         return self.factor * along.reshape(*along.shape, *(1,) * (self.slopes.ndim - 1)) * self.slopes
 
 
 def require_tensor(output: Any, matrix: str) -> Tensor:
-    """The output as one tensor that depends on the parameters.
+    """Return the output as one tensor that depends on the parameters.
 
     Raises:
         CurvatureError: It is none, or depends on none.
@@ -92,16 +92,16 @@ def require_tensor(output: Any, matrix: str) -> Tensor:
 
 
 def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor], matrix: str) -> Tensor:
-    """The slope of the loss by the outputs, as numbers.
+    """Return the gradient of the loss by the outputs, without a graph.
 
     Raises:
-        CurvatureError: The loss depends on the parameters beside the outputs, or not on the outputs.
+        CurvatureError: The loss depends on the parameters in addition to the outputs, or not on the outputs.
     """
     cut = output.detach().requires_grad_()
-    slope, *beside = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
-    if any(part is not None for part in beside):
+    slope, *others = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
+    if any(part is not None for part in others):
         raise CurvatureError(
-            "the loss depends on the parameters beside the model's output (a penalty), and the "
+            "the loss depends on the parameters in addition to the model's output (a penalty), and the "
             f"{MATRICES[matrix]} leaves that out: take it out of the loss, or take matrix='hessian'",
             keywords=("matrix",),
         )
@@ -111,7 +111,7 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
 
 
 def law_of(loss: Any) -> Law:
-    """The law whose log likelihood a loss is: of cross-entropy, squared errors and binary cross-entropy of logits.
+    """Return the law whose log likelihood gives the loss: cross-entropy, squared error or BCE with logits.
 
     Raises:
         CurvatureError: Another loss.
@@ -152,7 +152,7 @@ def ignored_label(loss: Any) -> int | None:
 def divergence(
     output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential, ignored: int | None = None
 ) -> Potential:
-    r"""$c \sum KL(p_f \| p_{f'})$ as a function of $f'$, for a loss that is c times minus the log likelihood.
+    r"""Return $f' \mapsto c \sum KL(p_f \| p_{f'})$ for a loss that is $-c$ times the log likelihood.
 
     Args:
         output: f.
@@ -163,8 +163,8 @@ def divergence(
         ignored: A value that belongs to no entry either.
 
     Raises:
-        CurvatureError: The loss is no multiple of minus the log likelihood, the targets are no values of the law, or
-            the divergence is not known in closed form.
+        CurvatureError: The loss is not a multiple of minus the log likelihood, the targets are not values of the law,
+            or the divergence is not known in closed form.
     """
     own = law(output.detach())
     shape = own.batch_shape + own.event_shape
@@ -183,7 +183,7 @@ def divergence(
     spare = targets[observed][0]  # any value of the law, where its entry does not count
     inside = observed.reshape(*observed.shape, *(1,) * len(own.event_shape))
     values = torch.where(inside, targets, spare)
-    # At a point beside the outputs: at a perfect fit all slopes are zero.
+    # At a point near the outputs: at a perfect fit all slopes are zero.
     generator = torch.Generator().manual_seed(0)
     shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
     at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
@@ -196,7 +196,7 @@ def divergence(
     allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + norm_of(there))
     if not multiple > 0.0 or not gap <= allowed:
         raise CurvatureError(
-            f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
+            f"the loss is not a multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
             "label smoothing, another law, or a label that is ignored without ignore_index= of nn.CrossEntropyLoss: "
             "name the law= that it belongs to, or take matrix='gauss-newton'",
             keywords=("law", "matrix"),

@@ -21,7 +21,7 @@ _EXTRA = "_extra_state"
 
 
 def numbered_states(folder: Path) -> dict[int, Path]:
-    """The files of weights in a folder, by the last number in their names, increasing.
+    """Return the files of weights in a folder, by the last number in their names, increasing.
 
     Raises:
         CurvatureError: No folder, no such file, or two of the same number.
@@ -45,11 +45,11 @@ def numbered_states(folder: Path) -> dict[int, Path]:
 
 
 def load_state(model: nn.Module, path: Path) -> None:
-    """Gives a model the weights of a file, as `load_state_dict` does; nothing that the file names is run.
+    """Load the weights of a file into a model like `load_state_dict`, without running anything from the file.
 
     Raises:
-        CurvatureError: A file that is no state_dict, or not this model's, or whose numbers a cast to the model's types
-            would change by more than rounding.
+        CurvatureError: A file that is not a state_dict, or not of this model, or whose numbers a cast to the model's
+            types would change by more than rounding.
     """
     try:
         state = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
@@ -121,7 +121,7 @@ def _same(one: Tensor, other: Tensor) -> bool:
 
 
 def _serves(given: Tensor, own: Tensor) -> bool:
-    """Whether a cast to the model's type is exact or rounds a floating-point number."""
+    """Return whether a cast to the model's type is exact or rounds a floating-point number."""
     if own.is_complex() or own.is_floating_point():
         return given.is_floating_point() or (own.is_complex() and given.is_complex())
     if given.is_complex() or given.is_quantized:

@@ -203,8 +203,8 @@ def test_mappings_as_inputs_have_targets_of_any_kind():
 REFUSED = {
     "a tensor": (X, r"got a tensor of shape \(11, 4\).*\(inputs, None\)"),
     "three": ((X, Y, Y), r"got a tuple of 3 .*several targets \(inputs, \(s, t\)\)"),
-    "a loader of three": (DataLoader(TensorDataset(X, Y, Y), batch_size=4), r"item 1 is no batch but a list of 3"),
-    "arrays": ((X.numpy(), Y.numpy()), r"item 1 is no batch but ndarray \(torch.from_numpy"),
+    "a loader of three": (DataLoader(TensorDataset(X, Y, Y), batch_size=4), r"item 1 is not a batch but a list of 3"),
+    "arrays": ((X.numpy(), Y.numpy()), r"item 1 is not a batch but ndarray \(torch.from_numpy"),
     "images": ((list(X), Y), r"list of 11 tensors, one for each sample, .*torch.stack"),
     "images and boxes": ((list(X), [{"y": y} for y in Y]), r"list of 11 tensors, one for each sample, .*torch.stack"),
     "no targets": ((X, None), r"the targets of batch 1 are None, which the loss cannot take"),
