@@ -91,13 +91,28 @@ def layer_names(shapes: Iterable[tuple[str, Sequence[int]]], layers: str) -> tup
     Raises:
         FederationError: A pattern matches no layer with a matrix.
     """
-    matrices = [name for name, shape in shapes if len(shape) >= 2]
-    patterns = [pattern.strip() for pattern in layers.split(",")]
-    for pattern in patterns:
-        if not any(_matches(name, pattern) for name in matrices):
-            raise FederationError(f"no layer with a matrix is named {pattern!r}; there are {', '.join(matrices)}")
-    return tuple(name for name in matrices if any(_matches(name, pattern) for pattern in patterns))
+    dimensions = {name: len(shape) for name, shape in shapes}
+    matrices = [name for name, count in dimensions.items() if count >= 2]
+    chosen: set[str] = set()
+    for pattern in layers.split(","):
+        found = {name for name in names_matching(dimensions, pattern.strip()) if dimensions[name] >= 2}
+        if not found:
+            raise FederationError(
+                f"no layer with a matrix is named {pattern.strip()!r}; there are {', '.join(matrices)}"
+            )
+        chosen |= found
+    return tuple(name for name in matrices if name in chosen)
 
 
-def _matches(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[0], pattern)
+def names_matching(names: Iterable[str], pattern: str) -> list[str]:
+    """Return the names of weights that a pattern for them or for their layers means.
+
+    A pattern that is itself the name of a weight or a layer means that one alone, and one that is a module's name and
+    ``.*`` means what that module holds, because names may have ``*``, ``?`` and brackets in them.
+    """
+    every = list(names)
+    exact = [name for name in every if pattern in (name, name.rpartition(".")[0])]
+    within = [name for name in every if name.startswith(pattern[:-1])] if pattern.endswith(".*") else []
+    if exact or within:
+        return exact or within
+    return [name for name in every if fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[0], pattern)]

@@ -37,7 +37,7 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature, CurvatureError, stable_rank_of
-from hessian.lanczos.memory import Budget, in_words
+from hessian.lanczos.memory import Budget, format_bytes
 from workloads.data.datasets import load
 from workloads.image_networks.resnet import resnet
 from workloads.image_networks.small import perceptron, pool
@@ -204,7 +204,7 @@ def measure(name: str, device: str, batch: int, threads: int, memory: Budget | N
     }
     if memory is not None:
         row |= {
-            "memory": in_words(memory.limit),
+            "memory": format_bytes(memory.limit),
             "given_up": found.given_up,
             "peak_process_GiB_of_checks": peak_of_checks,
         }

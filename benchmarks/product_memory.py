@@ -29,7 +29,7 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature
-from hessian.numerics.live_bytes import held_by
+from hessian.numerics.live_bytes import measure_memory
 from workloads.image_networks.small import perceptron
 from workloads.image_networks.vit import vit
 
@@ -95,7 +95,7 @@ def rows_of(model: nn.Module, layered: nn.Module, x: Tensor, repeats: int) -> di
     products = ways(model, layered, x)
     expected, rows = None, {}
     for name, (product, graph) in products.items():
-        found, held = held_by(lambda product=product: product(vector), CPU)  # type: ignore[misc]
+        found, held = measure_memory(lambda product=product: product(vector), CPU)  # type: ignore[misc]
         expected = found if expected is None else expected
         gap = float((found - expected).norm() / expected.norm())
         rows[name] = {"peak_MiB": (graph + held.peak) / 2**20, "relative_difference": gap}

@@ -22,7 +22,7 @@ from hessian import Curvature, Krylov, stable_rank
 from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.bounds import known_square
 from hessian.lanczos.probes import draw_probes
-from hessian.pyhessian.guards import torch_supplied
+from hessian.pyhessian.guards import supplying_torch
 
 Route = Callable[[float, int], float]
 """Maps (parameter, seed) to an estimate."""
@@ -119,7 +119,7 @@ def open_pyhessian(problem: Problem) -> Session:
 
     def lanczos(steps: float, seed: int) -> float:
         torch.manual_seed(seed)
-        with torch_supplied(torch.float32):
+        with supplying_torch(torch.float32):
             return float(np.abs(own.density(iter=int(steps), n_v=1)[0]).max())
 
     def probes(count: float, seed: int) -> float:
@@ -133,7 +133,7 @@ def open_pyhessian(problem: Problem) -> Session:
 
     def moment(count: float, seed: int) -> float:
         torch.manual_seed(seed)
-        with torch_supplied(torch.float32):
+        with supplying_torch(torch.float32):
             nodes, weights = own.density(iter=2, n_v=int(count))
         return problem.P * sum(float(np.dot(w, np.square(x))) for x, w in zip(nodes, weights, strict=True)) / count
 

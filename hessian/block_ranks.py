@@ -23,7 +23,7 @@ class BlockRank(Result):
     Attributes:
         name: Name of the module; empty for parameters of the model itself.
         P: Number of parameters.
-        rank: Stable rank with its interval, norms included; each interval has its confidence alone, not all together.
+        rank: Stable rank with its interval, norms included; each interval has its own confidence.
         why: Why there is none; empty if there is one.
     """
 
@@ -36,14 +36,14 @@ class BlockRank(Result):
 def block_ranks(
     operator: Curvature, settings: SpectrumSettings, depth: int | None = None, progress: Progress | None = None
 ) -> tuple[BlockRank, ...]:
-    """The stable rank of every module's block.
+    """Return the stable rank of every module's diagonal block.
 
     Args:
         operator: The whole matrix; the blocks share its graph.
         settings: Width, confidence, products and basis of each, and the seed: a block's random stream rests on its
             name, so that other blocks do not change it.
         depth: Blocks of the modules at this depth, 1 for ``layer1``; default: of every module with parameters.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Products that are not finite.

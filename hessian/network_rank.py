@@ -32,10 +32,10 @@ def stable_rank(
     progress: Progress | None = None,
     **options: Any,
 ) -> StableRankInterval:
-    """The stable rank of the Hessian of a loss over data, with an interval, and what it cost in gradients.
+    """Estimate the stable rank of the Hessian of a loss over data, with an interval, and its cost in gradients.
 
     Args:
-        model: Left as it was.
+        model: The network, which does not change.
         loss: Maps (output, target) to a scalar; (output, batch) where batches are mappings.
         data: ``(inputs, targets)``, a mapping of tensors, or an iterable of such that can be read repeatedly.
         relative_width: Width of the whole interval, relative to the value.
@@ -44,12 +44,12 @@ def stable_rank(
         products: Largest number of products with the matrix.
         basis: Largest number of rows of the Krylov basis; memory is basis times the number of parameters.
         chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
-        memory: A budget, as in `stable_rank_of`, that the checks keep too.
-        progress: Told what is going on.
+        memory: A budget, as in `stable_rank_of`, which the checks also keep.
+        progress: Called with a description of the current step.
         options: Those of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize, workers.
 
     Raises:
-        CurvatureError: A model, a loss, data or numbers that do not serve; the message names cause and remedy.
+        CurvatureError: A model, a loss, data or numbers that cannot be used; the message names cause and remedy.
 
     >>> import torch
     >>> inputs, targets = torch.eye(3).double(), torch.zeros(3, 1).double()

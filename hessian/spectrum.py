@@ -15,6 +15,7 @@ from hessian.lanczos.krylov import Array, Progress
 from hessian.lanczos.memory import Budget, plan_pairs
 from hessian.lanczos.quadrature import SpectralMeasure, spectral_measure
 from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import StableRankInterval
 from hessian.numerics.symmetric import CountedOperator, CurvatureError, SymmetricOperator
 from rmt.results import Result, listed
@@ -25,7 +26,7 @@ STREAMS = ("stable rank", "eigenpairs", "quadrature")
 
 @dataclass(frozen=True)
 class SpectrumSettings:
-    """How to measure a spectrum.
+    """Settings of a measurement of a spectrum.
 
     Attributes:
         width: Relative width asked of the stable rank's interval.
@@ -71,7 +72,7 @@ class SpectrumSettings:
             )
 
     def rng(self, part: str) -> np.random.Generator:
-        """Random stream of one of `STREAMS`, so that changing one part does not change the others."""
+        """Return the random stream of one of `STREAMS`; a change of one part does not affect the others."""
         return np.random.default_rng([self.seed, STREAMS.index(part)])
 
 
@@ -91,7 +92,7 @@ class SpectrumReport(Result):
         converged: All residuals are within the tolerance.
         measure: Quadrature of the rest, the extreme eigenvalues as atoms.
         fit: The spiked model, if there is noise to fit.
-        no_fit: Why there is no fit; empty if there is one.
+        no_fit: Why the fit failed; empty if it did not.
         products: Products with one vector, by part.
         seconds: Wall time, by part.
         given_up: Compromises made for a budget of memory, in words; empty for none.
@@ -116,6 +117,9 @@ class SpectrumReport(Result):
     given_up: str = ""
     missed: float = inf
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     def words(self) -> dict[str, str]:
         """Return stable rank, extreme eigenvalues and the fit in words."""
         rank = self.stable_rank.words()
@@ -123,7 +127,7 @@ class SpectrumReport(Result):
         unsettled = "" if self.converged else "; not converged: raise products"
         if self.missed == inf:
             lacking = "; copies of repeated ones may be missing: raise products"
-        elif self.missed > 2.0 * _allowed(self.settings, self.dtype, self.stable_rank):
+        elif self.missed > 2.0 * _find_tolerance(self.settings, self.dtype, self.stable_rank):
             lacking = f"; one up to {self.missed:.1g} beyond the last, such as a copy of a repeated one, may be missing"
         else:
             lacking = ""
@@ -142,12 +146,12 @@ class SpectrumReport(Result):
 def measure_spectrum(
     operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress | None = None
 ) -> SpectrumReport:
-    """Measures the spectrum of a symmetric operator and fits the spiked model to it.
+    """Measure the spectrum of a symmetric operator and fit the spiked model to it.
 
     Args:
         operator: The matrix.
         settings: Accuracy, numbers of pairs and probes, seed.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
@@ -212,7 +216,7 @@ def measure_spectrum(
     try:
         if not 1e-50 < rank.spectral_norm.value < 1e50:
             raise ValueError(
-                f"powers of eigenvalues of the order {rank.spectral_norm.value:.0e} are no numbers of double "
+                f"powers of eigenvalues of the order {rank.spectral_norm.value:.0e} are not representable in double "
                 "precision: multiply the loss by a constant"
             )
         fit = fit_measured(pairs, largest, rank.frobenius, measure, confidence=settings.confidence)
@@ -228,7 +232,7 @@ def measure_spectrum(
         eigenvalues=pairs.values,
         residuals=pairs.residuals,
         largest=largest,
-        converged=bool(pairs.residuals.max() <= _allowed(settings, dtype, rank)),
+        converged=bool(pairs.residuals.max() <= _find_tolerance(settings, dtype, rank)),
         measure=measure,
         fit=fit,
         no_fit=why,
@@ -239,7 +243,7 @@ def measure_spectrum(
     )
 
 
-def _allowed(settings: SpectrumSettings, dtype: str, rank: StableRankInterval) -> float:
+def _find_tolerance(settings: SpectrumSettings, dtype: str, rank: StableRankInterval) -> float:
     """Return the largest residual of a converged pair."""
     return max(settings.tolerance, 20.0 * torch.finfo(getattr(torch, dtype)).eps) * rank.spectral_norm.value
 

@@ -1,8 +1,8 @@
 r"""A spectrum through training: stable rank and leading eigenpairs at one state after the other, and their overlaps.
 
 An eigenvector that is found with residual r, at a distance g from the nearest other eigenvalue, is at an angle of at
-most $\arcsin(r/g)$ from the true one (Davis and Kahan, 1970). The angle between vectors of two states is known to the
-sum of the two. As everywhere, residuals do not tell of an eigenvalue that has not shown: g is that of those found.
+most $\arcsin(r/g)$ from the true one (Davis and Kahan, 1970). The angle between vectors of two states is known up to
+the sum of the two angles. Residuals do not reveal an eigenvalue that has not been found, so g refers to those found.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hessian.lanczos.eigenpairs import extreme_eigenpairs
 from hessian.lanczos.krylov import Array, Progress, RitzPairs
 from hessian.lanczos.memory import plan_pairs
 from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import Interval, StableRankInterval
 from hessian.numerics.symmetric import SymmetricOperator
 from hessian.spectrum import SpectrumSettings
@@ -36,9 +37,12 @@ class StateSpectrum:
     pairs: RitzPairs
     angles: Array
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
 
 def rank_columns(rank: StableRankInterval) -> dict[str, float]:
-    """The numbers of a stable rank for a table."""
+    """Return the numbers of a stable rank for a table."""
     return {
         "value": rank.value,
         "low": rank.low,
@@ -51,12 +55,12 @@ def rank_columns(rank: StableRankInterval) -> dict[str, float]:
 def state_spectrum(
     operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress | None = None
 ) -> StateSpectrum:
-    """Measures one state; random streams are those of `measure_spectrum`, the same at every state.
+    """Measure one state; the random streams are those of `measure_spectrum`, the same at every state.
 
     Args:
         operator: The matrix at that state.
         settings: Accuracy, number of pairs, seed.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
@@ -89,7 +93,7 @@ def state_spectrum(
 
 
 def angles_of(pairs: RitzPairs) -> Array:
-    """How far vectors are from eigenvectors at most, as far as the eigenvalues found tell; radians."""
+    """Bound the angles between vectors and eigenvectors, as far as the eigenvalues found allow; radians."""
     angles = np.full(len(pairs), pi / 2.0)
     for place, (value, residual) in enumerate(zip(pairs.values, pairs.residuals, strict=True)):
         apart = np.delete(np.abs(pairs.values - value) - pairs.residuals, place)
@@ -99,7 +103,7 @@ def angles_of(pairs: RitzPairs) -> Array:
 
 
 def overlaps(before: StateSpectrum, after: StateSpectrum) -> tuple[Interval, ...]:
-    """Absolute inner products of the vectors of the same place at two states."""
+    """Return the absolute inner products of the vectors of the same place at two states."""
     found = []
     products = (before.pairs.vectors.double() * after.pairs.vectors.double()).sum(dim=1)
     for product, one, other in zip(torch.abs(products).tolist(), before.angles, after.angles, strict=True):

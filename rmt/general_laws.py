@@ -154,7 +154,8 @@ class RTransformLaw(Law):
 
     The edges are the critical points of z(w) = R(w) + 1/w nearest to 0 on each side (Marchenko and Pastur 1967); where
     there is none, z(w) must tend to a finite edge as \|w\| grows, and an atom there is recognised. The density solves
-    z(w) = x + i0, followed down from high above the axis. Accuracy about 1e-10 (edges 1e-10, total mass 1e-8).
+    z(w) = x + i0, followed down from high above the axis. Accuracy about 1e-10 (edges 1e-10, total mass 1e-8). Rounding
+    is felt next to an atom that is not at 0: give the transform of the law with the atom at 0, and use `shifted`.
 
     Args:
         transform: w -> R(w) on complex arrays; its continuation must hold wherever g takes its values.
@@ -178,13 +179,21 @@ class RTransformLaw(Law):
         lower, upper = self.support
         require(lower < upper, f"{self.name}: edges out of order, got ({lower}, {upper})")
         density, discrete = self._panels.masses, sum(mass for _, mass in self.atoms)
+        away = next((place for place, _ in self.atoms if abs(place) > 1e-9 * self.variance_scale), 0.0)
         total = self._panels.total + discrete
         fault = f"{self.name}: not the R-transform of a law with a density and atoms at the edges only"
-        require(bool(abs(total - 1) <= 1e-6), f"{fault}: total mass {total}")
-        require(
-            self._panels.error <= ROUNDING, f"{fault}, or there is a cut in the way of its continuation: rough density"
+        # Next to an atom g is large, and R less the place of the atom has few digits left.
+        remedy = (
+            f"; or rounding next to the atom at {away:.12g} is in the way: give R without that constant, and shift the "
+            f"law by it, RTransformLaw(...).shifted({away:.12g})"
         )
-        require(bool(density.min() > -1e-9), f"{fault}: negative density")
+        remedy = remedy if away else ""
+        require(bool(abs(total - 1) <= 1e-6), f"{fault}: total mass {total}{remedy}")
+        require(
+            self._panels.error <= ROUNDING,
+            f"{fault}, or there is a cut in the way of its continuation: rough density{remedy}",
+        )
+        require(bool(density.min() > -1e-9), f"{fault}: negative density{remedy}")
 
     @cached_property
     def variance_scale(self) -> float:

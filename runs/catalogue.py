@@ -133,9 +133,9 @@ def algorithm_entry(name: str) -> Entry:
     """
     if ":" not in name:
         return look_up(ALGORITHMS, "algorithm", name)
-    from hessian.loss.factories import named_object  # brings much along that other runs do not need
+    from hessian.loss.factories import import_object  # brings much along that other runs do not need
 
-    kind = named_object(name, "algorithm")
+    kind = import_object(name, "algorithm")
     lacking = [part for part in ("start", "round", "weights") if not hasattr(kind, part)]
     if not isinstance(kind, type) or not is_dataclass(kind) or lacking:
         raise RunError(f"{name} must be a dataclass with start, round and weights")

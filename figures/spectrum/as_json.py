@@ -118,7 +118,7 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
     return {
         "sigma": fit.sigma,
         "sigma_sd": fit.sigma_sd,
-        "cuts": fit.cuts,
+        "cuts": fit.thresholds,
         "spikes": [
             {"spike": spike, "sd": sd, "eigenvalue": value, "overlap": outlier.overlap}
             for spike, sd, value, outlier in zip(

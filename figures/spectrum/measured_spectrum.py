@@ -19,9 +19,9 @@ from figures.spectrum.measured_network import MeasuredNetwork, SpectrumRequest
 from figures.spectrum.measured_spectrum_picture import draw_block_ranks, draw_spectrum_report
 from hessian.block_ranks import block_ranks
 from hessian.loss.batches import Loss, size_of
-from hessian.loss.factories import count_of, data_of, law_named, loss_of_name, model_of, user_error
+from hessian.loss.factories import count_of, data_of, find_law, loss_of_name, model_of, user_error
 from hessian.loss.output_curvature import MATRICES, Law
-from hessian.numerics.intervals import in_words
+from hessian.numerics.intervals import format_interval
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
 from hessian.operators.data_parallel import Workers
@@ -111,7 +111,7 @@ def operators_of(
     team = Workers.of(request.workers, request.ray)
     loss = loss_of_name(request.loss)
     count = count_of(request.count) if request.count is not None else size_of
-    law = law_named(request.law) if request.law is not None else None
+    law = find_law(request.law) if request.law is not None else None
     say("building the model")
     model = model_of(request.model)
     say("reading the data")
@@ -251,7 +251,7 @@ def _block_lines(measured: MeasuredNetwork) -> list[str]:
     lines = []
     for block in measured.blocks:
         rank = block.rank
-        found = block.why if rank is None else in_words(rank.value, rank.low, rank.high)
+        found = block.why if rank is None else format_interval(rank.value, rank.low, rank.high)
         wider = "" if rank is None or rank.reached else "; wider than asked for"
         lines.append(f"  {block.name or '(model)':{wide}}  {block.P:>11,} parameters  {found}{wider}")
     products = sum(block.rank.products for block in measured.blocks if block.rank is not None)

@@ -10,7 +10,7 @@ import numpy as np
 from figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDTH, plain_log_ticks
 from hessian.block_ranks import BlockRank
 from hessian.fits.bulk_laws import Bulk
-from hessian.fits.density_estimate import smoothed_density
+from hessian.fits.density_estimate import smooth_density
 from hessian.spectrum import SpectrumReport
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def draw_spectrum_report(report: SpectrumReport) -> Picture:
     a, b, c = picture.add_subplot(grid[0, :]), picture.add_subplot(grid[1, 0]), picture.add_subplot(grid[1, 1])
     nodes, _ = report.measure.rule()
     span = float(nodes[-1] - nodes[0]) or 1.0
-    cut = report.fit.cuts[1] if report.fit is not None else float(np.abs(nodes).max()) or 1.0
+    cut = report.fit.thresholds[1] if report.fit is not None else float(np.abs(nodes).max()) or 1.0
     width = span / KERNELS
     _draw_density(a, report, (nodes[0] - 0.04 * span, nodes[-1] + 0.04 * span), width, legend=True)
     inner = nodes[np.abs(nodes) <= cut]
@@ -72,7 +72,7 @@ def _draw_density(
             axes.errorbar(values, np.full(len(values), single), xerr=errors, fmt="o", color=color, ms=3.0, label=label)
     if fit is not None:
         noise = fit.model.noise_law.quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
-        smooth = smoothed_density(noise, x, width) * fit.bulk.size / report.P
+        smooth = smooth_density(noise, x, width) * fit.bulk.size / report.P
         axes.plot(x, smooth, color=BLACK, ls=(0, (4, 2)), lw=1.2, label="fitted noise, smoothed alike")
         spots = [o for o in fit.model.outliers if o.separated and limits[0] <= o.location <= limits[1]]
         if spots:

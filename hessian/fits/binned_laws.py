@@ -12,8 +12,8 @@ PER_DECADE = 40
 """Bins of small eigenvalues and of weights, each replaced by its mean."""
 
 
-def binned(values: Array, counts: Array) -> tuple[Array, Array]:
-    """Values in bins of equal ratios, each replaced by its mean, so that the sum stays; zeros stay zeros."""
+def bin_values(values: Array, counts: Array) -> tuple[Array, Array]:
+    """Bin values by equal ratios and replace each by the mean of its bin; the sum stays, and zeros stay zeros."""
     zeros, positive = values <= 0.0, values > 0.0
     bins = np.full(len(values), -(2**31), dtype=np.int64)
     bins[positive] = np.floor(PER_DECADE * np.log10(values[positive])).astype(np.int64)
@@ -24,7 +24,7 @@ def binned(values: Array, counts: Array) -> tuple[Array, Array]:
 
 
 def law_of(values: Array, counts: Array) -> AtomicLaw:
-    """A law of such values, equal ones merged."""
+    """Return a law of binned values, in which equal ones are merged."""
     merged, place = np.unique(values, return_inverse=True)
     number = np.bincount(place, counts).astype(np.float64)
     return AtomicLaw(merged.tolist(), (number / number.sum()).tolist())

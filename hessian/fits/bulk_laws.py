@@ -1,9 +1,10 @@
-r"""The bulk of a measured spectrum against laws of `rmt`.
+r"""The bulk of a measured spectrum, compared with laws of `rmt`.
 
 The bulk is known through Gauss rules, one for each random probe. Each rule brackets the distribution function of its
 probe: at its k-th node that lies between the sums of the first k - 1 and of the first k weights (Chebyshev, Markov and
-Stieltjes). A Kolmogorov distance from such a measurement is therefore an interval: what the brackets leave open, and
-the probes' own fluctuation about the spectrum, which is that of $R/2$ independent draws for each probe.
+Stieltjes). A Kolmogorov distance from such a measurement is therefore an interval. It covers what the brackets leave
+open, and the fluctuation of the probes about the spectrum, which equals the fluctuation of $R/2$ independent draws per
+probe.
 
 A repeated eigenvalue comes back as several nodes, apart by the rounding of the products and on both sides of it. A law
 with an atom there jumps between them. So several nodes within that rounding of a law's atom are merged on it, and a
@@ -21,6 +22,7 @@ from scipy.stats import kstwobign
 
 from hessian.lanczos.krylov import Array
 from hessian.lanczos.quadrature import SpectralMeasure
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import Interval
 from rmt.closed_laws import MarchenkoPastur, Semicircle
 from rmt.laws import Affine, Law
@@ -53,6 +55,9 @@ class Bulk:
     rounding: float = 0.0
     residuals: Array | None = None
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     @staticmethod
     def of(
         measure: SpectralMeasure,
@@ -78,7 +83,7 @@ class Bulk:
         return Bulk(size, measure.nodes, weights, eigenvalues[order], rounding, sorted_residuals)
 
     def moment(self, power: int, about: float = 0.0) -> float:
-        """Mean power of the eigenvalues' distance from a point."""
+        """Return the mean power of the eigenvalues' distance from a point."""
         parts = [float(w @ (x - about) ** power) for x, w in zip(self.nodes, self.weights, strict=True)]
         known = float(((self.eigenvalues - about) ** power).sum()) / self.size
         return known + (sum(parts) / len(parts) if parts else 0.0)
@@ -89,10 +94,10 @@ class Bulk:
         for x, w in zip(self.nodes, self.weights, strict=True):
             middles = _middles(x)
             parts.append(np.interp(points, middles, np.concatenate([[0.0], np.cumsum(w)])))
-        return self._known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
+        return self._count_known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
 
     def bracket(self, points: Array) -> tuple[Array, Array]:
-        """Bounds of the distribution function that the rules leave: the probes' mean lower and mean upper ones."""
+        """Return bounds of the distribution function: the means over probes of the lower and of the upper bounds."""
         return self._bracket(points, tight=True)
 
     def distance(
@@ -103,12 +108,13 @@ class Bulk:
         Args:
             cdf: Distribution function of the law.
             confidence: Confidence that the interval covers the distance of the bulk itself.
-            atoms: Locations of the law's atoms. What cannot be told from one of them counts as equal to it.
+            atoms: Locations of the law's atoms. Points that
+                cannot be distinguished from one of them count as equal to it.
         """
-        settled = self._settled(atoms) if len(atoms) else self
+        settled = self._settle(atoms) if len(atoms) else self
         return settled._distance(cdf, confidence, atoms)
 
-    def _settled(self, atoms: Sequence[float]) -> Bulk:
+    def _settle(self, atoms: Sequence[float]) -> Bulk:
         """Return the bulk with copies of a node merged on the atoms, and eigenvalues that may be atoms moved there."""
         nodes: list[Array] = []
         weights: list[Array] = []
@@ -145,7 +151,7 @@ class Bulk:
         return Interval(min(max(value, low), high), low, high)
 
     def _bracket(self, points: Array, tight: bool) -> tuple[Array, Array]:
-        """Bounds of the distribution function: at the points, or in their neighbourhoods as well."""
+        """Bound the distribution function at the points, or in their neighbourhoods as well."""
         least, most = [], []
         for x, w in zip(self.nodes, self.weights, strict=True):
             total = np.concatenate([[0.0], np.cumsum(w)])
@@ -154,15 +160,15 @@ class Bulk:
             most.append(total[np.minimum((before if tight else upto) + 1, len(x))])
         lower = sum(least) / len(least) if least else 0.0
         upper = sum(most) / len(most) if most else 0.0
-        return lower + self._known(points, "left"), upper + self._known(points, "right")
+        return lower + self._count_known(points, "left"), upper + self._count_known(points, "right")
 
-    def _known(self, points: Array, side: str) -> Array:
+    def _count_known(self, points: Array, side: str) -> Array:
         place = np.searchsorted(self.eigenvalues, points, side="left" if side == "left" else "right")
         return np.asarray(place / self.size, dtype=np.float64)
 
 
 def _middles(x: Array) -> Array:
-    """Points between neighbours, and one beyond each end."""
+    """Return the midpoints between neighbours, and one point beyond each end."""
     if len(x) < 2:
         return (
             np.concatenate([np.nextafter(x, -np.inf), np.nextafter(x, np.inf)][: len(x) + 1]) if len(x) else np.zeros(1)
@@ -173,7 +179,7 @@ def _middles(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class LawFit(Result):
-    """A law with its parameters chosen by moments of the bulk, and how far it is from it.
+    """A law with its parameters chosen by moments of the bulk, and its distance from the bulk.
 
     Attributes:
         name: Name of the law.
@@ -189,11 +195,11 @@ class LawFit(Result):
 
     def cdf(self, points: Array) -> Array:
         """Return the distribution function."""
-        return _mixed(self.law, self.share)(points)
+        return _mix(self.law, self.share)(points)
 
 
 def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
-    """Laws that could stand in the semicircle's place, those whose moments can match the bulk's.
+    """Fit laws that could replace the semicircle: those whose moments can match the moments of the bulk.
 
     - `shifted semicircle`: mean and variance.
     - `Marchenko-Pastur`: mean and variance; for a positive mean.
@@ -217,8 +223,7 @@ def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
             part = Semicircle(sqrt(fourth / (2.0 * second)))
             laws.append(("semicircle on a share of the directions", part, 2.0 * second**2 / fourth))
     return tuple(
-        LawFit(name, law, share, bulk.distance(_mixed(law, share), atoms=_atoms(law, share)))
-        for name, law, share in laws
+        LawFit(name, law, share, bulk.distance(_mix(law, share), atoms=_atoms(law, share))) for name, law, share in laws
     )
 
 
@@ -226,7 +231,7 @@ def _atoms(law: Law, share: float) -> tuple[float, ...]:
     return (*(place for place, _ in law.atoms), *((0.0,) if share < 1.0 else ()))
 
 
-def _mixed(law: Law, share: float) -> Callable[[Array], Array]:
+def _mix(law: Law, share: float) -> Callable[[Array], Array]:
     def cdf(points: Array) -> Array:
         return share * np.asarray(law.cdf(points)) + (1.0 - share) * (points >= 0.0)
 

@@ -7,8 +7,8 @@ population are the eigenvalues of $G_N$ and whose weights are those of the sampl
 .. math:: E\|G_M\|_F^2 = \|G_N\|_F^2 + \frac{1}{M'}\Big(\frac1N\sum_i\|A_i^T A_i\|_F^2 - \|G_N\|_F^2\Big), \qquad
           \frac{1}{M'} = \frac{1}{M}\,\frac{N - M}{N - 1},
 
-for subsets without repetition: M' is the number of independent samples that scatter as much. The rival, a bootstrap,
-resamples the samples' blocks in the top eigenvectors and has no model at all.
+for subsets without repetition: M' is the number of independent samples that scatter as much. The alternative, a
+bootstrap, resamples the samples' blocks in the top eigenvectors and needs no model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gamma
 
-from hessian.fits.binned_laws import binned, law_of
+from hessian.fits.binned_laws import bin_values, law_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.operators.per_sample import SampleSpectra, mean_square
 from rmt import AtomicLaw, SeparableLaw
 from rmt.checks import row
@@ -55,6 +56,9 @@ class SamplePrediction(Result):
     stable_rank_high: float
     frobenius_squared: float
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
 
 @dataclass(frozen=True, eq=False)
 class CovarianceFit(Result):
@@ -63,7 +67,7 @@ class CovarianceFit(Result):
     Attributes:
         top: the known eigenvalues of $G_N$, decreasing.
         population: law of all, the rest gathered in few atoms.
-        dimension: number of eigenvalues that the population stands for.
+        dimension: number of eigenvalues that the population represents.
         weights: law of the weights, of mean 1.
         spectra: of the samples.
         frobenius_squared: $\|G_N\|_F^2$.
@@ -76,8 +80,11 @@ class CovarianceFit(Result):
     spectra: SampleSpectra
     frobenius_squared: float
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     def predict(self, M: int, *, top: int = 5) -> SamplePrediction:
-        """Expected spectrum over subsets of M of the N samples, which must be far more than M to stand for all.
+        """Predict the spectrum over subsets of M of the N samples; N must be far larger than M.
 
         Args:
             M: sample size, at least 1 and less than N.
@@ -109,7 +116,7 @@ class CovarianceFit(Result):
         return SamplePrediction(M, eigenvalues, low, high, shares, *ranks, float(frobenius))
 
     def _variations(self, independent: float, top: int) -> Array:
-        """Squared coefficients of variation of the first eigenvalues, to first order, (top,).
+        """Return the squared coefficients of variation of the first eigenvalues, to first order, (top,).
 
         Those of Gaussian directions with the samples' weights; of the samples' own terms in the eigenvectors of all,
         where these are known.
@@ -127,7 +134,7 @@ class CovarianceFit(Result):
 def fit_covariance(
     eigenvalues: ArrayLike, spectra: SampleSpectra, *, frobenius_squared: float | None = None
 ) -> CovarianceFit:
-    r"""The model of a Gauss-Newton matrix from its largest eigenvalues and its samples' spectra.
+    r"""Fit the model of a Gauss-Newton matrix to its largest eigenvalues and the spectra of its samples.
 
     Args:
         eigenvalues: the largest of $G_N$, by products or all of them.
@@ -161,16 +168,16 @@ def fit_covariance(
         values, counts = np.append(known, missing / rest), np.append(counts, max(rest**2 / missing, 1.0))
         squares += missing
     kept = min(len(known), 60)
-    small, number = binned(values[kept:], counts[kept:])
+    small, number = bin_values(values[kept:], counts[kept:])
     values, counts = np.concatenate([known[:kept], small]), np.concatenate([np.ones(kept), number])
     weights = spectra.eigenvalues.ravel() * (spectra.eigenvalues.shape[1] / spectra.trace)
     weights[weights < 1e-12 * weights.max()] = 0.0
-    atoms, shares = binned(weights, np.ones(len(weights)))
+    atoms, shares = bin_values(weights, np.ones(len(weights)))
     return CovarianceFit(known, law_of(values, counts), float(counts.sum()), law_of(atoms, shares), spectra, squares)
 
 
 def bootstrap_eigenvalues(spectra: SampleSpectra, M: int, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """The rival without a model: spectra of resampled blocks.
+    """Return eigenvalues of resampled blocks, the alternative without a model.
 
     Args:
         spectra: with blocks in r directions, the top eigenvectors of $G_N$.

@@ -1,8 +1,8 @@
 r"""The papers' estimate of a stable rank from a smoothed spectral density, as printed.
 
 Source: FedLoRU v2, eq. (87) in Appendix D.3 (iclr eq. 37): $\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$
-with singular values and densities from an estimated spectral density. The paper leaves grid, kernel width and the place
-of $\sigma_1$ open; here they are arguments.
+with singular values and densities from an estimated spectral density. The paper does not say which grid and kernel
+width it uses, or where $\sigma_1$ is, so these are arguments here.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from rmt.checks import row
 Array = NDArray[np.float64]
 
 
-def smoothed_density(eigenvalues: Array, grid: Array, width: float) -> Array:
-    """Spectral density of a known spectrum, smoothed by a Gaussian kernel.
+def smooth_density(eigenvalues: Array, grid: Array, width: float) -> Array:
+    """Smooth the spectral density of a known spectrum by a Gaussian kernel.
 
     Args:
         eigenvalues: all eigenvalues, shape ``(R,)``.
@@ -38,7 +38,7 @@ def smoothed_density(eigenvalues: Array, grid: Array, width: float) -> Array:
 
 
 def density_stable_rank(grid: Array, densities: Array, top: float, power: float = 2.0) -> float:
-    r"""$\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$, as printed.
+    r"""Return $\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$, as printed.
 
     Args:
         grid: points $\sigma_i$ with their sign, shape ``(points,)``.

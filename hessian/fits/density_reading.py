@@ -91,7 +91,7 @@ class PrintedStableRank(Result):
 def printed_stable_rank(
     measure: SpectralMeasure, reading: Reading = AS_PLOTTED, *, eigenvalue: float | None = None
 ) -> PrintedStableRank:
-    r"""$\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$ of a quadrature without atoms.
+    r"""Return $\sum_i p(\sigma_i)\sigma_i^2 / (p(\sigma_1)\sigma_1^2)$ of a quadrature without atoms.
 
     Over several runs, densities are averaged; for nodes, numerator and denominator are, each run with its own top node.
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hessian.fits.binned_laws import binned, law_of
+from hessian.fits.binned_laws import bin_values, law_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.operators.sample_hessians import SampleHessians
 from rmt import AtomicLaw, CovarianceSum, JointPopulation
 from rmt.results import Result
@@ -47,6 +48,9 @@ class HessianPrediction(Result):
     stable_rank: float
     frobenius_squared: float
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
 
 @dataclass(frozen=True, eq=False)
 class HessianFit(Result):
@@ -71,8 +75,11 @@ class HessianFit(Result):
     square: float
     frobenius_squared: float
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     def law(self, M: int) -> CovarianceSum:
-        """Law of the spectrum over subsets of M of the N samples.
+        """Return the law of the spectrum over subsets of M of the N samples.
 
         Raises:
             ValueError: M out of range.
@@ -84,7 +91,7 @@ class HessianFit(Result):
         return CovarianceSum(self.population, self.weights, (m, m))
 
     def predict(self, M: int, *, top: int = 5) -> HessianPrediction:
-        """Expected spectrum over subsets of M of the N samples, which must be far more than M to stand for all.
+        """Predict the spectrum over subsets of M of the N samples; N must be far larger than M.
 
         Args:
             M: sample size, at least 1 and less than N.
@@ -111,7 +118,7 @@ class HessianFit(Result):
 
 
 def fit_difference(hessians: SampleHessians, *, block: int = 20, frobenius_squared: float | None = None) -> HessianFit:
-    r"""The model of a Hessian from its samples' spectra and the means of their parts.
+    r"""Fit the model of a Hessian to the spectra of its samples and the means of their parts.
 
     Args:
         hessians: of N samples; directions that were left out hold the rest of the traces in equal shares.
@@ -143,7 +150,7 @@ def fit_difference(hessians: SampleHessians, *, block: int = 20, frobenius_squar
     for values, trace, sign in zip(signed, traces, (1.0, -1.0), strict=True):
         weights = values.ravel() * (rows / trace)
         weights[weights < 1e-12 * weights.max()] = 0.0
-        locations, number = binned(weights, np.ones(len(weights)))
+        locations, number = bin_values(weights, np.ones(len(weights)))
         laws.append(law_of(sign * locations, number))
     squares = float(((hessians.plus - hessians.minus) ** 2).sum()) if frobenius_squared is None else frobenius_squared
     return HessianFit(

@@ -1,16 +1,16 @@
 r"""Fit of the spiked model to a measured spectrum: extreme eigenvalues, the Frobenius norm, a quadrature of the rest.
 
-The model, the second-moment equation and the cuts are those of `hessian.fits.spiked_fit`; only computed eigenvalues can
-be outliers, and all others count as bulk. The sum of squares of the eigenvalues that were not computed is estimated
-twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and the two are averaged with the inverse of
-their variances: the first is the sharper where the computed eigenvalues are a small part of the norm, the second where
-they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere in dimension
-d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
-(`hessian.lanczos.probes.cautious`).
+The model, the second-moment equation and the thresholds are the same as in `hessian.fits.spiked_fit`, but only computed
+eigenvalues can be outliers, and all others count as bulk. The sum of squares of the eigenvalues that were not computed
+is estimated twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and the two are averaged with
+the inverse of their variances. The first is more precise if the computed eigenvalues are a small part of the norm, the
+second if they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere in
+dimension d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
+(`hessian.lanczos.probes.inflate_spread`).
 
-A quadrature node is a Ritz value, so one beyond a cut proves an eigenvalue beyond it. Where the computed pairs do not
-reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the others:
-$\sigma$ is then the second moment of what was left, and no more.
+A quadrature node is a Ritz value, so one beyond a threshold proves an eigenvalue beyond it. Where the computed pairs do
+not reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the
+others: $\sigma$ is then the second moment of what was left, and no more.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import torch
 from scipy.stats import norm
 
 from hessian.fits.bulk_laws import Bulk, LawFit, law_fits
-from hessian.fits.spiked_fit import MISTAKEN, call_outliers, fitted_model, predict
+from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, build_model, predict, split_outliers
 from hessian.lanczos.krylov import Array, RitzPairs
-from hessian.lanczos.probes import cautious
+from hessian.lanczos.probes import inflate_spread
 from hessian.lanczos.quadrature import Moment, SpectralMeasure
 from hessian.numerics.intervals import Interval
 from rmt.results import Result
@@ -42,9 +42,10 @@ class Side(Result):
     """Outliers on one side of the bulk.
 
     Attributes:
-        called: Computed eigenvalues beyond the cut.
-        complete: The last computed pair is within the cut by more than its residual, and no quadrature node is beyond.
-        hidden: Estimated number of further eigenvalues beyond the cut, by the quadrature.
+        called: Number of computed eigenvalues beyond the threshold.
+        complete: The last computed pair is within the threshold by more than its residual, and no quadrature node is
+            beyond.
+        hidden: Estimated number of further eigenvalues beyond the threshold, by the quadrature.
     """
 
     called: int
@@ -57,8 +58,8 @@ class Side(Result):
 
 
 @dataclass(frozen=True)
-class MeasuredFit(Result):
-    r"""The spiked model that belongs to a measured spectrum.
+class MeasuredFit(ThresholdedFit):
+    r"""The spiked model fitted to a measured spectrum.
 
     Attributes:
         model: Spikes of the computed outliers, largest first, and semicircular noise at scale 1; hidden outliers are
@@ -70,7 +71,7 @@ class MeasuredFit(Result):
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$: by theory, $\sigma/R$, and by the second moment's estimate, added
             as squares.
-        cuts: An eigenvalue outside these two numbers is called an outlier.
+        thresholds: An eigenvalue outside these two numbers is called an outlier.
         below: Outliers below the bulk.
         above: Outliers above the bulk.
         rest_by_norm: Sum of squares of the eigenvalues that were not computed, by the Frobenius norm.
@@ -87,7 +88,7 @@ class MeasuredFit(Result):
     spike_sd: tuple[float, ...]
     sigma: float
     sigma_sd: float
-    cuts: tuple[float, float]
+    thresholds: tuple[float, float]
     below: Side
     above: Side
     rest_by_norm: Moment
@@ -142,9 +143,10 @@ def fit_measured(
     measure: SpectralMeasure,
     *,
     confidence: float = 0.95,
-    mistaken: float = MISTAKEN,
+    level: float = LEVEL,
+    mistaken: float | None = None,
 ) -> MeasuredFit:
-    """Fits spikes and noise to what was measured of one symmetric matrix.
+    """Fit spikes and noise to what was measured of one symmetric matrix.
 
     Args:
         pairs: Extreme eigenpairs: the ``largest`` algebraically largest, then the smallest.
@@ -152,11 +154,12 @@ def fit_measured(
         frobenius: Frobenius norm with its interval, of `stable_rank_of`.
         measure: Quadrature `without` these pairs.
         confidence: Confidence level of the interval of the norm.
-        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        level: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        mistaken: Former name of ``level``.
 
     Raises:
         ValueError: Fewer than 4 eigenvalues, numbers that are not finite or do not belong together, or no noise left
-            beside the outliers (a matrix of low rank).
+            apart from the outliers (a matrix of low rank).
     """
     R, values = measure.P, pairs.values
     if R < 4 or not np.isfinite(values).all() or not all(np.isfinite(x).all() for x in measure.nodes):
@@ -171,15 +174,15 @@ def fit_measured(
     left = R - len(values)
     by_quadrature = _rest_by_quadrature(measure, left, pairs)
     by_norm = _rest_by_norm(frobenius, values, confidence)
-    rest = _averaged(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
-    called = call_outliers(values, R, mistaken, rest.value)
-    mine, sigma = called.outlying, called.sigma
+    rest = _average(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
+    split = split_outliers(values, R, level if mistaken is None else mistaken, rest.value)
+    mine, sigma = split.outlying, split.sigma
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
         raise ValueError(
-            f"no noise is left above rounding: {called.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix "
-            "is (nearly) of low rank, and the spiked model has nothing to fit"
+            f"no noise is left above rounding: {split.sigma:.1e} compared with a norm of {frobenius.value:.3g}; "
+            "the matrix is (nearly) of low rank, and the spiked model has nothing to fit"
         )
-    model, theory = fitted_model(values[mine], sigma, R)
+    model, theory = build_model(values[mine], sigma, R)
     measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))
     ratios = sigma / np.array(model.spikes)
     steepness = 1.0 / (1.0 - ratios**2)
@@ -187,7 +190,7 @@ def fit_measured(
         theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * pairs.residuals[mine]) ** 2
     )
     bulk = Bulk.of(measure, int(mine.sum()), values[~mine], rounding=measure.rounding, residuals=pairs.residuals[~mine])
-    nodes, counts = _counted(measure)
+    nodes, counts = _count_nodes(measure)
     return MeasuredFit(
         model=model,
         R=R,
@@ -195,29 +198,29 @@ def fit_measured(
         spike_sd=tuple(spike_sd.tolist()),
         sigma=sigma,
         sigma_sd=sqrt((sigma / R) ** 2 + measured_sd**2),
-        cuts=(-called.cut, called.cut),
-        below=_side(-values[largest:][::-1], pairs.residuals[largest:][::-1], -nodes, counts, called.cut, left),
-        above=_side(values[:largest], pairs.residuals[:largest], nodes, counts, called.cut, left),
+        thresholds=(-split.threshold, split.threshold),
+        below=_side(-values[largest:][::-1], pairs.residuals[largest:][::-1], -nodes, counts, split.threshold, left),
+        above=_side(values[:largest], pairs.residuals[:largest], nodes, counts, split.threshold, left),
         rest_by_norm=by_norm,
         rest_by_quadrature=by_quadrature,
         distance=bulk.distance(model.noise_law.cdf),
         alternatives=law_fits(bulk),
         bulk=bulk,
-        iterations=called.iterations,
+        iterations=split.iterations,
     )
 
 
-def _counted(measure: SpectralMeasure) -> tuple[Array, Array]:
-    """All nodes and how many eigenvalues each stands for."""
+def _count_nodes(measure: SpectralMeasure) -> tuple[Array, Array]:
+    """Return all nodes and the number of eigenvalues that each represents."""
     x, w = measure.rule(with_atoms=False)
     return x, measure.P * w
 
 
-def _side(values: Array, residuals: Array, nodes: Array, counts: Array, cut: float, left: int) -> Side:
-    """The upper side; values decrease towards the bulk."""
-    beyond = nodes > cut
-    reached = left == 0 or (len(values) > 0 and bool(values[-1] + residuals[-1] <= cut))
-    return Side(int((values > cut).sum()), reached and not bool(beyond.any()), float(counts[beyond].sum()))
+def _side(values: Array, residuals: Array, nodes: Array, counts: Array, threshold: float, left: int) -> Side:
+    """Count the outliers of the upper side; values decrease towards the bulk."""
+    beyond = nodes > threshold
+    reached = left == 0 or (len(values) > 0 and bool(values[-1] + residuals[-1] <= threshold))
+    return Side(int((values > threshold).sum()), reached and not bool(beyond.any()), float(counts[beyond].sum()))
 
 
 def _rest_by_norm(frobenius: Interval, values: Array, confidence: float) -> Moment:
@@ -234,10 +237,12 @@ def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -
     spread = sqrt(2.0 * max(fourth / second**2 - 1.0, 0.0) / (left + 2)) if second > 0.0 else 0.0
     # What inexact pairs hide from their complement.
     mixed = 2.0 * float((pairs.residuals**2).sum())
-    return Moment(left * second, sqrt((left * second * cautious(spread, left)) ** 2 / len(measure.nodes) + mixed**2))
+    return Moment(
+        left * second, sqrt((left * second * inflate_spread(spread, left)) ** 2 / len(measure.nodes) + mixed**2)
+    )
 
 
-def _averaged(one: Moment, other: Moment) -> Moment:
+def _average(one: Moment, other: Moment) -> Moment:
     if min(one.sd, other.sd) == 0.0:
         return one if one.sd == 0.0 else other
     weights = np.array([one.sd**-2.0, other.sd**-2.0])

@@ -1,4 +1,4 @@
-r"""Whether fewer samples have the larger stable rank: to first order in 1/M, whatever the law of the samples.
+r"""Whether fewer samples have the larger stable rank: to first order in 1/M, for any law of the samples.
 
 For independent Hessians $h_i$ with mean H, whose eigenvalue of largest modulus $h_1$ is simple, with eigenvector $v_1$,
 
@@ -36,12 +36,12 @@ class RankChange(Result):
 
     @property
     def coefficient(self) -> float:
-        """Positive where fewer samples have the larger stable rank, to first order."""
+        """Coefficient of 1/M: positive if fewer samples have the larger stable rank, to first order."""
         return self.scatter - self.fluctuation - self.repulsion
 
 
 def rank_change(products: ArrayLike, eigenvalues: ArrayLike, square: float) -> RankChange:
-    """The change from the samples' products with the first eigenvector.
+    """Return the change, computed from the samples' products with the first eigenvector.
 
     Args:
         products: $v_j^T h_i v_1$, (N, P): each sample's Hessian times the first eigenvector, in the eigenvectors of H.

@@ -1,23 +1,22 @@
 r"""Fit of the spiked model $H = \sum_i \theta_i v_i v_i^T + \sigma X$ to the eigenvalues of one matrix.
 
 The noise is estimated from the second moment of the eigenvalues that are not called outliers, because under the model
-it is the sharpest there is: $\|H\|_F^2$ has relative standard deviation $2/R$, whatever the shape of the bulk. The
+this is the most precise estimate: $\|H\|_F^2$ has relative standard deviation $2/R$ for any shape of the bulk. The
 eigenvalues called outliers take more than their share of it away, $\lambda_i^2 = \theta_i^2 + 2\sigma^2 +
 \sigma^4/\theta_i^2$, which gives, for $k$ outliers and Gaussian noise,
 
 $$\sigma^2 = \sum_{\text{not outlying}} \lambda^2 \Big/ \Big(R + 1 - 2k - \sum_{i \le k} \sigma^2/\theta_i^2\Big).$$
 
 The iteration starts with every eigenvalue in the bulk. Calling one an outlier lowers $\sigma$, and a lower $\sigma$
-calls no fewer, so it ends, and it ends with the fewest outliers that are consistent with the model: the reading of a
-spectrum that is kindest to the semicircle. Where the bulk is one, this is the answer; where it is not,
-`SpikedFit.distance` says so.
+calls no fewer, so the iteration ends with the fewest outliers that are consistent with the model. If the bulk is a
+semicircle, this is the answer. If it is not, `SpikedFit.distance` is large.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,13 +28,27 @@ from rmt.results import Result, listed
 from rmt.spiked import SpikedModel
 from rmt.tracy_widom import TracyWidom1
 
-MISTAKEN = 1e-3
+LEVEL = 1e-3
 """Chance that the largest eigenvalue of pure noise is called an outlier; the same at the lower edge."""
 
 
+class ThresholdedFit(Result):
+    """A fit that calls an eigenvalue outside its thresholds an outlier."""
+
+    thresholds: tuple[float, float]
+
+    @property
+    def cuts(self) -> tuple[float, float]:
+        """Former name of `thresholds`, and still its key in JSON."""
+        return self.thresholds
+
+    def _values(self) -> dict[str, Any]:
+        return {"cuts" if name == "thresholds" else name: value for name, value in super()._values().items()}
+
+
 @dataclass(frozen=True)
-class SpikedFit(Result):
-    r"""The spiked model that belongs to one spectrum.
+class SpikedFit(ThresholdedFit):
+    r"""The spiked model fitted to one spectrum.
 
     Attributes:
         model: Fitted spikes, largest first, and semicircular noise at scale 1.
@@ -45,7 +58,7 @@ class SpikedFit(Result):
             $1 - \sigma^2/\theta^2$.
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$ by theory, $\sigma / R$.
-        cuts: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `MISTAKEN` beyond.
+        thresholds: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `LEVEL` beyond.
         distance: Kolmogorov distance of the eigenvalues not called outliers from the fitted semicircle.
         iterations: Times the noise was estimated.
     """
@@ -56,7 +69,7 @@ class SpikedFit(Result):
     spike_sd: tuple[float, ...]
     sigma: float
     sigma_sd: float
-    cuts: tuple[float, float]
+    thresholds: tuple[float, float]
     distance: float
     iterations: int
 
@@ -79,22 +92,23 @@ class SpikedFit(Result):
         return 1.0 - len(self.outliers) / self.R
 
 
-def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
-    r"""Fits spikes and noise to all eigenvalues of one symmetric matrix.
+def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float | None = None) -> SpikedFit:
+    r"""Fit spikes and noise to all eigenvalues of one symmetric matrix.
 
     An eigenvalue beyond $\pm\sigma(2 + q R^{-2/3})$ is an outlier, with $q$ the upper Tracy-Widom (beta 1) quantile
-    at ``mistaken``; its spike is $\theta = (\lambda \pm \sqrt{\lambda^2 - 4\sigma^2})/2$, the inverse of
+    at ``level``; its spike is $\theta = (\lambda \pm \sqrt{\lambda^2 - 4\sigma^2})/2$, the inverse of
     $\lambda = \theta + \sigma^2/\theta$. A spike whose outlier is not beyond that line stays in the bulk, and raises
     $\sigma^2$ by $\theta^2/R$. Outliers that carry most of the second moment hide each other: more than
     about R/4 of equal size, or two among a dozen eigenvalues, are the bulk.
 
     Args:
         eigenvalues: All R of them, zeros included, any order, shape ``(R,)``.
-        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        level: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        mistaken: Former name of ``level``.
 
     Raises:
-        ValueError: Fewer than 4 eigenvalues, another shape, one that is complex or not finite, no noise left beside
-            the outliers (a matrix of low rank, or none at all), or ``mistaken`` outside (0, 1/2).
+        ValueError: Fewer than 4 eigenvalues, another shape, one that is complex or not finite, no noise left apart
+            from the outliers (a matrix of low rank, or none at all), or ``level`` outside (0, 1/2).
 
     >>> fit = fit_spiked([9.0, -1.0, -0.5, 0.0, 0.5, 1.0, -0.75, 0.75, 0.25, -0.25] + 90 * [0.01, -0.01])
     >>> len(fit.outliers), round(fit.model.spikes[0], 2)
@@ -104,53 +118,53 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
-    called = call_outliers(values, R, mistaken)
-    model, sd = fitted_model(values[called.outlying], called.sigma, R)
+    split = split_outliers(values, R, level if mistaken is None else mistaken)
+    model, sd = build_model(values[split.outlying], split.sigma, R)
     return SpikedFit(
         model=model,
         R=R,
-        outliers=tuple(values[called.outlying].tolist()),
+        outliers=tuple(values[split.outlying].tolist()),
         spike_sd=tuple(sd.tolist()),
-        sigma=called.sigma,
-        sigma_sd=called.sigma / R,
-        cuts=(-called.cut, called.cut),
-        distance=distribution_distance(values[~called.outlying], model.noise_law),
-        iterations=called.iterations,
+        sigma=split.sigma,
+        sigma_sd=split.sigma / R,
+        thresholds=(-split.threshold, split.threshold),
+        distance=distribution_distance(values[~split.outlying], model.noise_law),
+        iterations=split.iterations,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Called:
-    r"""Which eigenvalues are outliers, and the noise that the others leave.
+class OutlierSplit:
+    r"""The split of eigenvalues into outliers and bulk, and the noise estimated from the bulk.
 
     Attributes:
         outlying: One truth value for each eigenvalue.
         sigma: $\sigma$.
-        cut: An eigenvalue of larger modulus is an outlier.
+        threshold: An eigenvalue of larger modulus is an outlier.
         iterations: Times the noise was estimated.
     """
 
     outlying: NDArray[np.bool_]
     sigma: float
-    cut: float
+    threshold: float
     iterations: int
 
 
-def call_outliers(values: NDArray[np.float64], R: int, mistaken: float = MISTAKEN, rest: float = 0.0) -> Called:
-    """The iteration of the module's docstring, for known eigenvalues beside others in the bulk.
+def split_outliers(values: NDArray[np.float64], R: int, level: float = LEVEL, rest: float = 0.0) -> OutlierSplit:
+    """Split eigenvalues into outliers and bulk by the iteration of the module's docstring; others may be in the bulk.
 
     Args:
         values: Known eigenvalues, shape ``(k,)``.
         R: Dimension.
-        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        level: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
         rest: Sum of squares of the R - k others, which stay in the bulk.
 
     Raises:
-        ValueError: No noise left beside the outliers, or ``mistaken`` outside (0, 1/2).
+        ValueError: No noise left apart from the outliers, or ``level`` outside (0, 1/2).
     """
-    if not 0.0 < mistaken < 0.5:
-        raise ValueError(f"mistaken must lie between 0 and 1/2, got {mistaken}")
-    beyond = 2.0 + float(TracyWidom1().quantile(1.0 - mistaken)) * R ** (-2.0 / 3.0)
+    if not 0.0 < level < 0.5:
+        raise ValueError(f"level must lie between 0 and 1/2, got {level}")
+    beyond = 2.0 + float(TracyWidom1().quantile(1.0 - level)) * R ** (-2.0 / 3.0)
     outlying = np.zeros(len(values), dtype=bool)
     iterations = 0
     while True:
@@ -158,12 +172,12 @@ def call_outliers(values: NDArray[np.float64], R: int, mistaken: float = MISTAKE
         sigma = _noise(values[outlying], rest + float((values[~outlying] ** 2).sum()), R)
         called = np.abs(values) > beyond * sigma
         if (called == outlying).all():
-            return Called(outlying, sigma, beyond * sigma, iterations)
+            return OutlierSplit(outlying, sigma, beyond * sigma, iterations)
         outlying = called
 
 
-def fitted_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[SpikedModel, NDArray[np.float64]]:
-    """The model of some outliers and a noise level, and the standard deviations of its spikes by theory."""
+def build_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[SpikedModel, NDArray[np.float64]]:
+    """Build the model from outliers and a noise level; also return the standard deviations of its spikes by theory."""
     spikes = spike_of(outliers, sigma)
     model = SpikedModel(tuple(spikes), Semicircle(sigma))
     sd = [model.outlier_sd(spike, R) / (1.0 - (sigma / spike) ** 2) for spike in model.spikes]
@@ -171,7 +185,7 @@ def fitted_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[S
 
 
 class Fitted(Protocol):
-    """A fit, whatever it was made from."""
+    """A fit of any kind."""
 
     @property
     def model(self) -> SpikedModel:
@@ -180,7 +194,7 @@ class Fitted(Protocol):
 
 
 def predict(fit: Fitted, scale_factor: float) -> SpikedModel:
-    r"""The fitted model at another sample size: the same spikes, the noise times ``scale_factor``.
+    r"""Predict the model at another sample size: the same spikes, the noise times ``scale_factor``.
 
     From M to M' samples the factor is $\sqrt{M/M'}$ for a mean over independent samples.
 
@@ -197,7 +211,7 @@ def predict(fit: Fitted, scale_factor: float) -> SpikedModel:
 
 
 def spike_of(outliers: ArrayLike, sigma: float) -> NDArray[np.float64]:
-    r"""The spikes: $\theta + \sigma^2/\theta = \lambda$ with $|\theta| \ge \sigma$; shaped like the outliers.
+    r"""Solve $\theta + \sigma^2/\theta = \lambda$ with $|\theta| \ge \sigma$ for the spikes, shaped like the outliers.
 
     Args:
         outliers: Eigenvalues with $|\lambda| \ge 2\sigma$.
@@ -208,14 +222,14 @@ def spike_of(outliers: ArrayLike, sigma: float) -> NDArray[np.float64]:
 
 
 def _noise(outliers: NDArray[np.float64], rest: float, R: int) -> float:
-    """The sigma that solves the second-moment equation of the module's docstring for given outliers."""
+    """Solve the second-moment equation of the module's docstring for sigma, given the outliers."""
     weight, sigma_squared = float(R + 1 - 2 * len(outliers)), 0.0
     # The correction is a fraction of one eigenvalue for each outlier: a contraction.
     for _ in range(100):
         if rest <= 0.0 or weight <= 0.0:
             raise ValueError(
-                f"no noise is left beside {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) of "
-                "low rank, and the spiked model has nothing to fit"
+                f"no noise is left apart from {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) "
+                "of low rank, and the spiked model has nothing to fit"
             )
         before, sigma_squared = sigma_squared, rest / weight
         if abs(sigma_squared - before) <= 1e-14 * sigma_squared:

@@ -1,8 +1,8 @@
-"""Rows of a growing orthonormal basis: in memory as they are, in lower precision, or in a file.
+"""Rows of a growing orthonormal basis: in memory in full or lower precision, or in a file.
 
-A row that is stored in lower precision is another row. What is stored is what the basis consists of: it is what the
-matrix is multiplied with next, and what vectors are made orthogonal to. What a row loses on the way in is the caller's
-to account for; `append` tells how much it is.
+A row that is stored in lower precision is a different row. The basis consists of the stored rows: the matrix is
+multiplied with them, and vectors are made orthogonal to them. `append` returns how much a row loses when it is stored,
+and the caller accounts for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Store:
-    """How rows are kept.
+    """Storage of the rows.
 
     Attributes:
         dtype: Type of what is stored; nothing: that of the matrix.
@@ -76,27 +76,27 @@ class Rows:
 
     @property
     def P(self) -> int:
-        """Length of each."""
+        """Length of each row."""
         return self._P
 
     @property
     def room(self) -> int:
-        """How many more there may be."""
+        """Number of rows that may be added."""
         planned = self._store.reserve if self._store.reserve and self._store.folder is None else self._P
         return max(0, min(planned, self._P) - self._count)
 
     @property
-    def whole(self) -> bool:
-        """They are kept as they are, in one piece of memory."""
+    def in_one_piece(self) -> bool:
+        """Whether the rows are stored in full precision as one tensor."""
         return self._kept.dtype == self._dtype and self._store.folder is None
 
-    def piece(self, first: int, last: int) -> Tensor | None:
-        """Rows in one piece of memory; nothing where they are not whole."""
-        return self._kept[first:last] if self.whole else None
+    def view(self, first: int, last: int) -> Tensor | None:
+        """View rows as one tensor, or return None if they are not stored so."""
+        return self._kept[first:last] if self.in_one_piece else None
 
     @exact_algebra()
     def append(self, row: Tensor) -> float:
-        """Adds a unit row; returns the size of its part that is orthogonal to the row as it is stored."""
+        """Add a unit row, and return the norm of its part that is orthogonal to the stored row."""
         if self._count == len(self._kept) and self._store.folder is None:
             more = min(max(16, self._count // 2), self._P - self._count)
             grown = self._kept.new_empty((self._count + more, self._P))
@@ -111,27 +111,27 @@ class Rows:
         return lost
 
     def read(self, first: int, into: Tensor) -> Tensor:
-        """Copies rows from the first on over others, ``(k, P)``; returns these."""
+        """Copy the rows from ``first`` on into ``(k, P)`` others, and return these."""
 
         def copy(tiles: Iterator[Tile]) -> None:
             for places, columns, tile in tiles:
                 into[places, columns] = tile
 
         last = first + len(into)
-        if (whole := self.piece(first, last)) is not None:
+        if (whole := self.view(first, last)) is not None:
             return into.copy_(whole)
         self.by_columns(first, last, copy)
         factors = self.factors(first, last)
         return into if factors is None else into.mul_(factors[:, None])
 
     def factors(self, first: int, last: int) -> Tensor | None:
-        """Factors that make tiles of rows the rows, ``(last - first,)``; none where they are."""
+        """Return the factors by which entries of tiles must be multiplied, ``(last - first,)``; None if all are 1."""
         if not self._factors:
             return None
         return torch.tensor(self._factors[first:last], dtype=self._dtype, device=self._kept.device)
 
     def by_columns(self, first: int, last: int, work: Callable[[Iterator[Tile]], Found]) -> list[Found]:
-        """Results of some work on tiles of rows, but for their factors: by one thread, or by several for a part each.
+        """Apply a function to the tiles of rows, without their factors, in one thread or in several.
 
         Args:
             first: First row.
@@ -151,7 +151,7 @@ class Rows:
         return _in_threads([partial(work, one) for one in tiles])
 
     def _tile(self, count: int, within: slice) -> tuple[Tensor, Tensor]:
-        """Memory for a tile of some rows and columns, and for a row of it as it comes from a file."""
+        """Allocate a tile of some rows and columns, and a buffer for one of its rows from a file."""
         length = within.stop - within.start
         entries = min(TILES.get(self._kept.device.type, COLUMNS), length)
         together = max(min(entries // min(READ, length), count), 1)
@@ -160,7 +160,7 @@ class Rows:
         return torch.empty((together, width), dtype=self._dtype, device=self._kept.device), raw
 
     def _tiles(self, first: int, last: int, within: slice, read: Tensor, raw: Tensor) -> Iterator[Tile]:
-        """Tiles of rows within columns."""
+        """Yield the tiles of rows within columns."""
         together, width = read.shape
         for place in range(first, last, together):
             places = range(place, min(place + together, last))
@@ -175,8 +175,8 @@ class Rows:
 
     @exact_algebra()
     def recombine(self, coefficients: Tensor, count: int) -> None:
-        """Puts combinations ``(new, count)`` of the first rows in their place, and the other rows behind; in memory."""
-        assert self.whole
+        """Replace the first rows by combinations ``(new, count)`` of them, and move the others behind; in memory."""
+        assert self.in_one_piece
         new, others = len(coefficients), self._count - count
         width = max(min(COLUMNS, self._P // 4) // max(new, 1), 1)
         for start in range(0, self._P, width):
@@ -187,7 +187,7 @@ class Rows:
         self._count = new + others
 
     def _put_rounded(self, row: Tensor) -> float:
-        """Stores a unit row in lower precision; returns the size of its part that is orthogonal to what is stored."""
+        """Store a unit row in lower precision, and return the norm of its part orthogonal to the stored one."""
         unit = LARGEST / max(float(end.abs()) for end in torch.aminmax(row))
         squares = torch.zeros(3, dtype=torch.float64, device=row.device)
         width = min(COLUMNS, -(-self._P // 4))
@@ -204,14 +204,14 @@ class Rows:
         return sqrt(max(whole - along**2 / kept, 0.0))
 
     def _put(self, part: Tensor, start: int) -> None:
-        """Stores columns of the row to come."""
+        """Store columns of the row that is being added."""
         if self._count < len(self._kept):
             self._kept[self._count, start : start + len(part)] = part
         else:
             self._write(part, start)
 
     def _from_file(self, place: int, start: int, into: Tensor) -> Tensor:
-        """Reads columns of a row that is in the file; several threads may."""
+        """Read columns of a row from the file; several threads may do so at once."""
         assert self._file is not None
         left, offset = memoryview(into.view(torch.uint8).numpy().data), self._offset(place, start)
         while left:
@@ -243,19 +243,19 @@ Span = Tensor | tuple[Rows, int]
 
 
 def span_size(V: Span) -> int:
-    """How many rows."""
+    """Return the number of rows."""
     return len(V) if isinstance(V, Tensor) else V[1]
 
 
 @exact_algebra()
-def along(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
-    """Coefficients of vectors ``(k, P)`` along rows from the first on, ``(k, m - first)``."""
+def project_on(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
+    """Return the coefficients of vectors ``(k, P)`` along the rows from ``first`` on, ``(k, m - first)``."""
     return _along(vectors, V, first)
 
 
 @exact_algebra()
-def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
-    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns their coefficients.
+def project_out_of(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
+    """Subtract from vectors ``(k, P)``, in place, their projection on rows, and return its coefficients.
 
     One pass of Gram and Schmidt: what rounding leaves of it is left to the next.
     """
@@ -265,8 +265,8 @@ def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
 
 
 @exact_algebra()
-def combined(coefficients: Tensor, V: Span) -> Tensor:
-    """Combinations ``(k, m)`` of rows, ``(k, P)``."""
+def combine(coefficients: Tensor, V: Span) -> Tensor:
+    """Return combinations of rows, ``(k, P)``, by coefficients ``(k, m)``."""
     if isinstance(V, Tensor):
         return coefficients @ V
     found = coefficients.new_zeros(len(coefficients), V[0].P)
@@ -275,7 +275,7 @@ def combined(coefficients: Tensor, V: Span) -> Tensor:
 
 
 def _along(vectors: Tensor, V: Span, first: int) -> Tensor:
-    if (whole := _whole(V, first)) is not None:
+    if (whole := _view_whole(V, first)) is not None:
         return vectors @ whole.T
 
     def sums(tiles: Iterator[Tile]) -> Tensor:
@@ -289,7 +289,7 @@ def _along(vectors: Tensor, V: Span, first: int) -> Tensor:
 
 
 def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int, alpha: int) -> None:
-    if (whole := _whole(V, first)) is not None:
+    if (whole := _view_whole(V, first)) is not None:
         vectors.addmm_(coefficients, whole, alpha=alpha)
         return
     rows, count = V
@@ -302,9 +302,9 @@ def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int
     rows.by_columns(first, count, add)
 
 
-def _whole(V: Span, first: int) -> Tensor | None:
-    """Rows from the first on in one piece of memory, if they are there as they are."""
-    return V[first:] if isinstance(V, Tensor) else V[0].piece(first, V[1])
+def _view_whole(V: Span, first: int) -> Tensor | None:
+    """View the rows from ``first`` on as one tensor, or return None if they are not stored so."""
+    return V[first:] if isinstance(V, Tensor) else V[0].view(first, V[1])
 
 
 def _times(coefficients: Tensor, factors: Tensor | None) -> Tensor:
@@ -312,7 +312,7 @@ def _times(coefficients: Tensor, factors: Tensor | None) -> Tensor:
 
 
 def _in_threads(works: list[Callable[[], Found]]) -> list[Found]:
-    """Results of all, each in a thread of its own, the first in this one; none of whose operations takes others.
+    """Run each piece of work in its own thread, the first in this one, and return the results.
 
     Torch's own threads share every operation, so that what one of them has read in lower precision another multiplies:
     from the cache of another processor, which can take five times as long as both. Meanwhile threads elsewhere that use

@@ -32,12 +32,12 @@ PLACES = 120
 
 
 def known_square(krylov: Krylov) -> float:
-    """The part of the squared Frobenius norm that the basis gives."""
+    """Return the part of the squared Frobenius norm that the basis contains."""
     return float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum()) + 2.0 * krylov.lost_square
 
 
 def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Interval:
-    r"""Between the largest Ritz value in modulus and its upper bound.
+    r"""Return the interval from the largest Ritz value in modulus to the upper bound of the norm.
 
     Args:
         krylov: The basis, whose first row was drawn at random.
@@ -50,7 +50,7 @@ def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Inte
 
 
 def probable_norm(krylov: Krylov, chance: float) -> float:
-    """Upper bound of the spectral norm that is wrong with at most this chance, over the starting vector.
+    """Return an upper bound of the spectral norm that fails with at most this chance, over the starting vector.
 
     Args:
         krylov: The basis, whose first row was drawn at random.
@@ -59,7 +59,7 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
     Raises:
         CurvatureError: The basis was restarted, so that the row is gone.
     """
-    return krylov.once(("probable norm", chance), lambda: _probable_norm(krylov, chance))
+    return krylov.remember(("probable norm", chance), lambda: _probable_norm(krylov, chance))
 
 
 def _probable_norm(krylov: Krylov, chance: float) -> float:
@@ -105,7 +105,7 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
     return found
 
 
-def hidden_up_to(krylov: Krylov, bound: float, sign: float, chance: float) -> float:
+def bound_hidden(krylov: Krylov, bound: float, sign: float, chance: float) -> float:
     """Return up to where the one start may hide an eigenvalue beyond a bound, with more than this chance.
 
     Args:
@@ -139,7 +139,7 @@ def _excess(theta: Array, first: Array, C: Array, least: float, bound: float, si
 
 
 def certified_norm(krylov: Krylov, c: float) -> float:
-    """Upper bound of the spectral norm given that of C; infinite where c is no less than the largest Ritz value."""
+    """Return an upper bound of the spectral norm, given c for C; infinite if c reaches the largest Ritz value."""
     T, B, low = krylov.compression, krylov.coupling, krylov.largest
     if c >= low or len(B) == 0:
         return low if c < low else inf

@@ -3,7 +3,7 @@ r"""Extreme eigenpairs by thick-restarted Lanczos, copies of repeated eigenvalue
 A Krylov space of one start holds one eigenvector of each eigenvalue, so copies do not show. Once the pairs have
 converged, another random start in the complement of what was found shows one more copy of each. Its Ritz values never
 exceed the eigenvalues of the complement, so one beyond the last pair listed belongs on the list. If there is none, the
-same start bounds what it can hide (`hessian.lanczos.bounds.hidden_up_to`), so a simple spectrum takes few more
+same start bounds what it can hide (`hessian.lanczos.bounds.bound_hidden`), so a simple spectrum takes few more
 products. The search is repeated until a start shows nothing.
 """
 
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from hessian.lanczos.basis_rows import Store
-from hessian.lanczos.bounds import hidden_up_to
+from hessian.lanczos.bounds import bound_hidden
 from hessian.lanczos.krylov import Array, Krylov, Positions, Progress, RitzPairs
 from hessian.numerics.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, multiply
 
@@ -28,7 +28,7 @@ LOOK = 3
 
 
 def usual_basis(pairs: int) -> int:
-    """Rows of the basis with which eigenpairs are found where there is room."""
+    """Return the number of rows of the basis where memory suffices."""
     return 2 * pairs + 40
 
 
@@ -63,7 +63,7 @@ def extreme_eigenpairs(
         block: Starting vectors: those of a repeated eigenvalue's copies that are found together.
         basis: Rows of the basis before a restart; default: 40 more than twice the pairs. Memory is basis times P.
         products: Largest number of products, about. Where they do not suffice to search for copies, `missed` says so.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers of pairs that are negative, both zero, or together more than P.
@@ -99,7 +99,7 @@ def extreme_eigenpairs(
         rows, left = limit - (wanted if basis else 0), products - krylov.products
         del krylov
         copies = _Copies(scaled, largest, max(tolerance * norm, 2.0 * floor), floor, rows, progress)
-        found = copies.found(found, others, rng.spawn(1)[0], left)
+        found = copies.search(found, others, rng.spawn(1)[0], left)
     unit = scaled.unit
     return RitzPairs(found.values * unit, found.vectors, found.residuals * unit, found.missed * unit)
 
@@ -128,7 +128,7 @@ class _Copies:
         slack: Error of an eigenvalue that does not matter, and largest residual of a copy.
         floor: Rounding of a product.
         rows: Rows of a basis.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
     """
 
     operator: SymmetricOperator
@@ -138,7 +138,7 @@ class _Copies:
     rows: int
     progress: Progress | None
 
-    def found(self, listed: RitzPairs, others: list[Tensor], rng: np.random.Generator, products: int) -> RitzPairs:
+    def search(self, listed: RitzPairs, others: list[Tensor], rng: np.random.Generator, products: int) -> RitzPairs:
         """Return the list with the copies that so many products find.
 
         Args:
@@ -153,19 +153,21 @@ class _Copies:
             left = P - sum(map(len, outside))
             rows = min(self.rows, left)
             krylov = Krylov(self.operator, rng, store=Store(reserve=min(rows + 1, left)), outside=outside)
-            beyond, missed = self._beyond(krylov, listed.values, rows, left, products)
+            beyond, missed = self._find_beyond(krylov, listed.values, rows, left, products)
             products -= krylov.products + len(beyond)
             if len(beyond) == 0:
                 return replace(listed, missed=missed)
-            fresh = self._measured(krylov.pairs(beyond))
+            fresh = self._measure(krylov.pairs(beyond))
             del krylov
             if others and fresh.residuals.max() > self.slack:
                 others = []  # these are part of the eigenvectors that are missing
                 continue
-            listed = self._merged(listed, fresh)
+            listed = self._merge(listed, fresh)
         return listed if len(listed) < P else replace(listed, missed=0.0)
 
-    def _beyond(self, krylov: Krylov, values: Array, rows: int, left: int, products: int) -> tuple[Positions, float]:
+    def _find_beyond(
+        self, krylov: Krylov, values: Array, rows: int, left: int, products: int
+    ) -> tuple[Positions, float]:
         """Return positions of converged Ritz pairs that belong on the list, or how far beyond it one may be.
 
         Args:
@@ -191,7 +193,7 @@ class _Copies:
                 self.progress(f"search for copies: {krylov.products} products, {len(beyond)} found")
             full = krylov.size >= rows
             if len(beyond) == 0:
-                missed = self.slack + max(self._hidden(krylov, high, 1.0), self._hidden(krylov, -low, -1.0))
+                missed = self.slack + max(self._bound_hidden(krylov, high, 1.0), self._bound_hidden(krylov, -low, -1.0))
                 if missed <= self.slack or krylov.size >= left:
                     return none, self.slack
                 if full or krylov.products >= products:
@@ -203,16 +205,16 @@ class _Copies:
             elif full:
                 _restart(krylov, rows, len(beyond), int(below.sum()))
 
-    def _hidden(self, krylov: Krylov, bound: float, sign: float) -> float:
+    def _bound_hidden(self, krylov: Krylov, bound: float, sign: float) -> float:
         """Return how far beyond a bound the start may hide an eigenvalue of the operator times the sign."""
-        return 0.0 if bound == inf else hidden_up_to(krylov, bound, sign, HIDDEN / 2.0) - bound
+        return 0.0 if bound == inf else bound_hidden(krylov, bound, sign, HIDDEN / 2.0) - bound
 
     def _ends(self, values: Array) -> tuple[float, float]:
         """Return the values between which an eigenvalue is not missed on the list."""
         low = float(values[self.largest]) - self.slack if len(values) > self.largest else -inf
         return low, float(values[self.largest - 1]) + self.slack if self.largest else inf
 
-    def _measured(self, pairs: RitzPairs) -> RitzPairs:
+    def _measure(self, pairs: RitzPairs) -> RitzPairs:
         """Return pairs of the compressed operator with residuals as pairs of the whole one."""
         residuals = pairs.residuals.copy()
         for place, (value, vector) in enumerate(zip(pairs.values, pairs.vectors, strict=True)):
@@ -220,7 +222,7 @@ class _Copies:
             residuals[place] = max(residuals[place], float(torch.linalg.vector_norm(image)) + self.floor)
         return replace(pairs, residuals=residuals)
 
-    def _merged(self, listed: RitzPairs, fresh: RitzPairs) -> RitzPairs:
+    def _merge(self, listed: RitzPairs, fresh: RitzPairs) -> RitzPairs:
         """Return the most extreme pairs of both."""
         low, high = self._ends(listed.values)
         values, residuals = np.r_[listed.values, fresh.values], np.r_[listed.residuals, fresh.residuals]

@@ -1,10 +1,9 @@
 r"""Krylov bases: Lanczos with one or several starting vectors, kept orthogonal, with restarts and residuals.
 
 The basis V (orthonormal rows) satisfies $H V^T = V^T T + Q^T B$ with $T = V H V^T$ and Q the rows to come. Every
-product is orthogonalised against the latest rows and then against the whole basis, until that takes little, so there
-are no copies of converged pairs. In exact arithmetic
-T is symmetric; what is left of its antisymmetric part is the rounding of the products, measured here at no cost and
-added to every residual.
+product is orthogonalised against the latest rows and then against the whole basis, until little changes, so converged
+pairs do not appear twice. In exact arithmetic T is symmetric. Its antisymmetric part is therefore the rounding of the
+products: it is measured here at no cost and added to every residual.
 
 Where rows are stored in lower precision, those that are stored are the basis: each product is one with a stored row,
 and what is new in it is split into the next stored row and a part E orthogonal to it, whose size is known. The
@@ -23,7 +22,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hessian.lanczos.basis_rows import Rows, Span, Store, combined, take_outside
+from hessian.lanczos.basis_rows import Rows, Span, Store, combine, project_out_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import (
     CurvatureError,
     SymmetricOperator,
@@ -59,6 +59,9 @@ class RitzPairs:
     residuals: Array
     missed: float = inf
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -69,7 +72,7 @@ class Krylov:
     Attributes:
         products: Products with one vector so far.
         starts: Starting vectors so far.
-        restarted: The first row is a starting vector no more.
+        restarted: The first row is no longer a starting vector.
         lost_square: Squared Frobenius norm of E, what lower precision of the rows has lost of the products.
         invariant: The basis spans an invariant subspace, to rounding; it grows only by `seed`.
     """
@@ -84,7 +87,7 @@ class Krylov:
         store: Store = Store(),  # noqa: B008
         outside: Sequence[Tensor] = (),
     ) -> None:
-        """Takes a starting vector, or draws some, normal and orthonormalised.
+        """Start with a given vector, or draw normal ones and orthonormalise them.
 
         Args:
             operator: The matrix.
@@ -126,12 +129,12 @@ class Krylov:
 
     @property
     def invariant(self) -> bool:
-        """No row is waiting for its product."""
+        """Whether no row is waiting for its product."""
         return len(self._rows) == self.steps
 
     @property
     def pending(self) -> int:
-        """How many rows wait for their products."""
+        """Number of rows that wait for their products."""
         return len(self._rows) - self.steps
 
     @property
@@ -155,9 +158,9 @@ class Krylov:
 
         def find() -> Array:
             square = self._columns[: self.steps, : self.steps]
-            return _fixed((square + square.T) / 2.0)
+            return _freeze((square + square.T) / 2.0)
 
-        return self.once("compression", find)
+        return self.remember("compression", find)
 
     @property
     def coupling(self) -> Array:
@@ -167,7 +170,7 @@ class Krylov:
     @property
     def largest(self) -> float:
         """Largest Ritz value in modulus."""
-        return self.once("largest", lambda: float(np.abs(np.linalg.eigvalsh(self.compression)).max()))
+        return self.remember("largest", lambda: float(np.abs(np.linalg.eigvalsh(self.compression)).max()))
 
     @property
     def rounding(self) -> float:
@@ -178,15 +181,15 @@ class Krylov:
         unit = torch.finfo(self._operator.dtype).eps
         return max(self._asymmetry, max(_FLOOR * unit, rounding_of(self._operator)) * self._scale)
 
-    def once(self, name: Hashable, find: Callable[[], Found]) -> Found:
-        """A finding about the basis under a name, kept as long as the basis stays as it is."""
+    def remember(self, name: Hashable, find: Callable[[], Found]) -> Found:
+        """Return what ``find`` computes, stored under a name until the basis changes."""
         if name not in self._found:
             self._found[name] = find()
         found: Found = self._found[name]
         return found
 
     def seed(self, count: int = 1) -> None:
-        """Adds random rows orthogonal to all others, as far as there is room; they wait for their products."""
+        """Add random rows orthogonal to all others, as far as there is room; they wait for their products."""
         self._found.clear()
         for _ in range(min(count, self._rows.room)):
             for _attempt in range(3):
@@ -199,11 +202,11 @@ class Krylov:
                     break
 
     def extend(self, steps: int, report: Callable[[int], None] | None = None) -> None:
-        """Takes so many more products, unless the basis becomes invariant.
+        """Take so many further products, unless the basis becomes invariant.
 
         Args:
             steps: Number of products.
-            report: Told the size of the basis after each.
+            report: Called with the size of the basis after each.
 
         Raises:
             CurvatureError: A product is not finite.
@@ -227,17 +230,17 @@ class Krylov:
                 report(self.steps)
 
     def ritz(self) -> tuple[Array, Array, Array]:
-        """Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
+        """Return Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
 
         def find() -> tuple[Array, Array, Array]:
             values, coefficients = np.linalg.eigh(self.compression)
             residuals = np.linalg.norm(self.coupling @ coefficients, axis=0)
-            return _fixed(values), _fixed(coefficients), _fixed(residuals)
+            return _freeze(values), _freeze(coefficients), _freeze(residuals)
 
-        return self.once("ritz", find)
+        return self.remember("ritz", find)
 
     def power_of_start(self, power: int) -> Tensor:
-        """H, so many times, times the first row, ``(P,)``, without a product.
+        """Return $H^k v_1$, ``(P,)``, for the first row $v_1$, without a product.
 
         Args:
             power: Less than the size of a basis that one starting vector began.
@@ -247,17 +250,17 @@ class Krylov:
         coefficients = np.ones((1, 1))
         for size in range(1, power + 1):
             coefficients = self._columns[: size + 1, :size] @ coefficients
-        return combined(self._like(coefficients), (self._rows, power + 1))[0]
+        return combine(self._to_tensor(coefficients), (self._rows, power + 1))[0]
 
     def pairs(self, wanted: Positions | list[int]) -> RitzPairs:
-        """Ritz pairs by their positions in increasing order; returned in decreasing order."""
+        """Return Ritz pairs, in decreasing order, by their positions in increasing order."""
         values, coefficients, residuals = self.ritz()
         order = np.sort(np.asarray(wanted, dtype=int))[::-1]
-        vectors = combined(self._like(coefficients[:, order]), self.span)
+        vectors = combine(self._to_tensor(coefficients[:, order]), self.span)
         return RitzPairs(values[order], vectors, residuals[order] + self.rounding + sqrt(self.lost_square))
 
     def restart(self, kept: Positions | list[int]) -> None:
-        """Thick restart: keeps some Ritz vectors, by their positions, and the rows that wait."""
+        """Restart with some Ritz vectors, by their positions, and the rows that wait (a thick restart)."""
         values, coefficients, _ = self.ritz()
         self._found.clear()
         self.restarted = True
@@ -265,24 +268,24 @@ class Krylov:
         chosen = coefficients[:, positions]
         coupling = self.coupling @ chosen
         count, more = len(positions), len(self._rows) - self.steps
-        self._rows.recombine(self._like(chosen), self.steps)
+        self._rows.recombine(self._to_tensor(chosen), self.steps)
         self._columns = np.zeros((count + more, count))
         self._columns[:count] = np.diag(values[positions])
         self._columns[count : count + len(coupling)] = coupling
         self.steps = count
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies, which find for themselves."""
+        """Leave out stored findings, which a copy computes itself."""
         return self.__dict__ | {"_found": {}}
 
-    def _like(self, coefficients: Array) -> Tensor:
-        """Columns of coefficients as rows, in the kind of the vectors."""
+    def _to_tensor(self, coefficients: Array) -> Tensor:
+        """Return columns of coefficients as rows, with the dtype and device of the vectors."""
         return torch.from_numpy(coefficients.T.copy()).to(self._operator.device, self._operator.dtype)
 
     def _take(self, image: Tensor, size: float, place: int) -> None:
-        """Splits a product ``(1, P)``, in its place, into its part in the basis, a column of T, and a new row."""
+        """Split a product ``(1, P)``, in place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
-        # Next to all of it is along the rows of its step and the two beside it, but after a restart or for a new start.
+        # Nearly all of it lies along the rows of its step and its neighbours, except after a (re)start.
         coefficients, norm = self._orthogonalise(image, 3 * self._block)
         filled = len(self._rows)
         column = np.zeros(filled + 1)
@@ -296,7 +299,7 @@ class Krylov:
         self._set_column(place, column if grow else column[:-1])
 
     def _orthogonalise(self, vector: Tensor, local: int = 0) -> tuple[Array, float]:
-        """Passes against rows, two at least, until one takes less than half.
+        """Subtract the projection on rows, at least twice, until a pass leaves more than half of the norm.
 
         Args:
             vector: One ``(1, P)``, changed in its place.
@@ -310,8 +313,8 @@ class Krylov:
         before, first = float(torch.linalg.vector_norm(vector)), max(count - local, 0) if local else 0
         for number in range(1, 6):
             for others in self._outside:
-                take_outside(vector, others)
-            total[first:] += take_outside(vector, (rows, count), first)[0].double().cpu().numpy()
+                project_out_of(vector, others)
+            total[first:] += project_out_of(vector, (rows, count), first)[0].double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
                 break
@@ -331,7 +334,7 @@ class Krylov:
         self._asymmetry = max(self._asymmetry, float(np.abs(square[:, recent] - square[recent].T).max()))
 
 
-def _fixed(array: Array) -> Array:
-    """The array, not to be written, since it is kept."""
+def _freeze(array: Array) -> Array:
+    """Make an array read-only, because it is kept, and return it."""
     array.setflags(write=False)
     return array

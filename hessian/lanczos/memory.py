@@ -1,9 +1,9 @@
-"""Memory as a budget: what is held is counted beforehand, and the basis gets what is left.
+"""Memory budgets: sizes are computed in advance, and the Krylov basis gets the remainder.
 
-Counted are tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, what a
-product needs at its peak (found by one), work vectors, the basis; and half a GiB for the program itself on a processor.
-The checks of derivatives come first, with vectors and a graph of their own, and what they held is given back.
-Memory that libraries use within an operation is not seen.
+A budget counts tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, the peak
+of a product (measured on one), work vectors and the basis; on a processor also half a GiB for the program itself.
+The checks of derivatives run first, with their own vectors and graph, which are freed afterwards. Memory that
+libraries use within an operation is not counted.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from torch import Tensor
 
 from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.eigenpairs import more_in_search, usual_basis
-from hessian.numerics.live_bytes import held_by
+from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError, SymmetricOperator, multiply, peak_elsewhere, prepare
 
 MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
 MORE = 2
-"""Vectors for what is done beside products, however many are multiplied together."""
+"""Vectors for work other than products, regardless of how many are multiplied together."""
 OUTSIDE = 2
-"""Vectors of a quadrature beside the one that is multiplied, at most."""
+"""Largest number of vectors of a quadrature in addition to the one that is multiplied."""
 COPIED = 5
 """Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, and work."""
 LEAST, SPARE, FEW = 3, 5, 20
@@ -43,9 +43,9 @@ _UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 
 _PRECISIONS = (torch.float32, torch.float16)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Budget:
-    """How much memory may be used, on the device of the model.
+    """A limit on memory, on the device of the model.
 
     Attributes:
         limit: Bytes.
@@ -53,47 +53,43 @@ class Budget:
     """
 
     limit: int
-    scratch: Path | None = None
+    scratch: Path | None
 
-    def __post_init__(self) -> None:
-        if not 0 < self.limit < MOST:
-            raise CurvatureError(
-                f"memory must be a positive number of bytes, and less than 2^60, got {self.limit}", keywords=("memory",)
-            )
-        if self.scratch is not None and not Path(self.scratch).is_dir():
-            raise CurvatureError(f"there is no folder {self.scratch} for vectors that do not fit: name an existing one")
+    def __init__(self, limit: int | str, scratch: Path | str | None = None) -> None:
+        """Check the limit and the folder.
+
+        Args:
+            limit: Bytes, or words such as ``6 GiB``.
+            scratch: Existing folder for rows of the basis that do not fit.
+
+        Raises:
+            CurvatureError: The limit is no amount of memory, or the folder does not exist.
+        """
+        object.__setattr__(self, "limit", _bytes_in(limit))
+        if scratch is not None and not (isinstance(scratch, str | Path) and Path(scratch).is_dir()):
+            raise CurvatureError(f"there is no folder {scratch} for vectors that do not fit: name an existing one")
+        object.__setattr__(self, "scratch", None if scratch is None else Path(scratch))
 
     @staticmethod
     def of(memory: Budget | int | str) -> Budget:
-        """Bytes, or words such as ``6 GiB``.
+        """Read a budget from a number of bytes, or from words such as ``6 GiB``.
 
         Raises:
             CurvatureError: Neither.
         """
-        if isinstance(memory, Budget):
-            return memory
-        if isinstance(memory, Integral) and not isinstance(memory, bool) and memory > 0:
-            return Budget(int(memory))
-        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
-        factor = _UNITS.get(match[2].upper()) if match else None
-        if match is None or factor is None or not 1.0 <= float(match[1]) * factor < MOST:
-            raise CurvatureError(
-                f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}",
-                keywords=("memory",),
-            )
-        return Budget(round(float(match[1]) * factor))
+        return memory if isinstance(memory, Budget) else Budget(memory)
 
     @staticmethod
     def named(memory: str, scratch: str | None) -> Budget:
-        """As given on a command line.
+        """Read a budget as given on a command line.
 
         Raises:
             CurvatureError: No amount of memory, or a folder that is none.
         """
-        return Budget(Budget.of(memory).limit, None if scratch is None else Path(scratch))
+        return Budget(memory, scratch)
 
     def check_dtypes(self, own: torch.dtype, held: int, numbers: int) -> tuple[torch.dtype, ...]:
-        """The precisions in which derivatives are tested, by preference: double where there is room for it.
+        """Return the dtypes in which derivatives can be tested, by preference: double first, if memory suffices.
 
         Args:
             own: Type of the model.
@@ -101,44 +97,44 @@ class Budget:
             numbers: Numbers that the checks hold at their peak.
 
         Raises:
-            CurvatureError: There is no room for any.
+            CurvatureError: Memory does not suffice for any.
         """
         tried = tuple(dict.fromkeys((torch.float64, own)))
         found = tuple(kind for kind in tried if held + numbers * kind.itemsize <= self.limit)
         if not found:
             least = held + numbers * own.itemsize
             raise CurvatureError(
-                self.too_small(least, "the model and the checks of its derivatives"), keywords=("parameters",)
+                self.describe_shortage(least, "the model and the checks of its derivatives"), keywords=("parameters",)
             )
         return found
 
-    def no_double(self, held: int, numbers: int) -> str:
-        """The message where single precision cannot tell whether products are derivatives, as at many kinks."""
-        least = in_words(held + numbers * torch.float64.itemsize, up=True)
+    def describe_missing_double(self, held: int, numbers: int) -> str:
+        """Return the error if single precision cannot verify that products are derivatives, as at many kinks."""
+        least = format_bytes(held + numbers * torch.float64.itemsize, up=True)
         return (
-            "the products cannot be told to be second derivatives in single precision, as where a network has kinks: "
-            f"memory of {in_words(self.limit)} has no room for checks in double precision, which need {least}"
+            "the products cannot be verified as second derivatives in single precision, as where a network has kinks: "
+            f"memory of {format_bytes(self.limit)} has no room for checks in double precision, which need {least}"
         )
 
-    def too_small(self, least: int, what: str) -> str:
-        """The message about a budget that cannot be met."""
+    def describe_shortage(self, least: int, what: str) -> str:
+        """Return the error about a budget that is too small."""
         return (
-            f"memory of {in_words(self.limit)} does not suffice: {what} need {in_words(least, up=True)}; give so much, "
-            "smaller batches, or fewer parameters="
+            f"memory of {format_bytes(self.limit)} does not suffice: {what} need {format_bytes(least, up=True)}; "
+            "give so much, smaller batches, or fewer parameters="
         )
 
-    def too_full(self, there: int, least: int) -> str:
-        """The message about a scratch folder whose disk is full."""
+    def describe_full_disk(self, there: int, least: int) -> str:
+        """Return the error about a scratch folder whose disk is full."""
         return (
-            f"the disk of the folder {self.scratch} is full: {in_words(there)} are free, and a basis of a few rows "
-            f"needs {in_words(least, up=True)} there; make room, name another folder, or give more memory than "
-            f"{in_words(self.limit)}"
+            f"the disk of the folder {self.scratch} is full: {format_bytes(there)} are free, and a basis of a few rows "
+            f"needs {format_bytes(least, up=True)} there; make room, name another folder, or give more memory than "
+            f"{format_bytes(self.limit)}"
         )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a basis is kept within a budget.
+    """A basis within a budget: its rows and their storage.
 
     Attributes:
         rows: Largest number of rows.
@@ -158,18 +154,18 @@ class Plan:
 
 
 def give_back() -> None:
-    """Gives memory that was freed back to the system; of the GNU C library, which keeps it else."""
+    """Return freed memory to the system, which the GNU C library would keep."""
     with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def bytes_of(tensors: Iterable[Tensor]) -> int:
-    """Bytes of tensors, each storage once."""
+    """Return the bytes of tensors, counting each storage once."""
     return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
 
 
-def in_words(count: int, up: bool = False) -> str:
-    """Bytes with a unit, to three digits; not fewer than given, if asked."""
+def format_bytes(count: int, up: bool = False) -> str:
+    """Format bytes with a unit, to three digits; rounded up, if asked."""
     sizes = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
     unit, size = next((one for one in sizes if count >= one[1]), sizes[-1])
     digits = max(0, 3 - len(str(count // size)))
@@ -178,7 +174,7 @@ def in_words(count: int, up: bool = False) -> str:
 
 
 def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: int) -> tuple[int, bool]:
-    """Room for eigenpairs and, beside them, for the quadrature of the rest.
+    """Plan the rows for eigenpairs and whether the quadrature of the rest may keep its basis.
 
     Args:
         operator: The matrix.
@@ -201,14 +197,14 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
     if rows < pairs + 2:
         least = busy + (2 * pairs + 3) * row
         raise CurvatureError(
-            budget.too_small(least, f"{pairs} eigenpairs") + ", or fewer --outliers", keywords=("parameters",)
+            budget.describe_shortage(least, f"{pairs} eigenpairs") + ", or fewer --outliers", keywords=("parameters",)
         )
     most = min(usual, operator.P)
     return (0 if rows >= most + more_in_search(pairs) else min(rows, most)), free - pairs < min(steps + 1, operator.P)
 
 
 def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together: int) -> Plan:
-    """How to keep a basis.
+    """Plan how a basis is kept within a budget.
 
     Args:
         operator: The matrix; what it holds is counted where it says so, in an attribute `held`.
@@ -235,14 +231,14 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
         needed = budget.limit - free + (0 if budget.scratch is not None else least * size)
         hint = "" if budget.scratch is not None else "; or a folder for rows of the basis, scratch="
         raise CurvatureError(
-            budget.too_small(needed, "the model, its products and a basis of a few rows") + hint,
+            budget.describe_shortage(needed, "the model, its products and a basis of a few rows") + hint,
             keywords=("parameters", "scratch"),
         )
     if budget.scratch is not None:
         there = shutil.disk_usage(budget.scratch).free
         outside = min(rows + SPARE - inside, int(DISK * there) // size)
         if inside + outside < least:
-            raise CurvatureError(budget.too_full(there, ceil((least - inside) * size / DISK)))
+            raise CurvatureError(budget.describe_full_disk(there, ceil((least - inside) * size / DISK)))
     found = inside + outside - (SPARE if inside + outside > FEW else 1)
     words = ["basis in float16"]
     words += [f"{outside} of {inside + outside} rows in a file"] if outside else []
@@ -253,12 +249,30 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
 
 
 def _busy(operator: SymmetricOperator, together: int) -> int:
-    """Bytes of what is held, and of the vectors that are multiplied with what that takes, or what is done with them."""
+    """Return the bytes that the operator holds, of the vectors, and of the peak of their product or of later steps."""
     prepare(operator, together)
     row = operator.P * operator.dtype.itemsize
     rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
-    peak = held_by(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)
+    peak = measure_memory(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)
     return sum(getattr(operator, "held", {}).values()) + together * row + max(peak, MORE * row)
+
+
+def _bytes_in(memory: int | str) -> int:
+    """Return the bytes of an amount of memory."""
+    whole = isinstance(memory, Integral | float) and not isinstance(memory, bool) and memory % 1 == 0
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
+    count = 0
+    if whole:
+        count = int(memory)
+    elif match is not None:
+        count = round(min(float(match[1]) * _UNITS.get(match[2].upper(), 0), MOST))
+    if not 0 < count < MOST:
+        raise CurvatureError(
+            "memory must be a positive number of bytes, and less than 2^60, or look like '6 GiB' or '800 MB', "
+            f"got {memory!r}",
+            keywords=("memory",),
+        )
+    return count
 
 
 def _name(kind: torch.dtype) -> str:

@@ -12,7 +12,7 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
-from hessian.lanczos.basis_rows import COLUMNS, Span, along, span_size, take_outside
+from hessian.lanczos.basis_rows import COLUMNS, Span, project_on, project_out_of, span_size
 from hessian.lanczos.bounds import MISSED, Interval
 from hessian.lanczos.krylov import Array, Krylov
 from hessian.numerics.symmetric import (
@@ -26,7 +26,7 @@ from hessian.numerics.symmetric import (
 )
 
 PILOT = 10
-"""Probes whose spread stands for that of all."""
+"""Number of probes from which the spread of all is estimated."""
 FEW = 12
 """Directions fewer than which make the law of a probe skew."""
 FEW_LARGE = 6
@@ -41,17 +41,17 @@ MANY = 4 * FEW
 SHORT = 1.2
 """Factor by which a variance that a basis predicts may fall short: it rests on the weights of one starting vector."""
 FEW_AXES = 2
-"""Directions of the largest eigenvalue fewer than which no spread of signs is put down to: with a spread that is no
-smaller than these make, ten signs cover the mean even where a single direction varies."""
+"""Directions of the largest eigenvalue whose spread is the least that is assumed for signs: with at least this spread,
+ten signs cover the mean even if a single direction varies."""
 NEARLY_ALL = 0.99
 """Share of a vector's norm that one pass of Gram and Schmidt has to leave for a second to be left out."""
 FEW_INSIDE = 0.5
-"""Share of the square of an image along the rows of a basis up to which the rest is told by subtraction."""
+"""Share of the square of an image along the rows of a basis up to which the rest is computed by subtraction."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    r"""Prediction that a Krylov basis makes of the probes of its complement; without one, all they show is explained.
+    r"""The probes' mean and spread as predicted by the Krylov basis; the default explains any spread.
 
     Attributes:
         square: Mean of a probe, $\|C\|_F^2$.
@@ -67,13 +67,13 @@ class Prediction:
 
     @property
     def few(self) -> bool:
-        """So few large directions make the spread that ten probes often show too little of it."""
+        """Whether so few large directions cause the spread that ten probes often show too little of it."""
         return self.degrees < FEW_LARGE
 
     @property
     def cautious_spread(self) -> float:
-        """The spread that probes will be reckoned with."""
-        return cautious_of_copies(self.spread, self.spread if self.few else 0.0, inf)
+        """Spread that is assumed for the probes."""
+        return inflate_spread_for_copies(self.spread, self.spread if self.few else 0.0, inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Probes:
         directions: d, the dimension of the complement.
         predicted: Prediction by the basis.
         looks: Number of bases of which the probes might have been the last.
-        least: Standard deviation of one probe below which none is reckoned with.
+        least: Least standard deviation that is assumed for one probe.
     """
 
     squares: Array
@@ -103,21 +103,21 @@ class Probes:
 
     @property
     def pilot_spread(self) -> float:
-        """Relative standard deviation of one probe, from the pilot, as cautious about few directions as need be."""
+        """Relative standard deviation of one probe, from the pilot, with a margin if few directions cause it."""
         spread, copies, mean = self._seen
         if mean <= 0.0:
             return 0.0
-        of_copies = cautious_of_copies(spread, copies, self.predicted.largest / mean)
-        return max(cautious(spread, self.directions), of_copies, self.least / mean)
+        of_copies = inflate_spread_for_copies(spread, copies, self.predicted.largest / mean)
+        return max(inflate_spread(spread, self.directions), of_copies, self.least / mean)
 
     @property
     def copies(self) -> float:
-        """Part of the pilot's relative standard deviation that is put down to copies of eigenvalues."""
+        """Part of the pilot's relative standard deviation that is attributed to copies of eigenvalues."""
         return self._seen[1]
 
     @property
     def copies_show(self) -> bool:
-        """Most of the pilot's variance is not predicted, which is more than chance makes of ten probes."""
+        """Whether most of the pilot's variance is not predicted, which in ten probes is unlikely by chance."""
         return 2.0 * self.copies**2 > self._seen[0] ** 2
 
     @property
@@ -131,7 +131,7 @@ class Probes:
         return spread, sqrt(max(spread**2 - SHORT * explained**2, 0.0)), mean
 
     def interval(self, confidence: float) -> Interval:
-        """Interval of the mean."""
+        """Return the interval of the mean."""
         if self.exact:
             return Interval(self.mean, self.mean, self.mean)
         half = self._quantile(confidence) * self.pilot_spread / sqrt(len(self.squares)) / 2.0
@@ -139,7 +139,7 @@ class Probes:
         return Interval(self.mean, self.mean / (1.0 + half) ** 2, self.mean / max(1.0 - half, 0.05) ** 2)
 
     def needed(self, width: float, confidence: float) -> int:
-        """Probes after which the interval has this width relative to the mean, by the pilot."""
+        """Return the number of probes for an interval of this relative width, by the pilot."""
         # Half the error, h, gives the width 4 h/(1 - h^2)^2; where the mean hardly counts, as wide as intervals get.
         half, above = 0.0, 0.95
         for _ in range(50):
@@ -151,15 +151,15 @@ class Probes:
         # Probes that end the search too early miss with a chance of their own; those of later bases leave it room.
         return quantile(1.0 - (1.0 - confidence) / self.looks)
 
-    def more(self, other: Probes) -> Probes:
-        """Both together; the exact one alone if there is one."""
+    def merge(self, other: Probes) -> Probes:
+        """Return both together, or only the exact one if there is one."""
         if other.exact:
             return other
         return replace(self, squares=np.concatenate([self.squares, other.squares]))
 
 
-def cautious(spread: float, directions: float) -> float:
-    r"""The relative spread of probes to reckon with, given an estimate of it.
+def inflate_spread(spread: float, directions: float) -> float:
+    r"""Return a cautious relative spread of probes, given an estimate of it.
 
     A probe is $\|C\|_F^2 + z^T M z$ with $M = C^2 - \|C\|_F^2/d$, which has no eigenvalue below $-\|C\|_F^2/d$.
     Where C has nearly all eigenvalues of one modulus and k smaller ones, the spread is therefore at most
@@ -174,8 +174,8 @@ def cautious(spread: float, directions: float) -> float:
     return max(spread, min(SKEW * spread, sqrt(2.0 * FEW) / directions))
 
 
-def cautious_of_copies(spread: float, copies: float, largest: float) -> float:
-    r"""The relative spread of probes to reckon with, where a part of the one they show may be due to copies.
+def inflate_spread_for_copies(spread: float, copies: float, largest: float) -> float:
+    r"""Return a cautious relative spread of probes, part of whose estimate may be due to copies of eigenvalues.
 
     A starting vector sees one direction of every eigenspace. Further copies of an eigenvalue $\theta$ stay in C, where
     k of them add $\theta^2\chi^2_k$ to a probe: few probes often show too little spread, just when they are all too
@@ -195,7 +195,7 @@ def cautious_of_copies(spread: float, copies: float, largest: float) -> float:
 
 @lru_cache
 def quantile(confidence: float) -> float:
-    """Quantile of the t law for the pilot's spread, with three degrees of freedom less than it has.
+    """Return the quantile of the t law for the pilot's spread, with three degrees of freedom less than it has.
 
     A share `MISSED` of what may go wrong is left to the starting vector.
     """
@@ -211,7 +211,7 @@ def draw_probes(
     report: Callable[[int], None] | None = None,
     complement: int | None = None,
 ) -> Probes:
-    """Probes uniform on a sphere in the complement of V, or a whole basis of it where that is no more work.
+    """Draw probes uniform on a sphere in the complement of V, or use a whole basis of it if that costs no more.
 
     Args:
         operator: The matrix.
@@ -219,7 +219,7 @@ def draw_probes(
         count: Number of probes.
         rng: Source of the probes.
         chunk: Probes multiplied together.
-        report: Told the number of probes done.
+        report: Called with the number of probes done.
         complement: Rows of a complement for which there is room; nothing: any number.
 
     Raises:
@@ -247,7 +247,7 @@ def sign_probes(
     chunk: int = 1,
     report: Callable[[int], None] | None = None,
 ) -> Probes:
-    r"""Probes by signs, whose mean is the squared Frobenius norm of the whole matrix.
+    r"""Draw probes of random signs, whose mean is the squared Frobenius norm of the whole matrix.
 
     No eigenvalue of $H^2$ less its diagonal is beyond $\|H\|_2^2$ in modulus. So a spread smaller than `FEW_AXES` such
     directions make is taken for theirs.
@@ -258,7 +258,7 @@ def sign_probes(
         rng: Source of the signs.
         norm: Upper bound of the spectral norm.
         chunk: Probes multiplied together.
-        report: Told the number of probes done.
+        report: Called with the number of probes done.
 
     Raises:
         CurvatureError: A product is not finite.
@@ -266,18 +266,18 @@ def sign_probes(
     squares, rows = [], empty_rows(operator, min(chunk, count))
     for start in range(0, count, chunk):
         size = min(chunk, count - start)
-        squares.append(_finite(_square_sums(multiply(operator, draw_signs(rows[:size], rng))), operator))
+        squares.append(_require_finite(_square_sums(multiply(operator, draw_signs(rows[:size], rng))), operator))
         if report is not None:
             report(start + size)
     return Probes(np.concatenate(squares), least=_least_of_signs(norm))
 
 
-def predicted_signs(krylov: Krylov, norm: float) -> float:
-    r"""Prediction of the relative standard deviation of a probe by signs, without a product.
+def predict_signs(krylov: Krylov, norm: float) -> float:
+    r"""Predict the relative standard deviation of one probe of signs, without a product.
 
     The start q is uniform on the sphere: the mean of $\sum_i (Hq)_i^4$ over that of $\sum_i (H^2q)_i^2 q_i^2$ is
-    $3S/(1 + 2S)$, where S is the share of $\|H^2\|_F^2$ on the diagonal of $H^2$. For a diagonal H one is the other,
-    whatever q is, so that chance does little where it matters.
+    $3S/(1 + 2S)$, where S is the share of $\|H^2\|_F^2$ on the diagonal of $H^2$. For a diagonal H the two are
+    equal for every q, so chance matters little where the share is large.
 
     Args:
         krylov: The basis, whose first row was drawn at random.
@@ -286,10 +286,10 @@ def predicted_signs(krylov: Krylov, norm: float) -> float:
     if krylov.size < 3:
         return inf  # no room to see H^2 q
     fourth = float(torch.linalg.vector_norm(krylov.power_of_start(1).square_())) ** 2
-    beside = float(torch.linalg.vector_norm(krylov.power_of_start(2).mul_(krylov.power_of_start(0)))) ** 2
-    if not 0.0 < fourth < 1.5 * beside:
+    diagonal = float(torch.linalg.vector_norm(krylov.power_of_start(2).mul_(krylov.power_of_start(0)))) ** 2
+    if not 0.0 < fourth < 1.5 * diagonal:
         return inf
-    off = max(1.0 - fourth / (3.0 * beside - 2.0 * fourth), 0.0)
+    off = max(1.0 - fourth / (3.0 * diagonal - 2.0 * fourth), 0.0)
     first = krylov.compression[:, :2]
     once, twice = float(np.linalg.norm(first[:, 0])), float(np.linalg.norm(first @ first[:2, 0]))
     return max(sqrt(2.0 * off * krylov.P) * twice, _least_of_signs(norm)) / (krylov.P * once**2)
@@ -299,8 +299,8 @@ def _least_of_signs(norm: float) -> float:
     return sqrt(2.0 * FEW_AXES) * norm**2
 
 
-def unconverged(krylov: Krylov) -> tuple[Array, Array]:
-    """Ritz values whose eigenvectors the basis does not hold, and the number of directions that each stands for.
+def measure_unconverged(krylov: Krylov) -> tuple[Array, Array]:
+    """Return the Ritz values that have not converged, and the number of directions that each represents.
 
     That number is P times its weight in the spectral measure of the first starting vector. Eigenvectors are held where
     the residual is far below the distance from other Ritz values; or far below the value, where copies are held too.
@@ -321,18 +321,18 @@ def unconverged(krylov: Krylov) -> tuple[Array, Array]:
 
 
 def _sums(terms: Array) -> Array:
-    """Sums from the term of a row to that of a column, 0 where there are none."""
+    """Return the sums from the term of a row to the term of a column, 0 where there are none."""
     until = np.r_[0.0, np.cumsum(terms)]
     return np.maximum(until[1:] - until[:-1, None], 0.0)
 
 
-def predicted_rest(krylov: Krylov) -> Prediction:
-    """Prediction of the probes of a complement: each direction there is like those that have not converged."""
-    return krylov.once("predicted rest", lambda: _predicted_rest(krylov))
+def predict_rest(krylov: Krylov) -> Prediction:
+    """Predict the probes of the complement: its directions are taken to be like those that have not converged."""
+    return krylov.remember("predicted rest", lambda: _predict_rest(krylov))
 
 
-def _predicted_rest(krylov: Krylov) -> Prediction:
-    values, counts = unconverged(krylov)
+def _predict_rest(krylov: Krylov) -> Prediction:
+    values, counts = measure_unconverged(krylov)
     largest = krylov.largest**2
     square, total = float(counts @ values**2), float(counts.sum())
     if square <= 0.0:
@@ -346,29 +346,33 @@ def _predicted_rest(krylov: Krylov) -> Prediction:
 
 
 def project_out(vectors: Tensor, V: Span) -> Tensor:
-    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns these.
+    """Subtract from vectors ``(k, P)``, in place, their projection on rows, and return them.
 
-    A second pass takes away what rounding left of the first, next to nothing where that took little (of rows in half
-    precision some 1e-6 of a vector). Each reads V twice, which is most of a large network's probe beside its product.
+    A second pass removes what rounding left of the first. It is skipped if the first took little, because then next to
+    nothing is left (with rows in half precision about 1e-6 of a vector). Each pass reads V twice; in a large network
+    this is most of a probe's cost apart from its product.
     """
     for _ in range(2):
         before = torch.linalg.vector_norm(vectors, dim=1)
-        take_outside(vectors, V)
+        project_out_of(vectors, V)
         if bool((torch.linalg.vector_norm(vectors, dim=1) >= NEARLY_ALL * before).all()):
             break
     return vectors
 
 
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
-    """Squares of what the matrix makes of rows, outside of V; in the rows' place."""
+    """Return the squared norms of the matrix's products with rows, outside of V; the rows are overwritten."""
     images = multiply(operator, rows)
-    whole, inside = _finite(_square_sums(images), operator), along(images, V).double().square().sum(dim=1).cpu().numpy()
+    whole, inside = (
+        _require_finite(_square_sums(images), operator),
+        project_on(images, V).double().square().sum(dim=1).cpu().numpy(),
+    )
     if (inside <= FEW_INSIDE * whole).all():
         return whole - inside
     return _square_sums(project_out(images, V))
 
 
-def _finite(squares: Array, operator: SymmetricOperator) -> Array:
+def _require_finite(squares: Array, operator: SymmetricOperator) -> Array:
     if not np.isfinite(squares).all():
         raise not_finite(operator)
     return squares
@@ -381,7 +385,7 @@ def _square_sums(rows: Tensor) -> Array:
 
 
 def _complement(operator: SymmetricOperator, V: Span, rng: np.random.Generator) -> Tensor:
-    """Orthonormal rows that complete V."""
+    """Return orthonormal rows that complete V."""
     rows = normal_rows(operator, rng, operator.P - span_size(V))
     for _ in range(2):
         rows = torch.linalg.qr(project_out(rows, V).T)[0].T.contiguous()

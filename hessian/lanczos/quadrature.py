@@ -2,11 +2,11 @@ r"""Spectral density and moments by stochastic Lanczos quadrature.
 
 The spectral measure of a random vector z, seen through m Lanczos steps, is a rule of m nodes that is exact for
 polynomials up to degree 2m - 1; its mean over z is the spectral distribution (Golub and Welsch, 1969; Ubaru, Chen and
-Saad, 2017). Known eigenpairs are taken out first and put back as atoms of mass 1/P, so that outliers stay sharp and
-cost the rest no accuracy.
+Saad, 2017). Known eigenpairs are projected out first and added as atoms of mass 1/P, so that outliers stay sharp and
+do not reduce the accuracy of the rest.
 
-Three vectors suffice where a basis has no room. Without it nodes come back as copies that share their weights: the rule
-is that of a matrix near by, whose eigenvalues are clustered about those of the given one (Greenbaum, 1989).
+Three vectors suffice if a basis does not fit in memory. Nodes then reappear as copies that share their weights: the
+rule belongs to a nearby matrix, whose eigenvalues cluster around those of the given one (Greenbaum, 1989).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.lanczos.probes import project_out
 from hessian.numerics.differentiation import exact_algebra
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import (
     CurvatureError,
     OperatorAround,
@@ -71,8 +72,11 @@ class SpectralMeasure:
     atoms: Array
     rounding: float = 0.0
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     def moment(self, power: int) -> Moment:
-        """The mean of the eigenvalues' powers, with the standard error over probes."""
+        """Return the mean of the eigenvalues' powers, with the standard error over probes."""
         fixed = float((self.atoms**power).sum()) / self.P
         if not self.nodes:
             return Moment(fixed, 0.0)
@@ -82,7 +86,7 @@ class SpectralMeasure:
         return Moment(fixed + float(parts.mean()), error)
 
     def density(self, grid: Array, width: float, *, with_atoms: bool = True) -> Array:
-        """The density smoothed by a normal kernel.
+        """Return the density, smoothed by a normal kernel.
 
         Args:
             grid: Points, any shape.
@@ -100,13 +104,13 @@ class SpectralMeasure:
         return kernel @ w / (width * sqrt(2.0 * np.pi))
 
     def cdf(self, points: Array) -> Array:
-        """Share of the spectrum at or below the points; a step function."""
+        """Return the fraction of the spectrum at or below the points; a step function."""
         x, w = self.rule()
         total = np.concatenate([[0.0], np.cumsum(w)])
         return total[np.searchsorted(x, np.asarray(points, dtype=float), side="right")]
 
     def rule(self, *, with_atoms: bool = True) -> tuple[Array, Array]:
-        """All nodes in increasing order and their weights, the probes averaged."""
+        """Return all nodes in increasing order and their weights, averaged over the probes."""
         atoms = self.atoms if with_atoms else self.atoms[:0]
         x = np.concatenate([*self.nodes, atoms])
         w = np.concatenate([*(part / len(self.weights) for part in self.weights), np.full(len(atoms), 1.0 / self.P)])
@@ -124,7 +128,7 @@ def spectral_measure(
     three_vectors: bool = False,
     progress: Progress | None = None,
 ) -> SpectralMeasure:
-    """The spectral distribution by stochastic Lanczos quadrature.
+    """Estimate the spectral distribution by stochastic Lanczos quadrature.
 
     Args:
         operator: The matrix.
@@ -133,7 +137,7 @@ def spectral_measure(
         steps: Lanczos steps for each; the cost is probes times steps products.
         without: Eigenpairs that are known well and taken out; they come back as atoms.
         three_vectors: Keep no basis: less memory, and as many steps resolve somewhat less.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: Numbers that are not positive.
@@ -169,7 +173,7 @@ def spectral_measure(
 def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) -> tuple[Array, Array, float]:
     """Return nodes, coefficients of their vectors in columns, and rounding, by three terms alone (Paige, 1972)."""
     before, now, coupling = torch.zeros_like(start), start / torch.linalg.vector_norm(start), 0.0
-    diagonal, beside, scale = [], [], 0.0
+    diagonal, off_diagonal, scale = [], [], 0.0
     for _ in range(steps):
         image = operator.products(now[None])[0]
         if not bool(torch.isfinite(image).all()):
@@ -182,9 +186,9 @@ def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) ->
         coupling = float(torch.linalg.vector_norm(image))
         if coupling <= 10.0 * torch.finfo(operator.dtype).eps * scale:
             break
-        beside.append(coupling)
+        off_diagonal.append(coupling)
         before, now = now, image.div_(coupling)
-    values, coefficients = eigh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
+    values, coefficients = eigh_tridiagonal(np.array(diagonal), np.array(off_diagonal[: len(diagonal) - 1]))
     # Without a basis, each step adds its own rounding to the nodes.
     unit = max(10.0 * torch.finfo(operator.dtype).eps, rounding_of(operator)) * sqrt(len(diagonal))
     return values, coefficients, unit * scale

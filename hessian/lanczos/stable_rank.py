@@ -1,4 +1,4 @@
-r"""The stable rank $\|H\|_F^2/\|H\|_2^2$ with an interval, from products with vectors alone.
+r"""The stable rank $\|H\|_F^2/\|H\|_2^2$ with an interval, only from products with vectors.
 
 A Krylov basis V of m rows, $H V^T = V^T T + Q^T B$, gives the spectral norm and splits the Frobenius norm,
 
@@ -40,8 +40,8 @@ from hessian.lanczos.probes import (
     Prediction,
     Probes,
     draw_probes,
-    predicted_rest,
-    predicted_signs,
+    predict_rest,
+    predict_signs,
     quantile,
     sign_probes,
 )
@@ -60,14 +60,14 @@ SIMILAR = 1.4
 """Factor up to which two predicted numbers of probes may be the same."""
 
 
-def _explained(probes: Probes, squares: Array) -> Probes:
-    """Probes of these squares, none of whose spread is due to copies."""
+def _explain_spread(probes: Probes, squares: Array) -> Probes:
+    """Return probes with these squares, no part of whose spread counts as due to copies."""
     return replace(probes, squares=squares, predicted=Prediction())
 
 
 @dataclass(frozen=True, eq=False)
-class RankSearch:
-    """The way to one interval.
+class StableRankEstimator:
+    """Estimator of the stable rank of one matrix.
 
     Attributes:
         operator: The matrix; its count is that of the search.
@@ -76,7 +76,7 @@ class RankSearch:
         confidence: Confidence level.
         budget: Largest number of products.
         plan: Rows of the basis and how they are kept, and probes multiplied together.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
     """
 
     operator: CountedOperator
@@ -88,7 +88,7 @@ class RankSearch:
     progress: Progress | None
 
     def run(self) -> StableRankInterval:
-        """Searches.
+        """Estimate the stable rank.
 
         Raises:
             CurvatureError: The matrix is zero to rounding, or a product is not finite.
@@ -99,8 +99,8 @@ class RankSearch:
         # The basis is chosen by its own coefficients: a choice by the probes would spoil their coverage.
         while (more := self._room(krylov)) > 0 and self._expects_to_gain(krylov):
             self._grow(krylov, more)
-        if (signs := self._signs(krylov, self._predicted_probes(krylov))) is not None:
-            return self._by_signs(krylov, signs)
+        if (signs := self._pilot_signs(krylov, self._predict_probes(krylov))) is not None:
+            return self._finish_by_signs(krylov, signs)
         probes = self._probe(krylov, PILOT)
         looks = 1
         while not probes.exact and (more := self._room(krylov)) > 0:
@@ -118,92 +118,92 @@ class RankSearch:
         if self._nearly_saw_copies(krylov, probes) and self._room(krylov) > 0:
             # Those that were small by chance ended the loop: fresh ones count.
             probes = replace(self._probe(krylov, PILOT), looks=looks)
-        needed = self._needed(krylov, probes)
-        if (signs := self._signs(krylov, (needed - PILOT) / 2)) is not None:
-            return self._by_signs(krylov, signs)
-        if (more := self._more(needed)) > 0 and not probes.exact:
-            probes = probes.more(self._probe(krylov, more))
+        needed = self._count_needed(krylov, probes)
+        if (signs := self._pilot_signs(krylov, (needed - PILOT) / 2)) is not None:
+            return self._finish_by_signs(krylov, signs)
+        if (more := self._count_more(needed)) > 0 and not probes.exact:
+            probes = probes.merge(self._probe(krylov, more))
         random = 0 if probes.exact else len(probes.squares)
-        return self._result(krylov, probes.interval(self.confidence), random)
+        return self._build_interval(krylov, probes.interval(self.confidence), random)
 
-    def _signs(self, krylov: Krylov, others: float) -> Probes | None:
-        """A pilot of signs, where the basis and the pilot itself promise little more of them than of other probes."""
+    def _pilot_signs(self, krylov: Krylov, others: float) -> Probes | None:
+        """Draw a pilot of signs if the basis and then the pilot promise that few more of them are needed."""
         most = min(SIMILAR * others, krylov.P - krylov.size)  # as many deflated probes as directions leave no chance
         if others <= 2 * PILOT or self.budget - self.operator.count < 2 * PILOT:
             return None
-        spread = predicted_signs(krylov, self._norm(krylov))
-        if 2.0 * quantile(self.confidence) * spread > sqrt(most) * self._share(krylov, predicted_rest(krylov).square):
+        spread = predict_signs(krylov, self._norm(krylov))
+        if 2.0 * quantile(self.confidence) * spread > sqrt(most) * self._share(krylov, predict_rest(krylov).square):
             return None
         signs = self._sign_probes(krylov, PILOT)
-        return signs if self._needed_signs(krylov, signs) <= most + PILOT else None
+        return signs if self._count_needed_signs(krylov, signs) <= most + PILOT else None
 
-    def _by_signs(self, krylov: Krylov, signs: Probes) -> StableRankInterval:
-        """The interval, given a pilot of signs, which a basis that grows for the norm leaves as it is."""
+    def _finish_by_signs(self, krylov: Krylov, signs: Probes) -> StableRankInterval:
+        """Return the interval by signs; the basis may grow for the norm, which does not affect the pilot."""
         while (more := self._room(krylov)) > 0 and self._is_loose(
             spectral_norm(krylov, self._rest(krylov, signs).high, self.confidence)
         ):
             self._grow(krylov, more)
-        if (more := self._more(self._needed_signs(krylov, signs))) > 0:
-            signs = signs.more(self._sign_probes(krylov, more))
-        return replace(self._result(krylov, self._rest(krylov, signs), len(signs.squares)), signs=True)
+        if (more := self._count_more(self._count_needed_signs(krylov, signs))) > 0:
+            signs = signs.merge(self._sign_probes(krylov, more))
+        return replace(self._build_interval(krylov, self._rest(krylov, signs), len(signs.squares)), signs=True)
 
     def _rest(self, krylov: Krylov, signs: Probes) -> Interval:
-        """The square of the Frobenius norm by signs, less what the basis holds."""
+        """Return the squared Frobenius norm by signs, less the part that the basis contains."""
         whole, known = signs.interval(self.confidence), known_square(krylov)
         return Interval(*(max(end - known, 0.0) for end in (whole.value, whole.low, whole.high)))
 
-    def _needed_signs(self, krylov: Krylov, signs: Probes) -> int:
+    def _count_needed_signs(self, krylov: Krylov, signs: Probes) -> int:
         return signs.needed(self._share(krylov, self._rest(krylov, signs).high), self.confidence)
 
-    def _predicted_probes(self, krylov: Krylov) -> float:
-        """Deflated probes that the basis predicts to be needed."""
-        rest = predicted_rest(krylov)
+    def _predict_probes(self, krylov: Krylov) -> float:
+        """Predict from the basis how many deflated probes are needed."""
+        rest = predict_rest(krylov)
         if rest.square <= 0.0:
             return 0.0
         half = 0.5 * self._share(krylov, rest.square) * (known_square(krylov) + rest.square)
         return (quantile(self.confidence) * rest.cautious_spread * rest.square / half) ** 2
 
-    def _more(self, needed: int) -> int:
-        """Probes beyond the pilot, as far as there are products."""
+    def _count_more(self, needed: int) -> int:
+        """Return the number of probes beyond the pilot, as far as products are left."""
         return min(needed - PILOT, self.budget - self.operator.count)
 
     def _norm(self, krylov: Krylov) -> float:
         return probable_norm(krylov, MISSED * (1.0 - self.confidence))
 
     def _starts(self, krylov: Krylov) -> int:
-        """Starting vectors that may be added: each keeps a row waiting until the end."""
+        """Return how many starting vectors may be added; each keeps one row waiting until the end."""
         capacity = self.plan.capacity
         return COPIES if capacity is None else max(min(COPIES, capacity - self.plan.rows - krylov.pending), 0)
 
     def _room(self, krylov: Krylov, least: int = FIRST_STEPS // 2) -> int:
-        """Rows that the basis may grow by."""
+        """Return the number of rows by which the basis may grow."""
         left = min(self.plan.rows - krylov.size, self.budget - self.operator.count - PILOT)
         return min(max(krylov.size // 2, least), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
-        """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
-        if self._is_loose(spectral_norm(krylov, predicted_rest(krylov).square, self.confidence)):
+        """Return whether more rows promise a sufficiently narrow norm, or save more probes than they cost."""
+        if self._is_loose(spectral_norm(krylov, predict_rest(krylov).square, self.confidence)):
             return True
-        return self._predicted_probes(krylov) > PILOT + 2 * krylov.size
+        return self._predict_probes(krylov) > PILOT + 2 * krylov.size
 
     def _is_loose(self, norm: Interval) -> bool:
         return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False
 
     def _saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
-        """The probes see much, or a few directions, that Lanczos does not predict: copies of its pairs, perhaps."""
+        """Return whether the probes show much that Lanczos does not predict: perhaps copies of its pairs."""
         if probes.copies**2 * SPREAD_ENOUGH > 2.0:
-            return self._needed(krylov, probes) > PILOT
-        return probes.copies_show and self._needed(krylov, probes) > self._many(krylov)
+            return self._count_needed(krylov, probes) > PILOT
+        return probes.copies_show and self._count_needed(krylov, probes) > self._threshold(krylov)
 
     def _nearly_saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
-        """They would, had they come out larger and wider by as much as chance allows."""
+        """Return whether they would show copies if they were larger and wider by as much as chance allows."""
         if probes.exact:
             return False
-        likely = _explained(probes, probes.mean + 2.0 * (probes.squares - probes.mean))
-        return self._needed(krylov, likely, probes.interval(0.99).high) > self._many(krylov)
+        likely = _explain_spread(probes, probes.mean + 2.0 * (probes.squares - probes.mean))
+        return self._count_needed(krylov, likely, probes.interval(0.99).high) > self._threshold(krylov)
 
-    def _many(self, krylov: Krylov) -> float:
-        return PILOT + 2 * krylov.size + 4.0 * self._predicted_probes(krylov)
+    def _threshold(self, krylov: Krylov) -> float:
+        return PILOT + 2 * krylov.size + 4.0 * self._predict_probes(krylov)
 
     def _grow(self, krylov: Krylov, steps: int) -> None:
         def report(size: int) -> None:
@@ -218,8 +218,8 @@ class RankSearch:
                 krylov.seed()
             krylov.extend(target - krylov.size, report)
 
-    def _needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
-        """Probes after which the interval is narrow enough, by the pilot; or if the mean were another one."""
+    def _count_needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
+        """Return the number of probes for a narrow enough interval, by the pilot, or for another mean."""
         mean = probes.mean if mean is None else mean
         if probes.exact or mean <= 0.0:
             return PILOT
@@ -227,7 +227,7 @@ class RankSearch:
         return probes.needed(share * (known_square(krylov) + mean) / mean, self.confidence)
 
     def _share(self, krylov: Krylov, rest_square: float) -> float:
-        """The relative width that is left for the probes, with a margin for a mean that turns out smaller."""
+        """Return the relative width left for the probes, with a margin for a mean that turns out smaller."""
         norm = spectral_norm(krylov, rest_square, self.confidence)
         fixed = (norm.high / norm.low) ** 2 - 1.0 + 4.0 * krylov.rounding / norm.low if norm.low > 0.0 else 0.0
         return max(0.85 * (self.width - fixed), self.width / 3.0)
@@ -240,7 +240,7 @@ class RankSearch:
         drawn = draw_probes(
             self.operator, krylov.span, count, self.rng, self.plan.together, report, self.plan.complement
         )
-        return replace(drawn, predicted=predicted_rest(krylov))
+        return replace(drawn, predicted=predict_rest(krylov))
 
     def _sign_probes(self, krylov: Krylov, count: int) -> Probes:
         def report(done: int) -> None:
@@ -249,7 +249,7 @@ class RankSearch:
 
         return sign_probes(self.operator, count, self.rng, self._norm(krylov), self.plan.together, report)
 
-    def _result(self, krylov: Krylov, rest: Interval, probes: int) -> StableRankInterval:
+    def _build_interval(self, krylov: Krylov, rest: Interval, probes: int) -> StableRankInterval:
         norm = spectral_norm(krylov, rest.high, self.confidence)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
             if (rounding := rounding_of(self.operator)) > MOST:
@@ -302,7 +302,7 @@ def stable_rank_of(
     memory: Budget | int | str | None = None,
     progress: Progress | None = None,
 ) -> StableRankInterval:
-    """The stable rank of a symmetric operator, as narrow as asked for.
+    """Estimate the stable rank of a symmetric operator to the width asked for.
 
     Args:
         operator: The matrix.
@@ -315,7 +315,7 @@ def stable_rank_of(
         memory: Bytes, words such as ``6 GiB``, or a `Budget` that names a folder too: how the basis is kept rests on
             it, and what lower precision costs is in the interval. An operator tells what it holds by its attribute
             `held`; `Curvature` does if it was given a budget as well.
-        progress: Told what is going on.
+        progress: Called with a description of the current step.
 
     Raises:
         CurvatureError: A width, a confidence or a number out of its range, or a matrix that is zero to rounding.
@@ -333,12 +333,12 @@ def stable_rank_of(
     plan = Plan(min(basis, operator.P), chunk, Store(), "")
     if memory is not None:
         plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
-    search = RankSearch(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
-    return replace(_times(search.run(), scaled.unit), given_up=plan.words)
+    estimator = StableRankEstimator(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
+    return replace(_times(estimator.run(), scaled.unit), given_up=plan.words)
 
 
 def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
-    """The same for the matrix times a number."""
+    """Return the interval for the matrix times a number."""
 
     def times(interval: Interval) -> Interval:
         return Interval(interval.value * scale, interval.low * scale, interval.high * scale)

@@ -1,8 +1,8 @@
-r"""Whether the losses of batches make up the loss over all samples: by parts of batches, and by parts put together.
+r"""Checks that the batch losses add up to the loss over all samples, by cutting batches and joining the parts.
 
 A mean over independent samples (or tokens) satisfies $c L = c_1 L_1 + c_2 L_2$ for the counts c of any two parts and
 of both together, and a sum $L = L_1 + L_2$; so do the derivatives. Every batch is cut unequally, and the tail of each
-is joined to the head of the next: class weights, ignored targets and the like show in one of these, whatever the order
+is joined to the head of the next: class weights, ignored targets and the like show in one of these, in any order
 of the samples. The values and the gradients are compared on all of them, and one product with the Hessian.
 """
 
@@ -16,24 +16,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, as_dtype, counted, cut, detached, joined, loss_of, rows_of
+from hessian.loss.batches import Batch, as_dtype, count_samples, detach_tensors, join, loss_of, rows_of, take_rows
 from hessian.loss.graphs import HessianGraph, Layout
 from hessian.loss.objective import Objective
 from hessian.numerics.differentiation import gradients_of
 from hessian.numerics.symmetric import CurvatureError
-from hessian.numerics.vector_parts import Vector, constants, norm_of, sizes_of, subtract
+from hessian.numerics.vector_parts import Vector, detach_parts, norm_of, sizes_of, subtract
 
 TOLERANCE = 1e-6
 """Relative difference in double precision below which two losses or gradients are the same."""
 
 
 class _UnlikeError(Exception):
-    """Things that cannot be compared, with the reason."""
+    """The parts cannot be compared; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
-class Recombination:
-    """The check.
+class BatchConsistency:
+    """The check that batch losses add up.
 
     Attributes:
         objective: Loss and data.
@@ -54,7 +54,7 @@ class Recombination:
     named: bool = False
 
     def require(self) -> None:
-        """Compares all batches.
+        """Compare all batches.
 
         Raises:
             CurvatureError: The loss over all samples is not what the losses of the batches give; or that cannot be
@@ -62,11 +62,11 @@ class Recombination:
         """
         doubts: list[str] = []
         tail = None
-        for number, batch in enumerate(self.objective.moved(), start=1):
+        for number, batch in enumerate(self.objective.move_batches(), start=1):
             whole = {"batch": batch}
             if self.coupled:
                 with torch.enable_grad():
-                    whole["output"] = detached(self.objective.output(batch))
+                    whole["output"] = detach_tensors(self.objective.output(batch))
             rows = rows_of(whole)
             if rows is None:
                 doubts.append(f"the tensors of batch {number} have several lengths")
@@ -74,15 +74,15 @@ class Recombination:
                 continue
             # Unequal parts, so that no symmetry helps a loss that is neither a mean nor a sum.
             at = (rows + 2) // 3 if rows > 1 else rows
-            head = cut(whole, slice(at))
+            head = take_rows(whole, slice(at))
             try:
                 if rows > 1:
-                    self._compare(whole, [head, cut(whole, slice(at, None))], number, number == 1)
+                    self._compare(whole, [head, take_rows(whole, slice(at, None))], number, number == 1)
                 if tail is not None:
-                    self._compare(self._joined(tail, head), [tail, head], number, number == 2)
+                    self._compare(self._join(tail, head), [tail, head], number, number == 2)
             except _UnlikeError as doubt:
                 doubts.append(str(doubt))
-            tail = cut(whole, slice(at, None)) if rows > 1 else whole
+            tail = take_rows(whole, slice(at, None)) if rows > 1 else whole
         if doubts and self.needed and not self.vouched:
             raise CurvatureError(
                 f"whether the losses of the batches make up the loss over all samples cannot be tested ({doubts[0]}): "
@@ -90,16 +90,16 @@ class Recombination:
                 keywords=("reduction", "count"),
             )
 
-    def _joined(self, tail: Any, head: Any) -> Any:
+    def _join(self, tail: Any, head: Any) -> Any:
         try:
-            return joined(tail, head)
+            return join(tail, head)
         except (ValueError, RuntimeError) as error:
             raise _UnlikeError(f"samples of two batches cannot be put into one, {error}") from error
 
     def _compare(self, whole: Any, parts: list[Any], number: int, second: bool) -> None:
-        """Compares in the parameters' dtype, and where that leaves a doubt, in double precision."""
-        counts = [self._counted(part) for part in parts]
-        total = self._counted(whole)
+        """Compare in the parameters' dtype, and if that leaves a doubt, in double precision."""
+        counts = [self._count(part) for part in parts]
+        total = self._count(whole)
         if sum(counts) != total:
             found = f"{total} for batch {number}, and {' and '.join(map(str, counts))} for two parts of its rows"
             if self.named:
@@ -139,19 +139,19 @@ class Recombination:
                 agreed, losses = agree(self.mean, allowed)
         if agreed:
             return
-        told = f"{losses[0]:.6g} on {total} samples of batch {number}"
-        told += f", {' and '.join(f'{one:.6g}' for one in losses[1:])} on {' and '.join(map(str, used))}"
-        told += " of them" if len(used) > 1 else ""
+        shown = f"{losses[0]:.6g} on {total} samples of batch {number}"
+        shown += f", {' and '.join(f'{one:.6g}' for one in losses[1:])} on {' and '.join(map(str, used))}"
+        shown += " of them" if len(used) > 1 else ""
         word = "mean" if self.mean else "sum"
         if agree(not self.mean, allowed)[0]:
             other = "sum" if self.mean else "mean"
             raise CurvatureError(
-                f"the loss is a {other} over samples, not a {word}: {told}; say reduction={other!r}, or use a loss "
+                f"the loss is a {other} over samples, not a {word}: {shown}; say reduction={other!r}, or use a loss "
                 f"that is a {word}",
                 keywords=("reduction",),
             )
         raise CurvatureError(
-            f"the loss is not a {word} over independent samples: {told}. Class weights and ignored or padded targets "
+            f"the loss is not a {word} over independent samples: {shown}. Class weights and ignored or padded targets "
             "make it a mean over something else: give count= with what it divides by, or reduction='sum' with a loss "
             "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process. "
             "Samples are along dimension 0: of time-first batches or single sequences, put the samples there, by "
@@ -160,13 +160,13 @@ class Recombination:
             keywords=("count", "reduction"),
         )
 
-    def _counted(self, item: Any) -> int:
-        return counted(self.count, item["batch"], 0) if rows_of(item["batch"]) else 0
+    def _count(self, item: Any) -> int:
+        return count_samples(self.count, item["batch"], 0) if rows_of(item["batch"]) else 0
 
     def _gaps(
         self, items: list[Any], shares: list[float], number: int, at: Sequence[Tensor], second: bool
     ) -> tuple[list[float], list[tuple[float, float]]]:
-        """The losses of a whole and its parts; and by how much these miss that, and the size of either, by feature."""
+        """Return the losses of a whole and of its parts, and for each feature the mismatch and its scale."""
         loss, missing = self._features(items[0], number, at, second)
         losses, sizes = [loss], [norm_of(sizes_of(each)) for each in missing]
         for item, share in zip(items[1:], shares, strict=True):
@@ -181,7 +181,7 @@ class Recombination:
         return losses, [(abs(losses[0] - sum(terms)), max(map(abs, (losses[0], *terms)))), *gaps]
 
     def _features(self, item: Any, number: int, at: Sequence[Tensor], second: bool) -> tuple[float, list[Vector]]:
-        """Value and, as vectors in parts, the gradient and if asked one product with the Hessian."""
+        """Return the value and, as vectors in parts, the gradient and if asked one product with the Hessian."""
         batch = item["batch"]
         try:
             with torch.enable_grad():
@@ -214,11 +214,11 @@ def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[V
     if not value.requires_grad:
         return [[None] * len(variables) for _ in range(1 + second)]
     gradients = gradients_of(value, variables, create_graph=second, allow_unused=True)
-    found = [constants(gradients)]
+    found = [detach_parts(gradients)]
     if second:
         layout = Layout.of(variables)
         like = variables[0]
         ramp = torch.linspace(-1.0, 1.5, layout.total, dtype=like.dtype, device=like.device)
         graph = HessianGraph(tuple(variables), gradients)
-        found.append(constants(graph.product(layout.parts(ramp[None]), False, last=True)))
+        found.append(detach_parts(graph.product(layout.parts(ramp[None]), False, last=True)))
     return found

@@ -1,4 +1,4 @@
-"""Data as batches: one resident batch, whole or in pieces, or an iterable of batches, read anew for every product."""
+"""Data as batches: one resident batch, whole or in shards, or an iterable of batches, read again for every product."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Batches:
 
     @staticmethod
     def of(data: Any) -> Batches:
-        """Reads one batch, a list of batches or a loader as batches.
+        """Read one batch, a list of batches or a loader as batches.
 
         Raises:
             CurvatureError: Data that can be read once only, that are shuffled, or that are neither.
@@ -56,19 +56,19 @@ class Batches:
             return Batches(data, resident=False)
         if not isinstance(data, Iterable) or isinstance(data, Tensor):
             raise CurvatureError(
-                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {_described(data)}; where "
+                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {_describe(data)}; where "
                 "the loss takes no targets, pass (inputs, None)"
             )
         if isinstance(data, tuple | list) and data and isinstance(data[0], Tensor):
-            raise CurvatureError(f"expected (inputs, targets), got {_described(data)}: {_SEVERAL}")
+            raise CurvatureError(f"expected (inputs, targets), got {_describe(data)}: {_SEVERAL}")
         if iter(data) is data:
             raise CurvatureError("the data are an iterator, which can be read once only; pass a list or a DataLoader")
         if isinstance(data, Sequence) and len(data) == 1 and _may_be_batch(data[0]):
             return Batches((data[0],), resident=True)
         return Batches(data, resident=False)
 
-    def some(self, numbers: range) -> Batches:
-        """Those of some numbers, from 1, one after the other; of a loader the others are not read."""
+    def select(self, numbers: range) -> Batches:
+        """Select consecutive batches by their numbers, from 1; of a loader the others are not read."""
         places = slice(numbers.start - 1, numbers.stop - 1)
         source = self.source
         if isinstance(source, list | tuple):
@@ -78,20 +78,20 @@ class Batches:
             if source.batch_sampler is None:  # what the data set gives are batches
                 order = {"batch_size": None, "sampler": list(source.sampler)[places]}
             return Batches(DataLoader(source.dataset, collate_fn=source.collate_fn, **order), self.resident)
-        return Batches(_Some(source, places), self.resident)
+        return Batches(_Selection(source, places), self.resident)
 
-    def on(self, device: torch.device, dtype: torch.dtype) -> Iterator[Batch]:
-        """Yields every batch on a device, floating inputs in the parameters' dtype.
+    def move_to(self, device: torch.device, dtype: torch.dtype) -> Iterator[Batch]:
+        """Yield every batch on a device, with floating inputs in the parameters' dtype.
 
         Raises:
             CurvatureError: An item that is not a batch.
         """
         for number, batch in enumerate(self.source, start=1):
-            yield _move(_whole(batch, number), device, dtype)
+            yield _move(_require_batch(batch, number), device, dtype)
 
 
 @dataclass(frozen=True)
-class _Some:
+class _Selection:
     """Some of the batches of an iterable that has to be read from its beginning."""
 
     source: Iterable[Batch]
@@ -120,7 +120,7 @@ def _may_be_batch(item: Any) -> bool:
         return any(isinstance(value, Tensor) for value in item.values())
     if not isinstance(item, tuple | list) or len(item) not in (1, 2):
         return False
-    return next(leaves(item[0]), None) is not None
+    return next(iterate_tensors(item[0]), None) is not None
 
 
 def _are_batches(data: Sequence[Any]) -> bool:
@@ -137,12 +137,12 @@ def _are_batches(data: Sequence[Any]) -> bool:
         return False
     if rows_of(data) is None or any(part is None for item in data for part in item):
         return True  # inputs and targets have a row for each sample
-    kinds = [[(leaf.dtype, leaf.ndim) for leaf in leaves(item)] for item in data]
+    kinds = [[(leaf.dtype, leaf.ndim) for leaf in iterate_tensors(item)] for item in data]
     if kinds[0] != kinds[1]:
         return False  # batches are of one kind
     if isinstance(data, list):
         return True
-    shapes = [[(leaf.dtype, leaf.shape[1:]) for leaf in leaves(item)] for item in data]
+    shapes = [[(leaf.dtype, leaf.shape[1:]) for leaf in iterate_tensors(item)] for item in data]
     if shapes[0] == shapes[1] and len(set(shapes[0])) > 1:
         return True  # like inputs with their targets, and again like these
     raise CurvatureError(
@@ -157,22 +157,22 @@ def require_dense_tensors(data: Any) -> None:
     Raises:
         CurvatureError: The data hold one; the message says how to turn it into a dense one.
     """
-    for leaf in leaves(data):
+    for leaf in iterate_tensors(data):
         if leaf.is_meta:
             raise CurvatureError("the data lie on the meta device and hold no numbers: make them on another one")
         if fault := not_dense(leaf):
             raise CurvatureError(f"the data hold {fault}")
 
 
-def _whole(item: Any, number: int) -> Batch:
-    """A batch with its targets, which are None where there are only inputs.
+def _require_batch(item: Any, number: int) -> Batch:
+    """Return a batch with its targets, which are None if there are only inputs.
 
     Raises:
-        CurvatureError: It is no batch.
+        CurvatureError: It is not a batch.
     """
     if not _may_be_batch(item):
         raise CurvatureError(
-            f"item {number} is no batch but {_described(item)}: expected (inputs, targets) or a mapping of tensors"
+            f"item {number} is not a batch but {_describe(item)}: expected (inputs, targets) or a mapping of tensors"
             + (f"; {_SEVERAL}" if isinstance(item, tuple | list) and len(item) > 2 else "")
         )
     require_dense_tensors(item)
@@ -189,23 +189,23 @@ def _whole(item: Any, number: int) -> Batch:
 
 
 def _one_by_one(inputs: Sequence[Any], targets: Any) -> bool:
-    """Whether inputs are one tensor for each sample, and not several tensors with a row for each."""
+    """Return whether inputs are one tensor for each sample, and not several tensors with a row for each."""
     if isinstance(targets, tuple | list) and rows_of((inputs, targets)) is not None:
-        scalars = any(leaf.ndim == 0 for leaf in leaves(targets))
+        scalars = any(leaf.ndim == 0 for leaf in iterate_tensors(targets))
         return scalars and len(inputs) == len(targets)
     samples = len(targets) if isinstance(targets, tuple | list) or (isinstance(targets, Tensor) and targets.ndim) else 0
     tensors = all(isinstance(item, Tensor) for item in inputs)
     return tensors and len(inputs) == samples and any(item.ndim == 0 or len(item) != samples for item in inputs)
 
 
-def _described(data: Any) -> str:
+def _describe(data: Any) -> str:
     """Describe data in words, for a message."""
     if isinstance(data, Tensor):
         return f"a tensor of shape {tuple(data.shape)}"
     if isinstance(data, Mapping):
         return f"a {type(data).__name__} without tensors"
     if isinstance(data, tuple | list) and len(data) in (1, 2):
-        return f"a {type(data).__name__} whose inputs are {_described(data[0])}"
+        return f"a {type(data).__name__} whose inputs are {_describe(data[0])}"
     if isinstance(data, tuple | list):
         kinds = ", ".join(type(item).__name__ for item in data[:3]) + (", ..." if len(data) > 3 else "")
         return f"a {type(data).__name__} of {len(data)}" + (f" ({kinds})" if data else "")
@@ -218,19 +218,27 @@ def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
         there = tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
         if there.is_inference():
             return there.clone()  # which no graph may hold
-        # A model that differentiates by its inputs marks them, which must not mark the user's own.
-        return there.detach().requires_grad_(tensor.requires_grad)
+        return _leaf(there, tensor)
 
-    return _mapped(batch, moved)
+    return _map(batch, moved)
+
+
+def _leaf(made: Tensor, own: Tensor) -> Tensor:
+    """Return a tensor made from data as data: a leaf that is differentiated by where they are.
+
+    A model that differentiates by its inputs marks them, which must not mark the user's own, and only leaves can be
+    marked.
+    """
+    return made.detach().requires_grad_(own.requires_grad)
 
 
 def size_of(batch: Batch) -> int:
-    """Number of samples: the common length of its tensors.
+    """Return the number of samples: the common length of the batch's tensors.
 
     Raises:
         CurvatureError: No samples, or tensors of several lengths.
     """
-    lengths = sorted({len(tensor) for tensor in leaves(batch) if tensor.ndim > 0})
+    lengths = sorted({len(tensor) for tensor in iterate_tensors(batch) if tensor.ndim > 0})
     if not lengths or lengths[0] == 0:
         raise CurvatureError("a batch has no samples: leave it out")
     if len(lengths) > 1:
@@ -242,8 +250,8 @@ def size_of(batch: Batch) -> int:
     return lengths[0]
 
 
-def counted(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
-    """The samples of a batch by a user's function.
+def count_samples(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
+    """Count the samples of a batch by a user's function.
 
     Raises:
         CurvatureError: It gives no whole number, or less than the least.
@@ -258,54 +266,54 @@ def counted(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
 
 
 def rows_of(batch: Batch) -> int | None:
-    """The common length of the tensors of a batch, scalars aside; none if they differ."""
-    lengths = {len(tensor) for tensor in leaves(batch) if tensor.ndim > 0}
+    """Return the common length of the tensors of a batch, except scalars; None if lengths differ."""
+    lengths = {len(tensor) for tensor in iterate_tensors(batch) if tensor.ndim > 0}
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def cut(value: Any, rows: slice | Tensor) -> Any:
-    """Some rows of every tensor in it."""
-    return _mapped(value, lambda tensor: tensor[rows] if tensor.ndim else tensor)
+def take_rows(value: Any, rows: slice | Tensor) -> Any:
+    """Take some rows of every tensor in a value."""
+    return _map(value, lambda tensor: _leaf(tensor[rows], tensor) if tensor.ndim else tensor)
 
 
 def as_dtype(value: Any, dtype: torch.dtype) -> Any:
-    """Its floating tensors in another dtype."""
-    return _mapped(value, lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+    """Convert the floating tensors in a value to another dtype."""
+    return _map(value, lambda tensor: _leaf(tensor.to(dtype), tensor) if tensor.is_floating_point() else tensor)
 
 
-def copied(value: Any) -> Any:
-    """It with copies of its tensors."""
-    return _mapped(value, torch.clone)
+def copy_tensors(value: Any) -> Any:
+    """Copy the tensors in a value."""
+    return _map(value, lambda tensor: _leaf(tensor.clone(), tensor))
 
 
-def detached(value: Any) -> Any:
-    """It without graphs."""
-    return _mapped(value, torch.Tensor.detach)
+def detach_tensors(value: Any) -> Any:
+    """Detach the tensors in a value from their graphs."""
+    return _map(value, torch.Tensor.detach)
 
 
 def require_untouched(given: Any, own: Any, number: int) -> None:
-    """Refuses a model or a loss that has changed what it was given.
+    """Refuse a model or a loss that has changed its arguments.
 
     Raises:
         CurvatureError: Copies of the batch's tensors were written to; the message names the batch.
     """
-    now, before = list(leaves(given)), list(leaves(own))
-    if len(now) != len(before) or any(map(_written, now, before)):
+    now, before = list(iterate_tensors(given)), list(iterate_tensors(own))
+    if len(now) != len(before) or any(map(_is_written, now, before)):
         raise CurvatureError(
             f"the model or the loss changes batch {number} in place, as a first layer nn.ReLU(inplace=True) does, so "
             "that every call would see other data: leave inplace out, or begin with a copy, x = x.clone()"
         )
 
 
-def _written(copy: Tensor, own: Tensor) -> bool:
+def _is_written(copy: Tensor, own: Tensor) -> bool:
     if copy._version or copy.shape != own.shape:
         return True
     strided = own.layout is torch.strided  # `data` may be written to without a new version
-    return strided and bool(((copy != own) & (own == own)).any())  # what is no number is not equal to itself
+    return strided and bool(((copy != own) & (own == own)).any())  # NaN is not equal to itself
 
 
-def joined(first: Any, second: Any) -> Any:
-    """The rows of both.
+def join(first: Any, second: Any) -> Any:
+    """Concatenate the rows of two values.
 
     Raises:
         ValueError: They do not fit together.
@@ -314,40 +322,40 @@ def joined(first: Any, second: Any) -> Any:
         scalar = first.ndim == 0 or second.ndim == 0
         if first.shape[1:] != second.shape[1:] or (scalar and not torch.equal(first, second)):
             raise ValueError(f"rows of shapes {tuple(first.shape[1:])} and {tuple(second.shape[1:])}")
-        return torch.cat([first, second]) if first.ndim else first
+        return _leaf(torch.cat([first, second]), first) if first.ndim else first
     if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() == second.keys():
-        return {key: joined(first[key], second[key]) for key in first}
+        return {key: join(first[key], second[key]) for key in first}
     if isinstance(first, tuple | list) and isinstance(second, tuple | list) and len(first) == len(second):
-        return tuple(joined(one, other) for one, other in zip(first, second, strict=True))
+        return tuple(join(one, other) for one, other in zip(first, second, strict=True))
     if isinstance(first, Tensor | Mapping | tuple | list) or first != second:
         raise ValueError("unlike things")
     return first
 
 
-def leaves(value: Any) -> Iterator[Tensor]:
-    """Every tensor in it."""
+def iterate_tensors(value: Any) -> Iterator[Tensor]:
+    """Yield every tensor in a value."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from leaves(item)
+            yield from iterate_tensors(item)
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from leaves(item)
+            yield from iterate_tensors(item)
 
 
-def _mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, Mapping):
-        return {key: _mapped(item, change) for key, item in value.items()}
+        return {key: _map(item, change) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return tuple(_mapped(item, change) for item in value)
+        return tuple(_map(item, change) for item in value)
     return value
 
 
 def output_of(call: Callable[[tuple[Any, ...], dict[str, Any]], Any], batch: Batch) -> Any:
-    """The model's output: called with the inputs, or with the mapping's entries as keywords."""
+    """Call the model with the inputs, or with the mapping's entries as keywords, and return its output."""
     inputs = batch if isinstance(batch, Mapping) else batch[0]
     if isinstance(inputs, Mapping):
         return call((), dict(inputs))
@@ -355,7 +363,7 @@ def output_of(call: Callable[[tuple[Any, ...], dict[str, Any]], Any], batch: Bat
 
 
 def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
-    """The loss of one batch, checked to be a finite scalar.
+    """Return the loss of one batch, which must be a finite scalar.
 
     Raises:
         CurvatureError: It is not, or the loss cannot take the output; the message names the batch.
@@ -389,7 +397,7 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
 
 
 def labels_out_of_range(output: Any, batch: Batch) -> str:
-    """Which labels the output has no class for, in words; empty if the targets are no labels or all have one."""
+    """Describe the labels for which the output has no class; empty if the targets are not labels or all have one."""
     targets = None if isinstance(batch, Mapping) else batch[1]
     if not isinstance(output, Tensor) or not isinstance(targets, Tensor) or output.ndim < 2 or targets.numel() == 0:
         return ""
@@ -403,14 +411,16 @@ def labels_out_of_range(output: Any, batch: Batch) -> str:
 
 
 def strange_inputs(batch: Batch) -> str:
-    """Inputs that are no floating numbers, in words; empty if all are."""
+    """Describe inputs that are not floating-point numbers; empty if all are."""
     inputs = batch if isinstance(batch, Mapping) else batch[0]
-    kinds = sorted({str(leaf.dtype).removeprefix("torch.") for leaf in leaves(inputs) if not leaf.is_floating_point()})
+    kinds = sorted(
+        {str(leaf.dtype).removeprefix("torch.") for leaf in iterate_tensors(inputs) if not leaf.is_floating_point()}
+    )
     return f"the inputs are {' and '.join(kinds)}: where the model wants numbers, pass x.float()" if kinds else ""
 
 
 def reduction_of(loss: Loss, named: str | None) -> str:
-    """Whether the loss is a mean or a sum over samples: as named, else the loss's own attribute, else a mean.
+    """Return whether the loss is a mean or a sum over samples: as named, else by its own attribute, else a mean.
 
     Raises:
         CurvatureError: Another word, or a loss that does not reduce.

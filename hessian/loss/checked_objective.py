@@ -8,6 +8,7 @@ all samples, models that use or change other weights than the ones given, and se
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,23 +20,33 @@ import torch
 from torch import Tensor, nn
 
 from hessian.lanczos.memory import PROGRAM, Budget, bytes_of
-from hessian.loss.batch_consistency import Recombination
-from hessian.loss.batches import Batch, Batches, Loss, copied, cut, leaves, reduction_of, rows_of, size_of
-from hessian.loss.graphs import Part, require_dependence
-from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, selected
+from hessian.loss.batch_consistency import BatchConsistency
+from hessian.loss.batches import (
+    Batch,
+    Batches,
+    Loss,
+    copy_tensors,
+    iterate_tensors,
+    reduction_of,
+    rows_of,
+    size_of,
+    take_rows,
+)
+from hessian.loss.graphs import Block, require_dependence
+from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, select_parameters
 from hessian.loss.objective import Objective
 from hessian.loss.output_curvature import Law, law_of
 from hessian.loss.product_rounding import LargestNumber
 from hessian.loss.second_derivative_check import UNSETTLED, require_second_derivatives
-from hessian.numerics.live_bytes import held_by
+from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
 
 AROUND_PRODUCT, AROUND_GRADIENT = 3, 5
-"""Vectors that checks hold beside a product and beside a gradient."""
+"""Vectors that checks hold in addition to a product and to a gradient."""
 AROUND_OUTPUT = 4
 """Tensors of the output's shape that checks of other matrices than the Hessian hold."""
 SCALARS = 2**8
-"""Numbers beside these, and more."""
+"""Further numbers, with a margin."""
 FEW = 4
 """Samples on which it is looked for what the model keeps."""
 
@@ -54,7 +65,7 @@ def checked_objective(
     budget: Budget | None = None,
     in_interval: bool = False,
 ) -> Objective:
-    """Reads the data and checks what a curvature of the loss rests on.
+    """Read the data and check what a curvature of the loss rests on.
 
     Args:
         model: Left as it is.
@@ -76,7 +87,7 @@ def checked_objective(
     if torch.is_inference_mode_enabled():
         raise CurvatureError("nothing can be differentiated within torch.inference_mode(): measure outside of it")
     check_modes(model, batch_norm)
-    chosen = selected(model, parameters)
+    chosen = select_parameters(model, parameters)
     tensors = tuple(chosen.values())
     dtypes, held, numbers = None, 0, 0
     mean = reduction_of(loss, reduction) == "mean"
@@ -103,18 +114,19 @@ def checked_objective(
     if not first:
         raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
     draft = replace(draft, losses=tuple(value for _, value in first))
+    _warn_of_unread_targets(draft, data)
     again, largest = _largest_number(draft, count)
     if [size for size, _ in first] != [size for size, _ in again]:
         raise CurvatureError("two readings of the data gave other batches: fix their order and number")
-    with draft.model.own_parameters_watched(), torch.enable_grad():
+    with draft.model.watching_own_parameters(), torch.enable_grad():
         value = draft.batch_loss(draft.first_batch(), 1)
         require_dependence(value)
         draft.model.require_own_unused(value)
     draft.model.require_kept()
     del value  # and its graph
     if budget is not None:
-        held = sum(held_by_model(model, tensors, data).values())
-        numbers = numbers_of_checks(draft, matrix)
+        held = sum(measure_model_memory(model, tensors, data).values())
+        numbers = count_check_numbers(draft, matrix)
         dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
     try:
         rounding = require_second_derivatives(
@@ -123,12 +135,12 @@ def checked_objective(
     except CurvatureError as error:
         if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
             raise
-        raise CurvatureError(budget.no_double(held, numbers)) from error
+        raise CurvatureError(budget.describe_missing_double(held, numbers)) from error
     several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
     if several or reduction:
         vouched = reduction is not None or count is not size_of
         coupled = batch_norm == "batch"
-        Recombination(draft, mean, count, several, vouched, coupled, named=reduction is not None).require()
+        BatchConsistency(draft, mean, count, several, vouched, coupled, named=reduction is not None).require()
     draft.model.require_kept()
     sizes = tuple(size for size, _ in first)
     weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
@@ -145,7 +157,7 @@ def checked_objective(
     )
 
 
-def require_block(objective: Objective, matrix: str, part: Part) -> float:
+def require_block(objective: Objective, matrix: str, part: Block) -> float:
     """Test the derivatives of a block at its own scale: the test of the whole matrix does not see a small one.
 
     Args:
@@ -157,7 +169,7 @@ def require_block(objective: Objective, matrix: str, part: Part) -> float:
         Rounding of its products, relative to their size, on the samples of the test.
 
     Raises:
-        CurvatureError: Its products are no second derivatives.
+        CurvatureError: Its products are not second derivatives.
     """
     padding = padding_rows(objective.model.module, objective.names)
     try:
@@ -171,11 +183,11 @@ def require_block(objective: Objective, matrix: str, part: Part) -> float:
         raise CurvatureError(f"block of {some}{by}: {error}") from error
 
 
-def numbers_of_checks(objective: Objective, matrix: str) -> int:
-    """Numbers that the checks of derivatives hold at their peak, in whatever precision, by the first batch.
+def count_check_numbers(objective: Objective, matrix: str) -> int:
+    """Count the numbers that the checks of derivatives hold at their peak, in any precision, by the first batch.
 
-    They hold some vectors beside a product with its graph, or beside a gradient, and the batch in their precision.
-    Whether batches make up the whole is told by products with the Hessian.
+    They hold some vectors in addition to a product with its graph, or to a gradient, and the batch in their precision.
+    Products with the Hessian show whether batches make up the whole.
     """
     batch, own = objective.first_batch(), objective.parameters
     zeros = [p.new_zeros(()).expand_as(p) for p in own]
@@ -186,20 +198,20 @@ def numbers_of_checks(objective: Objective, matrix: str) -> int:
             objective.graph(batch, 1, 1.0, kind).product(zeros, False)
 
     def peak(computation: Callable[[], object], vectors: int) -> int:
-        held = held_by(computation, own[0].device)[1].peak
+        held = measure_memory(computation, own[0].device)[1].peak
         return vectors * sum(p.numel() for p in own) + ceil(held / own[0].element_size())
 
     products = [peak(partial(product, kind), AROUND_PRODUCT) for kind in {matrix, "hessian"}]
     gradient = peak(lambda: objective.gradient(batch, 1, own), AROUND_GRADIENT)
     output = None if matrix == "hessian" else objective.output(batch, own)
     outputs = AROUND_OUTPUT * output.numel() if isinstance(output, Tensor) else 0
-    return max(*products, gradient) + outputs + sum(leaf.numel() for leaf in leaves(batch)) + SCALARS
+    return max(*products, gradient) + outputs + sum(leaf.numel() for leaf in iterate_tensors(batch)) + SCALARS
 
 
-def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict[str, int]:
-    """Bytes of the program, the model, the copies of its parameters and the data that are in memory."""
+def measure_model_memory(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict[str, int]:
+    """Return the bytes of the program, the model, the copies of its parameters and the data in memory."""
     batches = Batches.of(data).source
-    inside = [leaf for batch in batches for leaf in leaves(batch)] if isinstance(batches, Sequence) else []
+    inside = [leaf for batch in batches for leaf in iterate_tensors(batch)] if isinstance(batches, Sequence) else []
     return {
         "program": PROGRAM if copies[0].device.type == "cpu" else 0,
         "model": bytes_of([*model.parameters(), *model.buffers()]),
@@ -211,6 +223,25 @@ def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict
 def _dropped(source: Any) -> str:
     """Return in words why a loader leaves its only batch out; empty if it does not."""
     return ", since drop_last=True leaves the only one out" if getattr(source, "drop_last", False) else ""
+
+
+def _warn_of_unread_targets(objective: Objective, data: Any) -> None:
+    """Warn where a list of two tensors is read as inputs and targets, and is likely to be two batches of inputs."""
+    if not (isinstance(data, list) and len(data) == 2 and all(isinstance(item, Tensor) for item in data)):
+        return
+    inputs, targets = objective.first_batch()
+    if inputs.dtype != targets.dtype or inputs.shape[1:] != targets.shape[1:]:
+        return
+    unread = False
+    with torch.enable_grad(), suppress(Exception):  # a loss that reads its targets fails without them
+        value = objective.batch_loss((copy_tensors(inputs), None), 1, objective.parameters)
+        unread = value.item() == objective.losses[0]
+    if unread:
+        warnings.warn(
+            "a list of two tensors is (inputs, targets), and the loss does not read the second: for two batches "
+            "without targets write [(first, None), (second, None)]",
+            stacklevel=2,
+        )
 
 
 def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tuple[list[tuple[int, float]], float]:
@@ -227,13 +258,13 @@ def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tupl
 
 
 def _require_nothing_kept(objective: Objective) -> None:
-    for batch in objective.moved():
-        few = [cut(batch, slice(FEW))] if rows_of(batch) else []
+    for batch in objective.move_batches():
+        few = [take_rows(batch, slice(FEW))] if rows_of(batch) else []
         for part in (*few, batch):
 
             def evaluate(at: Sequence[Tensor], part: Batch = part) -> Tensor:
-                return objective.batch_loss(copied(part), 1, at)
+                return objective.batch_loss(copy_tensors(part), 1, at)
 
-            if objective.model.nothing_kept(evaluate, leaves(part)):
+            if objective.model.require_nothing_kept(evaluate, iterate_tensors(part)):
                 return
         return  # the model fails, which the first reading reports

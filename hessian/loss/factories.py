@@ -1,4 +1,4 @@
-"""Models, data and losses named as ``module:name`` on a command line, with one clear error for whatever is wrong."""
+"""Models, data and losses named as ``module:name`` on a command line, with one clear error for each mistake."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ LOSSES: dict[str, type[nn.Module]] = {"cross-entropy": nn.CrossEntropyLoss, "mse
 
 
 def model_of(spec: str) -> nn.Module:
-    """Calls a model factory, or a model class, without arguments.
+    """Call a model factory, or a model class, without arguments.
 
     Raises:
         CurvatureError: The name cannot be resolved, the factory raises, or it gives something else.
     """
-    factory = named_object(spec, "model")
+    factory = import_object(spec, "model")
     if isinstance(factory, nn.Module):
         raise CurvatureError(f"{spec} is a model; name a function that returns one, called without arguments")
-    model = _called(factory, spec, "model")
+    model = _call(factory, spec, "model")
     if not isinstance(model, nn.Module):
         raise CurvatureError(f"the model factory {spec} must return a torch.nn.Module, got {type(model).__name__}")
     return model
 
 
 def data_of(spec: str) -> Any:
-    """Calls a data factory without arguments; what it gives is checked where it is read.
+    """Call a data factory without arguments; its result is checked where it is read.
 
     Raises:
         CurvatureError: The name cannot be resolved, or the factory raises or gives nothing.
     """
-    data = _called(named_object(spec, "data"), spec, "data")
+    data = _call(import_object(spec, "data"), spec, "data")
     if data is None:
         raise CurvatureError(
             f"the data factory {spec} returned None; it must return (inputs, targets), a mapping or batches"
@@ -49,7 +49,7 @@ def data_of(spec: str) -> Any:
 
 
 def loss_of_name(spec: str) -> Loss:
-    """A loss of `LOSSES`, a loss function by its name, or a loss class without arguments.
+    """Return a loss of `LOSSES`, a loss function by its name, or an instance of a loss class.
 
     Raises:
         CurvatureError: None of these.
@@ -58,34 +58,34 @@ def loss_of_name(spec: str) -> Loss:
         return LOSSES[spec]()
     if ":" not in spec:
         raise CurvatureError(f"unknown loss {spec!r}; use {', '.join(LOSSES)} or module:function")
-    loss = named_object(spec, "loss")
+    loss = import_object(spec, "loss")
     if isinstance(loss, type):
-        loss = _called(loss, spec, "loss")
+        loss = _call(loss, spec, "loss")
     if not callable(loss):
         raise CurvatureError(f"the loss {spec} must be a function of (output, targets), got {type(loss).__name__}")
     return loss
 
 
 def count_of(spec: str) -> Callable[[Any], int]:
-    """A function that gives the number of samples, or of tokens, of a batch.
+    """Return a function that gives the number of samples, or of tokens, of a batch.
 
     Raises:
-        CurvatureError: The name cannot be resolved, or is no function.
+        CurvatureError: The name cannot be resolved, or is not a function.
     """
-    count = named_object(spec, "count")
+    count = import_object(spec, "count")
     if not callable(count):
         raise CurvatureError(f"the count {spec} must be a function of a batch, got {type(count).__name__}")
     function: Callable[[Any], int] = count
     return function
 
 
-def law_named(spec: str) -> Law:
-    """A function from the output to the distribution of the targets.
+def find_law(spec: str) -> Law:
+    """Return a function from the output to the distribution of the targets.
 
     Raises:
-        CurvatureError: The name cannot be resolved, or is no function.
+        CurvatureError: The name cannot be resolved, or is not a function.
     """
-    law = named_object(spec, "law")
+    law = import_object(spec, "law")
     if not callable(law):
         raise CurvatureError(f"the law {spec} must be a function of the output, got {type(law).__name__}")
     function: Law = law
@@ -93,15 +93,15 @@ def law_named(spec: str) -> Law:
 
 
 def user_error(error: BaseException, what: str) -> CurvatureError:
-    """An error raised by a user's code, as one line with its kind and its place."""
+    """Convert an error of a user's code to one line with its kind and its place."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename.rpartition('/')[2]}, line {frames[-1].lineno})" if frames else ""
     text = " ".join(str(error).split())
     return CurvatureError(f"{what} failed: {type(error).__name__}{place}{': ' if text else ''}{text[:300]}")
 
 
-def named_object(spec: str, what: str) -> Any:
-    """Returns the object that ``module:name`` on a command line names.
+def import_object(spec: str, what: str) -> Any:
+    """Return the object that ``module:name`` on a command line names.
 
     Args:
         spec: The name.
@@ -131,7 +131,7 @@ def named_object(spec: str, what: str) -> Any:
     return place
 
 
-def _called(factory: Any, spec: str, what: str) -> Any:
+def _call(factory: Any, spec: str, what: str) -> Any:
     if not callable(factory):
         raise CurvatureError(f"{spec} is a {type(factory).__name__}; name a function without arguments that returns it")
     function: Callable[[], Any] = factory

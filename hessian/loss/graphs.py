@@ -28,7 +28,7 @@ Parts = Sequence[Tensor]
 Positions = tuple[int, ...]
 
 
-class Part(NamedTuple):
+class Block(NamedTuple):
     """A block of the matrix.
 
     Attributes:
@@ -56,7 +56,7 @@ class Layout:
 
     @staticmethod
     def of(parameters: Sequence[Tensor]) -> Layout:
-        """One after the other."""
+        """Lay the parameters out one after the other."""
         sizes = tuple(p.numel() for p in parameters)
         return Layout(sizes, tuple(p.shape for p in parameters), sum(sizes))
 
@@ -72,7 +72,7 @@ class Layout:
         return [part.reshape(len(rows), *shape) for part, shape in zip(split, self.shapes, strict=True)]
 
     def write(self, parts: list[Tensor | None], rows: Tensor, add: bool) -> None:
-        """Writes such tensors over rows ``(k, total)``, zeros for those that are missing, or adds them.
+        """Write or add such tensors to rows ``(k, total)``; missing ones count as zeros.
 
         Parts of many numbers are let go one by one as they are written, so that both are never there as a whole.
         """
@@ -95,7 +95,7 @@ def at_even_place(numbers: Tensor) -> Tensor:
 
 
 def separate_from(parts: list[Tensor | None], rows: Tensor) -> None:
-    """Copies those parts that have memory in common with rows: a derivative can be one of its vectors."""
+    """Copy the parts that share memory with rows, because a derivative can be one of its vectors."""
     home = rows.untyped_storage().data_ptr()
     for place, part in enumerate(parts):
         with suppress(NotImplementedError, RuntimeError):  # zeros without memory
@@ -112,14 +112,14 @@ class Graph(Protocol):
         ...
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
-        """The matrix times one vector, or several if batched; ``None`` stands for zeros.
+        """Multiply the matrix by one vector, or several if batched; None represents zeros.
 
         The last product takes the graph down as it goes, so that its memory is not added to that of the graph.
         """
         ...
 
-    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> Graph:
-        """The block of some parameters by others: vectors have the parts of the columns, products those of the rows."""
+    def restrict(self, rows: Sequence[int], columns: Sequence[int]) -> Graph:
+        """Return the block of some parameters by others: vectors have the columns' parts, products the rows'."""
         ...
 
 
@@ -127,7 +127,7 @@ class Middle(Protocol):
     """The middle factor between the Jacobians: a symmetric map of vectors of the outputs' shape."""
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
-        """The map of one such vector, or several if batched; ``None`` stands for zeros."""
+        """Map one such vector, or several if batched; None represents zeros."""
         ...
 
 
@@ -140,7 +140,7 @@ class HessianGraph:
 
     @staticmethod
     def of(value: Tensor, parameters: tuple[Tensor, ...]) -> HessianGraph:
-        """Differentiates a loss once.
+        """Differentiate a loss once.
 
         Raises:
             CurvatureError: It does not depend on the parameters, or its gradients are sparse.
@@ -156,18 +156,18 @@ class HessianGraph:
         return tuple(gradient is not None for gradient in self.gradients)
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
-        """The Hessian times one vector, or several if batched."""
+        """Multiply the Hessian by one vector, or several if batched."""
         pairs = [(g, part) for g, part in zip(self.gradients, parts, strict=True) if g is not None and g.requires_grad]
         return pull([g for g, _ in pairs], self.parameters, [part for _, part in pairs], batched, keep=not last)
 
-    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> HessianGraph:
-        """The block of some parameters by others."""
+    def restrict(self, rows: Sequence[int], columns: Sequence[int]) -> HessianGraph:
+        """Return the block of some parameters by others."""
         return HessianGraph(tuple(self.parameters[i] for i in rows), tuple(self.gradients[i] for i in columns))
 
 
 @dataclass(frozen=True, eq=False)
-class SandwichGraph:
-    """The output, its transposed Jacobian times a dummy, and what stands between the Jacobians.
+class GaussNewtonGraph:
+    """The output, its transposed Jacobian times a dummy, and what is between the Jacobians.
 
     The transposed Jacobian is linear in the dummy, so that its derivative by the dummy is the Jacobian itself.
     """
@@ -179,8 +179,8 @@ class SandwichGraph:
     middle: Middle
 
     @staticmethod
-    def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> SandwichGraph:
-        """Differentiates the output by the parameters.
+    def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> GaussNewtonGraph:
+        """Differentiate the output by the parameters.
 
         Raises:
             CurvatureError: It does not depend on them.
@@ -188,7 +188,7 @@ class SandwichGraph:
         require_dependence(output)
         dummy = torch.zeros_like(output, requires_grad=True)
         pulled = gradients_of(output, parameters, dummy, create_graph=True, allow_unused=True)
-        return SandwichGraph(parameters, output, dummy, pulled, middle)
+        return GaussNewtonGraph(parameters, output, dummy, pulled, middle)
 
     @property
     def used(self) -> tuple[bool, ...]:
@@ -196,7 +196,7 @@ class SandwichGraph:
         return tuple(part is not None for part in self.pulled)
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
-        """The matrix times one vector, or several if batched."""
+        """Multiply $J^T M J$ by one vector, or several if batched."""
         pairs = [(g, part) for g, part in zip(self.pulled, parts, strict=True) if g is not None]
         (pushed,) = pull([g for g, _ in pairs], (self.dummy,), [part for _, part in pairs], batched)
         curved = None if pushed is None else self.middle.times(pushed, batched)
@@ -204,14 +204,14 @@ class SandwichGraph:
             return [None] * len(self.parameters)
         return pull([self.output], self.parameters, [curved], batched, keep=not last)
 
-    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> SandwichGraph:
-        """The block of some parameters by others."""
+    def restrict(self, rows: Sequence[int], columns: Sequence[int]) -> GaussNewtonGraph:
+        """Return the block of some parameters by others."""
         parameters, pulled = tuple(self.parameters[i] for i in rows), tuple(self.pulled[i] for i in columns)
-        return SandwichGraph(parameters, self.output, self.dummy, pulled, self.middle)
+        return GaussNewtonGraph(parameters, self.output, self.dummy, pulled, self.middle)
 
 
 def require_dependence(value: Tensor) -> None:
-    """Refuses a value without a graph.
+    """Refuse a value without a graph.
 
     Raises:
         CurvatureError: It depends on no parameter.
@@ -221,7 +221,7 @@ def require_dependence(value: Tensor) -> None:
 
 
 def not_smooth_at_zero(value: Tensor) -> list[str]:
-    """Names of operations on the way to a value whose second derivatives are infinite somewhere."""
+    """Return the names of operations in a value's graph whose second derivatives are infinite somewhere."""
     pending: list[Any] = [value.grad_fn] if value.requires_grad else []
     seen, found = set(pending), set()
     while pending:
@@ -236,7 +236,7 @@ def not_smooth_at_zero(value: Tensor) -> list[str]:
 
 
 def require_dense(gradients: Sequence[Tensor | None]) -> None:
-    """Refuses gradients that are sparse.
+    """Refuse sparse gradients.
 
     Raises:
         CurvatureError: One is.
@@ -248,7 +248,7 @@ def require_dense(gradients: Sequence[Tensor | None]) -> None:
 def pull(
     values: list[Tensor], by: Sequence[Tensor], directions: list[Tensor], batched: bool, keep: bool = True
 ) -> list[Tensor | None]:
-    """Directions times the Jacobian of the values, whose graph is kept or not; ``None`` where nothing depends."""
+    """Multiply directions by the Jacobian of the values; None where nothing depends."""
     if not values:
         return [None] * len(by)
     found = gradients_of(values, by, directions, retain_graph=keep, allow_unused=True, is_grads_batched=batched)

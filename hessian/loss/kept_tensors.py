@@ -1,9 +1,9 @@
-"""Tensors that a model or a loss keeps between calls, where nothing can stand in for what they were computed from.
+"""Tensors that a model or a loss keeps between calls, where nothing can replace what they were computed from.
 
 A weight that was computed once and is read from a cache afterwards is a constant in every later call: the block of the
-Hessian that belongs to it would vanish without a word. Whatever is computed from the weights in one call is followed by
-its storage, below automatic differentiation, so that neither `detach` nor `no_grad` hides it; what outlives that call
-must not be read in the next.
+Hessian that belongs to it would silently be zero. Tensors computed from the weights in one call are followed
+by their storage, below automatic differentiation, so that neither `detach` nor `no_grad` hides them. A tensor that
+outlives the call must not be read in the next.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Evaluate = Callable[[Sequence[Tensor]], Tensor]
 
 
 class _Watch(TorchDispatchMode):
-    """Follows what is computed, and from what.
+    """A watch on which tensors are computed from the weights.
 
     Attributes:
         made: Storages of all results and of what was given.
         derived: Those among them that depend on the weights, and the weights' own.
-        foreign: Tensors read beside them, by storage.
+        foreign: Other tensors that are read, by storage.
     """
 
     def __init__(self, weights: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
@@ -53,14 +53,14 @@ class _Watch(TorchDispatchMode):
         return answer
 
 
-def nothing_kept(
+def require_nothing_kept(
     evaluate: Evaluate, weights: dict[str, Tensor], own: dict[str, Tensor], constants: Iterable[Tensor]
 ) -> bool:
-    """Refuses caches of the weights; to be called before any other evaluation, since that would fill them.
+    """Refuse caches of the weights; call this before any other evaluation, which would fill them.
 
     Args:
         evaluate: The loss of a few samples.
-        weights: The chosen parameters; copies stand in for them.
+        weights: The chosen parameters; copies replace them.
         own: The model's own tensors of these names.
         constants: The other tensors that are given to the evaluation: data, buffers, what is not chosen.
 
@@ -79,36 +79,36 @@ def nothing_kept(
     if kept & read.keys():
         raise CurvatureError(
             "the model or the loss keeps a tensor that it has computed from the weights, and reads it again between "
-            "calls, where nothing can stand in for it: compute it anew in each call, and measure outside of "
+            "calls, where nothing can replace it: compute it again in each call, and measure outside of "
             "torch.nn.utils.parametrize.cached()"
         )
     for name, tensor in own.items():
         if _references([tensor]).keys() & foreign.keys():
-            raise CurvatureError(held_on_to(name))
+            raise CurvatureError(describe_held_parameter(name))
     for tensor in foreign.values():
         for name in unused:
             if tensor.ndim > 1 and sorted(tensor.shape) == sorted(weights[name].shape):
                 raise CurvatureError(
-                    f"{name} does not reach the loss, and a tensor of its shape {tuple(tensor.shape)} that is no "
-                    "parameter of the model does: if that was computed from it and kept, empty the cache; if it is "
+                    f"{name} does not reach the loss, and a tensor of its shape {tuple(tensor.shape)} that is not "
+                    "a parameter of the model does: if that was computed from it and kept, empty the cache; if it is "
                     "meant, leave the parameter out by naming the others, parameters=",
                     keywords=("parameters",),
                 )
     return True
 
 
-def held_on_to(name: str) -> str:
-    """The message about a parameter that is read by another way than through the model."""
+def describe_held_parameter(name: str) -> str:
+    """Return the error about a parameter that is not read through the model."""
     return (
         f"the loss or the model holds on to {name} by another way than the model's attributes, where nothing can "
-        "stand in for it; read it from the model when called, as in sum(p.square().sum() for p in model.parameters())"
+        "replace it; read it from the model when called, as in sum(p.square().sum() for p in model.parameters())"
     )
 
 
 def _one_call(
     evaluate: Evaluate, weights: dict[str, Tensor], constants: list[Tensor]
 ) -> tuple[set[int], dict[int, Tensor], list[str]]:
-    """Storages that outlive the call, tensors from elsewhere by storage, and weights that the loss does not see."""
+    """Return storages that outlive the call, outside tensors by storage, and weights that the loss does not see."""
     at = [p.detach().clone().requires_grad_() for p in weights.values()]
     watch = _Watch(at, constants)
     with torch.enable_grad():
@@ -124,7 +124,7 @@ def _one_call(
 
 
 def _references(tensors: Iterable[Tensor]) -> dict[int, StorageWeakRef]:
-    """Weak references to storages, by their places, which are not given to others while a reference lives."""
+    """Return weak references to storages by address, which is not reused while a reference lives."""
     found = {}
     for tensor in tensors:
         try:

@@ -1,4 +1,4 @@
-"""A model as a pure function of chosen parameters: copies stand in for its weights, so that it is not changed."""
+"""A model as a pure function of chosen parameters: copies replace its weights, so the model itself does not change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import parametrizations
 from torch.nn.utils.weight_norm import WeightNorm
 
-from hessian.loss.kept_tensors import held_on_to, nothing_kept
+from hessian.loss.kept_tensors import describe_held_parameter, require_nothing_kept
 from hessian.numerics.differentiation import exact_evaluation, gradients_of, plain_weight_norm, without_cudnn
 from hessian.numerics.symmetric import CurvatureError
 
@@ -22,8 +22,8 @@ Selection = Sequence[str] | str | None
 """Names of parameters or patterns such as ``layer1.*``; ``None``: all that require gradients."""
 
 
-def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
-    """Copies of the chosen parameters in the model's order, each of which can be differentiated by.
+def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
+    """Copy the chosen parameters, in the model's order, as leaves for differentiation.
 
     Raises:
         CurvatureError: None left, a pattern that matches nothing, TorchScript, lazy or integer or complex or
@@ -33,7 +33,7 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
     for name, module in model.named_modules():
         if isinstance(module, torch.jit.ScriptModule):
             raise CurvatureError(
-                f"{name or 'the model'} is a TorchScript module, in which nothing can stand in for the weights: pass "
+                f"{name or 'the model'} is a TorchScript module, in which nothing can replace the weights: pass "
                 "the module as it was before torch.jit.script or torch.jit.trace"
             )
     for name, tensor in (*named.items(), *model.named_buffers()):
@@ -53,7 +53,7 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
             why = f"they are {', '.join(kinds)}" if kinds else "every requires_grad is False; name those that are meant"
             raise CurvatureError(f"the model has no trainable parameter: {why}")
     else:
-        chosen = {name: named[name] for name in matching(tuple(named), selection, aliases(model))}
+        chosen = {name: named[name] for name in match_names(tuple(named), selection, aliases(model))}
     for name, parameter in chosen.items():
         if parameter.dtype not in (torch.float32, torch.float64):
             raise CurvatureError(
@@ -85,7 +85,9 @@ def aliases(model: nn.Module) -> dict[str, str]:
     return {name: first[id(p)] for name, p in every if name != first[id(p)]}
 
 
-def matching(names: Sequence[str], patterns: Sequence[str] | str, others: Mapping[str, str] | None = None) -> list[str]:
+def match_names(
+    names: Sequence[str], patterns: Sequence[str] | str, others: Mapping[str, str] | None = None
+) -> list[str]:
     """Return the names of the parameters that match a pattern, in their order.
 
     A pattern that is itself a name means that name alone, and one that is a module's name and ``.*`` means that module,
@@ -107,13 +109,13 @@ def matching(names: Sequence[str], patterns: Sequence[str] | str, others: Mappin
     chosen: set[str] = set()
     named = {name: name for name in names} | {other: name for other, name in (others or {}).items() if name in names}
     for pattern in wanted:
-        if not (found := {named[name] for name in _matching_one(tuple(named), pattern)}):
+        if not (found := {named[name] for name in _match_one(tuple(named), pattern)}):
             raise CurvatureError(f"no parameter matches {pattern!r}; the first are {', '.join(list(names)[:6])}")
         chosen.update(found)
     return [name for name in names if name in chosen]
 
 
-def _matching_one(names: Sequence[str], pattern: str) -> list[str]:
+def _match_one(names: Sequence[str], pattern: str) -> list[str]:
     if pattern in names:
         return [pattern]
     within = [name for name in names if name.startswith(pattern[:-1])] if pattern.endswith(".*") else []
@@ -121,7 +123,7 @@ def _matching_one(names: Sequence[str], pattern: str) -> list[str]:
 
 
 def check_modes(model: nn.Module, batch_norm: str | None) -> None:
-    """Refuses randomness left on, and batch norm without a named policy.
+    """Refuse active randomness, and batch norm without a named policy.
 
     Raises:
         CurvatureError: One of these, or an unknown policy.
@@ -129,6 +131,14 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
     if batch_norm not in (None, "running", "batch"):
         raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}", keywords=("batch_norm",))
     for name, module in model.named_modules():
+        normalises = isinstance(module, nn.modules.batchnorm._BatchNorm)
+        if normalises and module.running_mean is None and batch_norm != "batch":
+            raise CurvatureError(
+                f"batch norm {name!r} keeps no running statistics (track_running_stats=False) and couples the samples "
+                "of a batch in either mode: name the statistics of each batch where that can be done, "
+                "batch_norm='batch', or build and train it with track_running_stats=True",
+                keywords=("batch_norm",),
+            )
         if not module.training:
             continue
         dropout = isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0
@@ -136,7 +146,7 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
             raise CurvatureError(f"dropout is on in {name or 'the model'!r}: call model.eval() first")
         if isinstance(module, nn.RReLU) and module.lower < module.upper:
             raise CurvatureError(f"the slopes of RReLU are random in {name or 'the model'!r}: call model.eval() first")
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and batch_norm is None:
+        if normalises and batch_norm is None:
             raise CurvatureError(
                 f"batch norm {name!r} is in training mode and couples the samples of a batch: call model.eval() first, "
                 "or name the statistics where that can be done, batch_norm='running' (of training) or "
@@ -146,7 +156,7 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
 
 
 def has_weight_norm(model: nn.Module) -> bool:
-    """Whether a layer's weight is normalised by either form of weight norm."""
+    """Return whether a layer's weight is normalised by either form of weight norm."""
     return any(
         isinstance(module, parametrizations._WeightNorm)
         or any(isinstance(hook, WeightNorm) for hook in module._forward_pre_hooks.values())
@@ -155,7 +165,7 @@ def has_weight_norm(model: nn.Module) -> bool:
 
 
 class _Joint(nn.Module):
-    """A model and a loss as one module, so that the loss too sees what stands in for the parameters."""
+    """A model and a loss as one module, so that the loss also uses what replaces the parameters."""
 
     def __init__(self, model: nn.Module, loss: Any) -> None:
         super().__init__()
@@ -190,14 +200,14 @@ class PureModel:
         # Where each parameter hangs: a walk through the modules at every product would cost as much as small products.
         self._hung = [
             (name, module._parameters, key, parameter, parameter._version)
-            for name, module, key, parameter in _hanging(model)
+            for name, module, key, parameter in _find_hanging(model)
         ]
         self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
         self._weight_norm = has_weight_norm(model)
         self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
     def at(self, parameters: Sequence[Tensor]) -> PureModel:
-        """The same at other chosen parameters, to whose device the model itself is moved."""
+        """Return the same model at other parameters, and move it to their device."""
         chosen = dict(zip((name.removeprefix("model.") for name in self._chosen), parameters, strict=True))
         return PureModel(self._model.to(parameters[0].device), self._loss, chosen, self._batch_norm)
 
@@ -211,11 +221,11 @@ class PureModel:
         return self._model
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The output; within `run`."""
+        """Return the output; only within `run`."""
         return self._model(*args, **kwargs)
 
     def run(self, evaluate: Callable[[], Any], at: Sequence[Tensor] | None = None) -> Any:
-        """Evaluates with the chosen parameters, or with tensors in their place, in whose dtype the others are then.
+        """Evaluate with the chosen parameters, or with tensors instead of them, to whose dtype the others are cast.
 
         Args:
             evaluate: Calls this object for outputs, and the loss.
@@ -230,7 +240,7 @@ class PureModel:
         rest = {name: as_chosen(tensor) for name, tensor in self._rest.items()}
         rest |= {name: as_chosen(tensor).clone() for name, tensor in self._buffers.items()}  # of each call
         with ExitStack() as stack:
-            stack.enter_context(_attributes_kept(self._joint))
+            stack.enter_context(_keep_attributes(self._joint))
             stack.enter_context(_batch_norm(self._model, self._batch_norm))
             stack.enter_context(exact_evaluation())
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
@@ -240,8 +250,8 @@ class PureModel:
                 stack.enter_context(without_cudnn())
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
 
-    def nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
-        """Refuses caches of weights; to be called before any other evaluation.
+    def require_nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
+        """Refuse caches of weights; call this before any other evaluation.
 
         Args:
             evaluate: The loss of a few samples, with tensors in place of the chosen parameters.
@@ -255,17 +265,17 @@ class PureModel:
         """
         weights = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
         own: dict[str, Tensor] = {name: p for name, p in self._model.named_parameters() if name in weights}
-        return nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
+        return require_nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
 
-    def half_precision_part(self) -> str:
-        """A parameter or buffer in half precision beside the chosen ones, and what to do; empty if there is none."""
+    def find_half_precision(self) -> str:
+        """Describe a parameter or buffer in half precision other than the chosen ones; empty if there is none."""
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.dtype in (torch.float16, torch.bfloat16):
                 return f"{name.removeprefix('model.')} is {tensor.dtype}: call model.float() or model.double()"
         return ""
 
-    def part_of_another_dtype(self) -> str:
-        """A floating parameter or buffer of another dtype than the chosen ones, and what to do; empty for none."""
+    def find_other_dtype(self) -> str:
+        """Describe a floating parameter or buffer of another dtype than the chosen ones; empty if there is none."""
         own = next(iter(self._chosen.values())).dtype
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.is_floating_point() and tensor.dtype != own:
@@ -281,7 +291,7 @@ class PureModel:
         return any(p.requires_grad and f"model.{name}" not in self._chosen for name, p in own)
 
     def require_own_unused(self, value: Tensor) -> None:
-        """Refuses a value that depends on the model's own parameters, and not on what stands in for them.
+        """Refuse a value that depends on the model's own parameters instead of their copies.
 
         Args:
             value: Evaluated while `own_parameters_watched`.
@@ -293,10 +303,10 @@ class PureModel:
         found = gradients_of(value, list(own.values()), retain_graph=True, allow_unused=True)
         captured = [name for name, gradient in zip(own, found, strict=True) if gradient is not None]
         if captured:
-            raise CurvatureError(held_on_to(captured[0]))
+            raise CurvatureError(describe_held_parameter(captured[0]))
 
     def require_kept(self) -> None:
-        """Refuses a forward pass that has changed the weights it was given.
+        """Refuse a forward pass that has changed the weights it was given.
 
         Raises:
             CurvatureError: They are not those that the model itself holds.
@@ -306,12 +316,12 @@ class PureModel:
             if not torch.equal(now.detach(), own[name.removeprefix("model.")].detach()):
                 raise CurvatureError(
                     f"the forward pass changes {name.removeprefix('model.')}, as Embedding(max_norm=) does, so that "
-                    "the loss is no smooth function of it; renormalise the weights once, and leave max_norm out"
+                    "the loss is not a smooth function of it; renormalise the weights once, and leave max_norm out"
                 )
 
     @contextmanager
-    def own_parameters_watched(self) -> Iterator[None]:
-        """While open, the model's own chosen parameters require gradients."""
+    def watching_own_parameters(self) -> Iterator[None]:
+        """Make the model's own chosen parameters require gradients inside the context."""
         own = [p for name, p in self._model.named_parameters() if f"model.{name}" in self._chosen]
         before = [p.requires_grad for p in own]
         try:
@@ -323,37 +333,40 @@ class PureModel:
                 parameter.requires_grad_(required)
 
     def require_unchanged(self) -> None:
-        """Refuses weights that were changed since the copies were made.
+        """Refuse weights that have changed since the copies were made.
 
         Raises:
             CurvatureError: They were.
         """
         for name, place, key, parameter, version in self._hung:
             if place.get(key) is not parameter or parameter._version != version:
-                raise CurvatureError(f"{name} was changed after the operator was built; build it anew")
+                raise CurvatureError(f"{name} was changed after the operator was built; build it again")
         for children, key, child in self._modules:
             if children.get(key) is not child:
-                raise CurvatureError(f"module {key} was changed after the operator was built; build it anew")
+                raise CurvatureError(f"module {key} was changed after the operator was built; build it again")
 
 
-def _hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
-    """Name, module, own name there and parameter, of all."""
+def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
+    """Return name, module, local name and parameter of all parameters that are plain attributes."""
     for prefix, module in model.named_modules():
         for key, parameter in module._parameters.items():
             if parameter is not None:
                 yield f"{prefix}.{key}" if prefix else key, module, key, parameter
 
 
-def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, int]:
-    """Rows of embeddings that are never trained, by the position of their weights among the names."""
+def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, list[int]]:
+    """Return the rows of embeddings whose lookups are constants, by the position of their weights among the names.
+
+    A tied weight has those of each embedding that holds it.
+    """
     own = {id(p): position for position, p in enumerate(map(dict(model.named_parameters()).get, names))}
-    return {
-        own[id(module.weight)]: module.padding_idx
-        for module in model.modules()
-        if isinstance(module, nn.Embedding | nn.EmbeddingBag)
-        and module.padding_idx is not None
-        and id(module.weight) in own
-    }
+    found: dict[int, list[int]] = {}
+    for module in model.modules():
+        if not isinstance(module, nn.Embedding | nn.EmbeddingBag) or id(module.weight) not in own:
+            continue
+        if module.padding_idx is not None:
+            found.setdefault(own[id(module.weight)], []).append(module.padding_idx)
+    return found
 
 
 def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
@@ -361,8 +374,8 @@ def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None
 
 
 @contextmanager
-def _attributes_kept(joint: nn.Module) -> Iterator[None]:
-    """Restores what a forward pass sets, such as counters and what hooks compute from weights.
+def _keep_attributes(joint: nn.Module) -> Iterator[None]:
+    """Restore what a forward pass sets, such as counters and what hooks compute from weights.
 
     Weights are restored too: `functional_call` does not find back to those of a module that is held by two names.
     """
@@ -395,5 +408,5 @@ def _batch_norm(model: nn.Module, policy: str | None) -> Iterator[None]:
 
 
 def owner(name: str) -> str:
-    """The module that a parameter belongs to: ``layer1.0.conv1`` for ``layer1.0.conv1.weight``."""
+    """Return the module that a parameter belongs to: ``layer1.0.conv1`` for ``layer1.0.conv1.weight``."""
     return name.rpartition(".")[0]

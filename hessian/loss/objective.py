@@ -1,6 +1,6 @@
 """A loss over data as a function of chosen parameters, batch by batch: values, gradients and graphs of its curvatures.
 
-It is made by `hessian.loss.checked_objective`, which refuses what would end in a wrong number.
+`hessian.loss.checked_objective` builds it and refuses what would lead to a wrong number.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hessian.loss.batches import (
     Batch,
     Batches,
     Loss,
-    copied,
-    counted,
+    copy_tensors,
+    count_samples,
+    iterate_tensors,
     labels_out_of_range,
-    leaves,
     loss_of,
     output_of,
     require_untouched,
@@ -30,7 +30,7 @@ from hessian.loss.batches import (
     strange_inputs,
 )
 from hessian.loss.factories import user_error
-from hessian.loss.graphs import Graph, HessianGraph, Middle, SandwichGraph, not_smooth_at_zero
+from hessian.loss.graphs import GaussNewtonGraph, Graph, HessianGraph, Middle, not_smooth_at_zero
 from hessian.loss.model_state import PureModel
 from hessian.loss.output_curvature import (
     Law,
@@ -38,6 +38,7 @@ from hessian.loss.output_curvature import (
     Potential,
     SlopeCurvature,
     divergence,
+    ignored_label,
     require_tensor,
     slope_of_loss,
 )
@@ -93,16 +94,16 @@ class Objective:
         return self.check_dtypes is None or torch.float64 in self.check_dtypes
 
     def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
-        """The model's output on a batch, at the chosen parameters or at others in their place."""
+        """Return the model's output on a batch, at the chosen parameters or at others."""
         return self.model.run(lambda: output_of(self.model, batch), at)
 
     def loss_at(self, output: Any, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
-        """The loss of an output."""
+        """Return the loss of an output."""
         value: Tensor = self.model.run(lambda: loss_of(self.loss, output, batch, number), at)
-        return value if at is not None else self._repeated(value, number)
+        return value if at is not None else self._require_repeatable(value, number)
 
     def batch_loss(self, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
-        """The loss of a batch, which at the chosen parameters must be what it was at first.
+        """Return the loss of a batch, which at the chosen parameters must be the same as in the first reading.
 
         Raises:
             CurvatureError: It is not, not finite, or no scalar.
@@ -110,10 +111,10 @@ class Objective:
         value: Tensor = self.model.run(
             lambda: loss_of(self.loss, output_of(self.model, batch), batch, number), at
         )  # in one run: the loss may read the parameters
-        return value if at is not None else self._repeated(value, number)
+        return value if at is not None else self._require_repeatable(value, number)
 
     def gradient(self, batch: Batch, number: int, by: Sequence[Tensor]) -> Sequence[Tensor | None]:
-        """The gradient of a batch's loss by some of the chosen parameters, in parts."""
+        """Return the gradient of a batch's loss by some of the chosen parameters, in parts."""
         with torch.enable_grad():
             value = self.batch_loss(batch, number)
             return gradients_of(value, by, allow_unused=True)
@@ -127,7 +128,7 @@ class Objective:
         at: Sequence[Tensor] | None = None,
         by: Sequence[Tensor] | None = None,
     ) -> Graph:
-        """The differentiated graph of a batch.
+        """Build the differentiated graph of a batch.
 
         Args:
             batch: The batch.
@@ -154,12 +155,12 @@ class Objective:
             else:
                 potential = self.potential(output, slope, batch, number, matrix, at)
                 middle = SlopeCurvature.of(output, lambda cut: potential(cut) * weight)
-            return SandwichGraph.of(output, middle, parameters)
+            return GaussNewtonGraph.of(output, middle, parameters)
 
     def potential(
         self, output: Tensor, slope: Tensor, batch: Batch, number: int, matrix: str, at: Sequence[Tensor] | None
     ) -> Potential:
-        """The function of the outputs whose Hessian at a batch's outputs is M: the loss, or a divergence for `fisher`.
+        """Return the function whose Hessian at a batch's outputs is M: the loss, or a divergence for `fisher`.
 
         Args:
             output: Output of the batch.
@@ -177,15 +178,19 @@ class Objective:
         assert self.law is not None
         targets = None if isinstance(batch, Mapping) else batch[1]
         elsewhere = at or self.parameters  # at other outputs the loss is another one
-        return divergence(output, slope, targets, self.law, lambda cut: self.loss_at(cut, batch, number, elsewhere))
+
+        def loss(cut: Tensor) -> Tensor:
+            return self.loss_at(cut, batch, number, elsewhere)
+
+        return divergence(output, slope, targets, self.law, loss, ignored_label(self.loss))
 
     def samples_in(self, batch: Batch, rows: int) -> float:
-        """Factor that turns the slopes of a batch's loss into those of its samples, each a row of the output.
+        """Return the factor from the slopes of a batch's loss to the slopes of its samples, each a row of the output.
 
         Raises:
             CurvatureError: The batch counts another number of samples.
         """
-        found = counted(self.count, batch)
+        found = count_samples(self.count, batch)
         if found != rows:
             raise CurvatureError(
                 f"the empirical Fisher matrix needs a row of the output for each sample: {rows} rows for {found} "
@@ -202,7 +207,7 @@ class Objective:
         if self.count is size_of:
             return 1.0
         rows = 0
-        for number, batch in enumerate(self.moved(), start=1):
+        for number, batch in enumerate(self.move_batches(), start=1):
             if (found := rows_of(batch)) is None:
                 raise CurvatureError(
                     f"the tensors of batch {number} have several lengths, so that its samples cannot be taken one by "
@@ -212,29 +217,29 @@ class Objective:
         return self.samples / rows
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
-        """Number, weight and content of every batch, on the parameters' device."""
+        """Yield number, weight and content of every batch, on the parameters' device."""
         numbers = range(1, len(self.weights) + 1) if self.numbers is None else self.numbers
-        for number, batch in zip(numbers, self.moved(), strict=True):
+        for number, batch in zip(numbers, self.move_batches(), strict=True):
             yield number, self.weights[number - 1], batch
 
     def share(self, numbers: range, device: torch.device) -> Objective:
-        """The loss over some of the batches, weighted as in that over all, on a device."""
+        """Return the loss over some of the batches, with their weights in the loss over all, on a device."""
         parameters = tuple(p.detach().to(device).requires_grad_() for p in self.parameters)
         return replace(
             self,
             parameters=parameters,
             model=self.model.at(parameters),
-            batches=self.batches.some(numbers),
+            batches=self.batches.select(numbers),
             numbers=numbers,
         )
 
     def first_batch(self) -> Batch:
-        """On the parameters' device."""
-        return next(iter(self.moved()))
+        """Return the first batch on the parameters' device."""
+        return next(iter(self.move_batches()))
 
-    def moved(self) -> Iterator[Batch]:
-        """The batches, on the parameters' device."""
-        return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
+    def move_batches(self) -> Iterator[Batch]:
+        """Yield the batches on the parameters' device."""
+        return self.batches.move_to(self.parameters[0].device, self.parameters[0].dtype)
 
     def read(
         self, count: Callable[[Batch], int], within: Callable[[Batch], AbstractContextManager[Any]] | None = None
@@ -250,10 +255,10 @@ class Objective:
         """
         found = []
         with torch.enable_grad():  # a model may differentiate by its inputs, and a loss by the weights
-            for number, batch in enumerate(self.moved(), start=1):
-                given = copied(batch)
+            for number, batch in enumerate(self.move_batches(), start=1):
+                given = copy_tensors(batch)
                 try:
-                    samples = counted(count, batch)
+                    samples = count_samples(count, batch)
                     with nullcontext() if within is None else within(given):
                         found.append((samples, self.batch_loss(given, number).item()))
                 except (CurvatureError, torch.OutOfMemoryError):
@@ -264,10 +269,10 @@ class Objective:
         return found
 
     def _failure(self, error: Exception, batch: Batch, number: int) -> CurvatureError:
-        """An error of the model or the loss on a batch, in one line with its cause as far as it can be known."""
+        """Convert an error of the model or the loss on a batch to one line with its cause, if that can be found."""
         output: Any = None
         with torch.no_grad(), suppress(Exception):
-            output = self.output(copied(batch))
+            output = self.output(copy_tensors(batch))
         why = "" if output is None else labels_out_of_range(output, batch)
         if "does not require grad" in str(error) and self.model.holds_others_fixed():
             why = (
@@ -275,15 +280,15 @@ class Objective:
                 "leave parameters= out; Curvature(...).block('layer.*') then is the block of some of them"
             )
         if not why and isinstance(error, RuntimeError):
-            why = self.model.part_of_another_dtype() or (strange_inputs(batch) if output is None else "")
+            why = self.model.find_other_dtype() or (strange_inputs(batch) if output is None else "")
         found = user_error(error, f"the model or the loss on batch {number}")
         return CurvatureError(f"{str(found).rstrip('.')}; {why}") if why else found
 
     def why_not_finite(self, matrix: str = "hessian") -> str:
-        """Why products with a matrix are not finite where the loss is, in words."""
+        """Describe why products with a matrix are not finite although the loss is."""
         own = self.parameters
         numbers = counting(1) if self.numbers is None else self.numbers
-        for number, batch in zip(numbers, self.moved(), strict=False):
+        for number, batch in zip(numbers, self.move_batches(), strict=False):
             with torch.enable_grad():
                 roots = not_smooth_at_zero(self.batch_loss(batch, number))
             graph = self.graph(batch, number, 1.0, matrix)
@@ -295,7 +300,7 @@ class Objective:
             ]
             if bad:
                 begin = f"second derivatives by {bad[0]} are not finite on batch {number}, though the loss is"
-                if any(leaf.is_floating_point() and not bool(leaf.isfinite().all()) for leaf in leaves(batch)):
+                if any(leaf.is_floating_point() and not bool(leaf.isfinite().all()) for leaf in iterate_tensors(batch)):
                     return f"{begin}: the data hold numbers that are not finite, so leave those samples out"
                 if not roots:
                     return f"{begin}: the weights or the loss overflow"
@@ -306,8 +311,8 @@ class Objective:
                 )
         return "a product with the curvature matrix is not finite: the weights or the loss overflow"
 
-    def _repeated(self, value: Tensor, number: int) -> Tensor:
-        """A loss that is that of the first reading, as far as there was one."""
+    def _require_repeatable(self, value: Tensor, number: int) -> Tensor:
+        """Return a loss after checking that it equals the loss of the first reading, if there was one."""
         if number <= len(self.losses):
             like, one, other = self.parameters[0], self.losses[number - 1], value.item()
             # Not equality: an accelerator may add in another order, with an error relative to what it adds.

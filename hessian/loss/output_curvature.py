@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -50,13 +51,13 @@ class SlopeCurvature:
 
     @staticmethod
     def of(output: Tensor, potential: Potential) -> SlopeCurvature:
-        """Differentiates a function of the outputs once."""
+        """Differentiate a function of the outputs once."""
         cut = output.detach().requires_grad_()
         (slope,) = gradients_of(potential(cut), cut, create_graph=True)
         return SlopeCurvature(cut, slope)
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
-        """The Hessian of the function times one vector of the outputs' shape, or several if batched."""
+        """Multiply the function's Hessian by one vector of the outputs' shape, or several if batched."""
         if not self.slope.requires_grad:
             return None
         return pull([self.slope], (self.cut,), [pushed], batched)[0]
@@ -70,14 +71,14 @@ class OuterSlopes:
     factor: float
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor:
-        """The map of one vector of the outputs' shape, or several if batched."""
+        """Map one vector of the outputs' shape, or several if batched."""
         first = 2 if batched else 1
         along = (pushed * self.slopes).reshape(*pushed.shape[:first], -1).sum(dim=-1)
         return self.factor * along.reshape(*along.shape, *(1,) * (self.slopes.ndim - 1)) * self.slopes
 
 
 def require_tensor(output: Any, matrix: str) -> Tensor:
-    """The output as one tensor that depends on the parameters.
+    """Return the output as one tensor that depends on the parameters.
 
     Raises:
         CurvatureError: It is none, or depends on none.
@@ -91,16 +92,16 @@ def require_tensor(output: Any, matrix: str) -> Tensor:
 
 
 def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor], matrix: str) -> Tensor:
-    """The slope of the loss by the outputs, as numbers.
+    """Return the gradient of the loss by the outputs, without a graph.
 
     Raises:
-        CurvatureError: The loss depends on the parameters beside the outputs, or not on the outputs.
+        CurvatureError: The loss depends on the parameters in addition to the outputs, or not on the outputs.
     """
     cut = output.detach().requires_grad_()
-    slope, *beside = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
-    if any(part is not None for part in beside):
+    slope, *others = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
+    if any(part is not None for part in others):
         raise CurvatureError(
-            "the loss depends on the parameters beside the model's output (a penalty), and the "
+            "the loss depends on the parameters in addition to the model's output (a penalty), and the "
             f"{MATRICES[matrix]} leaves that out: take it out of the loss, or take matrix='hessian'",
             keywords=("matrix",),
         )
@@ -110,7 +111,7 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
 
 
 def law_of(loss: Any) -> Law:
-    """The law whose log likelihood a loss is: of cross-entropy, squared errors and binary cross-entropy of logits.
+    """Return the law whose log likelihood gives the loss: cross-entropy, squared error or BCE with logits.
 
     Raises:
         CurvatureError: Another loss.
@@ -142,8 +143,16 @@ def _bernoulli(output: Tensor) -> Distribution:
     return Bernoulli(logits=output, validate_args=False)
 
 
-def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential) -> Potential:
-    r"""$c \sum KL(p_f \| p_{f'})$ as a function of $f'$, for a loss that is c times minus the log likelihood.
+def ignored_label(loss: Any) -> int | None:
+    """Return the label that a loss leaves out, as its `ignore_index` or that of a partial function says."""
+    found = loss.keywords.get("ignore_index") if isinstance(loss, partial) else getattr(loss, "ignore_index", None)
+    return found if isinstance(found, int) else None
+
+
+def divergence(
+    output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential, ignored: int | None = None
+) -> Potential:
+    r"""Return $f' \mapsto c \sum KL(p_f \| p_{f'})$ for a loss that is $-c$ times the log likelihood.
 
     Args:
         output: f.
@@ -151,10 +160,11 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
         targets: Targets of the data: those outside the support of the law belong to no entry.
         law: Law of the targets.
         loss: The loss as a function of the outputs.
+        ignored: A value that belongs to no entry either.
 
     Raises:
-        CurvatureError: The loss is no multiple of minus the log likelihood, the targets are no values of the law, or
-            the divergence is not known in closed form.
+        CurvatureError: The loss is not a multiple of minus the log likelihood, the targets are not values of the law,
+            or the divergence is not known in closed form.
     """
     own = law(output.detach())
     shape = own.batch_shape + own.event_shape
@@ -166,12 +176,14 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
         )
     support: Any = own.support
     observed = support.check(targets)
+    if ignored is not None:
+        observed = observed & (targets != ignored)
     if not bool(observed.any()):
         raise CurvatureError(f"no target of a batch is a value of {type(own).__name__}")
     spare = targets[observed][0]  # any value of the law, where its entry does not count
     inside = observed.reshape(*observed.shape, *(1,) * len(own.event_shape))
     values = torch.where(inside, targets, spare)
-    # At a point beside the outputs: at a perfect fit all slopes are zero.
+    # At a point near the outputs: at a perfect fit all slopes are zero.
     generator = torch.Generator().manual_seed(0)
     shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
     at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
@@ -184,8 +196,9 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
     allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + norm_of(there))
     if not multiple > 0.0 or not gap <= allowed:
         raise CurvatureError(
-            f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
-            "label smoothing or another law: name the law= that it belongs to, or take matrix='gauss-newton'",
+            f"the loss is not a multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
+            "label smoothing, another law, or a label that is ignored without ignore_index= of nn.CrossEntropyLoss: "
+            "name the law= that it belongs to, or take matrix='gauss-newton'",
             keywords=("law", "matrix"),
         )
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
-from hessian.loss.batches import Batch, as_dtype, leaves
+from hessian.loss.batches import Batch, as_dtype, iterate_tensors
 from hessian.loss.graphs import Layout
 from hessian.loss.objective import Objective
 from hessian.loss.routes import RouteWarning
@@ -72,7 +72,7 @@ def types_towards(value: Tensor, leaves: Sequence[Tensor]) -> set[torch.dtype]:
     return {kind.to_real() for kind in reached if kind.is_floating_point or kind.is_complex} - {of}
 
 
-def lowest(types: set[torch.dtype], own: torch.dtype) -> torch.dtype | None:
+def find_lowest(types: set[torch.dtype], own: torch.dtype) -> torch.dtype | None:
     """Return the type of the largest unit of rounding, if that is larger than the parameters' own."""
     worst = max(types, key=lambda kind: torch.finfo(kind).eps, default=own)
     return worst if torch.finfo(worst).eps > torch.finfo(own).eps else None
@@ -135,7 +135,7 @@ class LargestNumber(saved_tensors_hooks):
 
     def on(self, batch: Batch) -> LargestNumber:
         """Return this, with the inputs of a batch seen, which operations on constants do not keep."""
-        for leaf in leaves(batch if isinstance(batch, Mapping) else batch[0]):
+        for leaf in iterate_tensors(batch if isinstance(batch, Mapping) else batch[0]):
             self._see(leaf)
         return self
 
@@ -145,10 +145,10 @@ class LargestNumber(saved_tensors_hooks):
         elif tensor.is_floating_point() and tensor.numel() > 1 and tensor.layout is torch.strided:
             with torch.no_grad():
                 given = tensor.detach()
-                size = _largest_in(given)
+                size = _find_largest(given)
                 # All of it again only where that is needed; on an accelerator, asking would wait for it.
                 if given.device.type != "cpu" or not bool(size < UNREAL):
-                    size = _largest_in(torch.where(given.abs() < UNREAL, given, 0.0))
+                    size = _find_largest(torch.where(given.abs() < UNREAL, given, 0.0))
                 before = self._largest.get(given.device, size)
                 self._largest[given.device] = torch.maximum(before, size)
         return tensor.detach()  # an output that its own graph holds would keep that from being freed
@@ -159,7 +159,7 @@ class LargestNumber(saved_tensors_hooks):
         return inf if self._unseen else max((size.item() for size in self._largest.values()), default=0.0)
 
 
-def _largest_in(numbers: Tensor) -> Tensor:
+def _find_largest(numbers: Tensor) -> Tensor:
     least, most = torch.aminmax(numbers)  # a tenth of the time of a norm
     return torch.maximum(-least, most).double()
 
@@ -235,7 +235,7 @@ def _product(objective: Objective, matrix: str, rows: Positions, columns: Positi
     for number, weight, batch in objective.weighted_batches():
         cast = as_dtype(batch, v.dtype)
         graph = objective.graph(cast, number, weight, matrix, at=at, by=[at[i] for i in by])
-        block = graph.restricted([by.index(i) for i in rows], [by.index(i) for i in columns])
+        block = graph.restrict([by.index(i) for i in rows], [by.index(i) for i in columns])
         wanted.write(block.product(parts, False, last=True), here, add=False)
         total += here
     return total[0]

@@ -1,9 +1,9 @@
 r"""Faster routes to products, each compared with the plain one before its first use.
 
 Several vectors are multiplied at once by the batched derivatives of torch, a rule for each operation. Some rules are
-missing and some are wrong: that of native group norm gives other numbers for batches of one sample as soon as shapes
-agree by chance. A route is therefore used only where it gives what single backward passes give: for random weights c,
-$\sum_i c_i H v_i$ by the route is $H \sum_i c_i v_i$ by one plain product, parameter by parameter.
+missing and some are wrong: the rule of native group norm gives other numbers for batches of one sample as soon as
+shapes agree by chance. A route is therefore used only where it gives what single backward passes give: for random
+weights c, $\sum_i c_i H v_i$ by the route is $H \sum_i c_i v_i$ by one plain product, parameter by parameter.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RouteError(RuntimeError):
     """A faster route to products fails."""
 
 
-def in_words(error: Exception) -> str:
+def describe_failure(error: Exception) -> str:
     """Return that a route fails, and why, on one line."""
     return f"it fails ({' '.join(str(error).split())[:120] or type(error).__name__})"
 
@@ -41,7 +41,7 @@ def fault_of(together: Callable[[], Vector], single: Callable[[Tensor], Vector],
     """Return what is wrong with a route that multiplies several vectors at once; empty if nothing is.
 
     Args:
-        together: Products with all vectors by the route: parts of a leading dimension; None stands for zeros.
+        together: Products with all vectors by the route: parts of a leading dimension; None represents zeros.
         single: The plain product with the sum of the vectors times the given weights, (count,).
         count: Number of vectors.
         like: Tensor of the products' dtype and device.
@@ -49,12 +49,12 @@ def fault_of(together: Callable[[], Vector], single: Callable[[Tensor], Vector],
     try:
         rows = together()
     except Exception as error:  # an operation without a rule, or not enough memory for so many
-        return in_words(error)
+        return describe_failure(error)
     eps = torch.finfo(like.dtype).eps
     generator = torch.Generator().manual_seed(0)
     weights = torch.randn(count, generator=generator, dtype=torch.float64, device="cpu").to(like)
     expected = single(weights)
-    mixed = [None if part is None else weighted([part], weights)[0] for part in rows]
+    mixed = [None if part is None else weigh([part], weights)[0] for part in rows]
     sizes = sizes_of(mixed).maximum(sizes_of(expected)).maximum(sizes_of(rows))
     if not bool(torch.isfinite(sizes_of(expected)).all()):
         return ""  # refused where it is used
@@ -75,7 +75,7 @@ def fault_of(together: Callable[[], Vector], single: Callable[[Tensor], Vector],
     return f"it differs from single products by {norm_of(gap) / max(norm_of(sizes), 1e-300):.1g} of them"
 
 
-def told(fault: str, what: str) -> None:
+def warn_one_by_one(fault: str, what: str) -> None:
     """Warn that vectors are multiplied one by one.
 
     Args:
@@ -90,7 +90,7 @@ def told(fault: str, what: str) -> None:
     )
 
 
-def drawn_rows(own: Sequence[Tensor], count: int) -> list[Tensor]:
+def draw_rows(own: Sequence[Tensor], count: int) -> list[Tensor]:
     """Return random vectors in parts ``(count, *shape)``, each parameter on its own scale."""
     generator = torch.Generator().manual_seed(0)
     found = []
@@ -102,6 +102,6 @@ def drawn_rows(own: Sequence[Tensor], count: int) -> list[Tensor]:
 
 
 @exact_algebra()
-def weighted(parts: Sequence[Tensor], weights: Tensor) -> list[Tensor]:
+def weigh(parts: Sequence[Tensor], weights: Tensor) -> list[Tensor]:
     """Return the sum of vectors in parts ``(k, *shape)``, times weights (k,)."""
     return [torch.tensordot(weights, part, dims=1) for part in parts]

@@ -1,4 +1,4 @@
-r"""Whether products with the matrix are second derivatives: tested before anything rests on them.
+r"""Checks that products with the matrix are second derivatives, before any result depends on them.
 
 Automatic differentiation takes what each operation calls its derivative on trust. A backward pass that detaches, that
 is marked as differentiable once, or that is wrong when differentiated again (fused weight norm is) gives products that
@@ -6,13 +6,14 @@ belong to no Hessian. Two products test symmetry, $\langle v, H u\rangle = \|Hv\
 gradients tests, parameter by parameter, that a product is a derivative, on samples drawn from all batches; and the
 losses of every batch test, on all samples, that the gradient is one.
 
-Where a difference is missed, that at twice the step is taken too. If the two agree, what lies between them bounds
-rounding and curvature, and the miss counts; if not, a kink or rounding is in the way, and another step is tried. Many
-kinks settle too, beside the slope. A difference of losses is therefore held against the mean of the slopes on its way,
-which it equals across kinks if those are derivatives, and only if they are; then another step is tried as well. All of
-it in double precision where the model allows it, and at a point beside the weights: zero biases put samples on a kink.
-A model that rounds to single precision on its way from the weights to the loss, as Llama's norms do in any, is tested
-at the weights in double precision by steps and tolerances that bear that rounding.
+Where a difference does not match, the difference at twice the step is also taken. If the two agree, what lies between
+them bounds rounding and curvature, and the miss counts; if not, a kink or rounding is in the way, and another step is
+tried. Many kinks also settle, but at another value than the slope. A difference of losses is therefore compared with
+the mean of the slopes on its way, which it equals across kinks if and only if these are derivatives; then another step
+is tried as well. All of this runs in double precision where the model allows it, and at a point near the weights,
+because zero biases put samples on a kink. A model that rounds to single precision on its way from the weights to the
+loss, as Llama's norms do in any, is tested at the weights in double precision by steps and tolerances that bear that
+rounding.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, as_dtype, cut, rows_of
+from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
 from hessian.loss.factories import user_error
-from hessian.loss.graphs import Graph, Part, Positions, require_dense
+from hessian.loss.graphs import Block, Graph, Positions, require_dense
 from hessian.loss.objective import Objective
-from hessian.loss.product_rounding import FLOOR, faint_loss, lowest, require_little, types_towards
+from hessian.loss.product_rounding import FLOOR, faint_loss, find_lowest, require_little, types_towards
 from hessian.numerics.differentiation import gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import (
     Vector,
-    along,
     change,
-    constants,
-    drawn_like,
-    filled,
+    detach_parts,
+    dot,
+    draw_like,
+    fill_missing,
     gaps_of,
     norm_of,
     quotient,
-    shifted,
+    shift,
     sizes_of,
 )
 
@@ -60,7 +61,7 @@ PARTS = 16
 """Equal parts of the way between two losses, in which slopes are taken where the losses' difference is missed."""
 _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
 
-UNSETTLED = "differences of the loss or of gradients do not settle, whatever the step"
+UNSETTLED = "differences of the loss or of gradients do not settle at any step"
 _ADVICE = (
     "look for weight_norm, a custom function whose backward detaches, spectral_norm in training mode, "
     "torch.utils.checkpoint, and detach(), no_grad() or .data on the way to the loss"
@@ -70,10 +71,10 @@ _ADVICE = (
 def require_second_derivatives(
     objective: Objective,
     matrix: str,
-    padding: dict[int, int],
+    padding: dict[int, list[int]],
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
-    part: Part | None = None,
+    block: Block | None = None,
     in_interval: bool = False,
 ) -> float:
     """Test gradients on all samples and products on some.
@@ -84,7 +85,7 @@ def require_second_derivatives(
         padding: Rows that are taken as constants, by the position of the parameter.
         sizes: Samples of each batch.
         dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
-        part: Block that is tested, at its own scale; default: the whole matrix.
+        block: Block that is tested, at its own scale; default: the whole matrix.
         in_interval: The result has an interval that takes account of rounding. So has every result of a block.
 
     Returns:
@@ -92,8 +93,8 @@ def require_second_derivatives(
         tested.
 
     Raises:
-        CurvatureError: There is no second derivative, or the products are none or are mostly rounding; the message says
-            which test failed.
+        CurvatureError: A second derivative does not exist, or the products are not second derivatives or are mostly
+            rounding; the message says which test failed.
     """
     generator = torch.Generator().manual_seed(0)
     drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
@@ -101,16 +102,16 @@ def require_second_derivatives(
     own = objective.parameters[0].dtype
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
     every = tuple(range(len(objective.parameters)))
-    rows, columns = part or Part(every, every)
+    rows, columns = block or Block(every, every)
     rounding = 0.0
-    for place, batch in enumerate(objective.moved()):
+    for place, batch in enumerate(objective.move_batches()):
         line = _Line(objective, matrix, place + 1, padding, rows, columns)
         # The slopes by the rows of a block off the diagonal may be much smaller than those by its columns.
         others = [replace(line, rows=columns, columns=rows, drawn={})] if rows != columns else []
         if place in drawn:
             samples = rows_of(batch) or 0
             chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
-            parts = [*([cut(batch, chosen)] if samples > count else []), batch]
+            parts = [*([take_rows(batch, chosen)] if samples > count else []), batch]
             precision, tested = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
             if others:
                 _require(others[0], (_miss_of_gradients,), parts, precise)
@@ -120,7 +121,7 @@ def require_second_derivatives(
             _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
         if place in drawn:
             found, through = _rounding(replace(line, precision=precision), tested, own)
-            if part is None:
+            if block is None:
                 faint = _faint(line, as_dtype(tested, own), own)
                 require_little(found, own, through, in_interval, faint)
             rounding = max(rounding, found)
@@ -130,7 +131,7 @@ def require_second_derivatives(
 
 @dataclass(frozen=True)
 class _Precision:
-    """How exact a test can be.
+    """Precision that a test can have.
 
     Attributes:
         dtype: Type of the weights.
@@ -156,7 +157,7 @@ _ROUNDED = replace(_SINGLE, dtype=torch.float64, exact=1e-3)
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """A loss, and how it is gone along: to a point beside the weights and along a direction.
+    """A loss along a line: to a point near the weights, and from there along a direction.
 
     Attributes:
         objective: Model, loss and data.
@@ -172,7 +173,7 @@ class _Line:
     objective: Objective
     matrix: str
     number: int
-    padding: dict[int, int]
+    padding: dict[int, list[int]]
     rows: Positions
     columns: Positions
     precision: _Precision = _DOUBLE
@@ -194,7 +195,7 @@ class _Line:
             self.drawn.clear()  # first, since each may be as large as the model
             generator = torch.Generator().manual_seed(attempt)
             point = self.weights(dtype)
-            shift, v = (self._drawn(point, positions, generator) for positions in (self.inside, self.columns))
+            shift, v = (self._draw(point, positions, generator) for positions in (self.inside, self.columns))
             # A logarithm, say, bears a small step only.
             step = 10.0 ** -(2 + min(attempt, 3))
             for position, d in zip(self.inside, shift, strict=True):
@@ -204,18 +205,18 @@ class _Line:
         # All of them, since a model may differentiate by any on its way.
         return [p.detach().to(dtype).requires_grad_() for p in point], [d.to(dtype) for d in v]
 
-    def drawn_along(self, point: list[Tensor]) -> list[Tensor]:
+    def draw_along(self, point: list[Tensor]) -> list[Tensor]:
         """Return a direction in the columns that is the same at each call."""
-        return self._drawn([p.detach() for p in point], self.columns, torch.Generator().manual_seed(0))
+        return self._draw([p.detach() for p in point], self.columns, torch.Generator().manual_seed(0))
 
-    def _drawn(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
+    def _draw(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
         padding = {place: self.padding[i] for place, i in enumerate(positions) if i in self.padding}
-        return drawn_like([own[i] for i in positions], padding, generator)
+        return draw_like([own[i] for i in positions], padding, generator)
 
-    def shifted(self, point: list[Tensor], v: list[Tensor], step: float) -> list[Tensor]:
+    def shift(self, point: list[Tensor], v: list[Tensor], step: float) -> list[Tensor]:
         """Return new leaves, a step along the direction away from a point."""
         found = list(point)
-        for position, moved in zip(self.columns, shifted(self.by_columns(point), v, step), strict=True):
+        for position, moved in zip(self.columns, shift(self.by_columns(point), v, step), strict=True):
             found[position] = moved
         return found
 
@@ -228,15 +229,15 @@ class _Line:
         return [at[i] for i in self.columns]
 
     def weights(self, dtype: torch.dtype) -> list[Tensor]:
-        """The parameters of a type."""
+        """Return the parameters in a dtype."""
         return [p.detach().to(dtype) for p in self.objective.parameters]
 
     def loss(self, batch: Batch, at: list[Tensor]) -> Tensor:
-        """The loss of samples."""
+        """Return the loss of samples."""
         return self.objective.batch_loss(batch, self.number, at)
 
     def output(self, batch: Batch, at: list[Tensor]) -> Tensor:
-        """The model's output, which is one tensor wherever it is asked for."""
+        """Return the model's output, which must be one tensor."""
         with torch.enable_grad():
             found: Tensor = self.objective.output(batch, at)
         return found
@@ -247,7 +248,7 @@ class _Line:
             value = self.loss(batch, at)
         found = gradients_of(value, by, allow_unused=True) if value.requires_grad else [None] * len(by)
         require_dense(found)
-        return value.item(), constants(found)
+        return value.item(), detach_parts(found)
 
 
 Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
@@ -264,7 +265,7 @@ def _require(
     dtypes: tuple[torch.dtype, ...],
     unsettled: str = UNSETTLED,
 ) -> tuple[_Precision, Batch]:
-    """Takes for each test the first samples and dtype with which it does not break down, and returns these."""
+    """Run each test with the first samples and dtype with which it is decisive, and return these."""
     model, left, fault = line.objective.model, list(misses), ""
     failure: Exception | None = None
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
@@ -293,8 +294,8 @@ def _require(
             raise CurvatureError(f"the derivatives of the loss cannot be tested: {faint}")
         if fault:
             raise CurvatureError(
-                f"the products are no second derivatives: {fault}; "
-                f"{model.half_precision_part() or _low_precision(at, given) or _ADVICE}"
+                f"the products are not second derivatives: {fault}; "
+                f"{model.find_half_precision() or _low_precision(at, given) or _ADVICE}"
             )
         return at.precision, part
     assert failure is not None
@@ -304,13 +305,13 @@ def _require(
 
 
 def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
-    """The line with weights of a type, and how exact the test can then be."""
+    """Return the line with weights of a dtype, and the precision that the test then has."""
     rounded = dtype == torch.float64 and _rounds(line, batch)
     return replace(line, precision=_ROUNDED if rounded else _PRECISIONS[dtype])
 
 
 def _rounds(line: _Line, batch: Batch) -> bool:
-    """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
+    """Return whether double-precision weights reach the loss through single precision, and nothing lower."""
     return _types(line, batch, torch.float64) == {torch.float32}
 
 
@@ -352,7 +353,7 @@ def _faint(line: _Line, batch: Batch, dtype: torch.dtype) -> str:
     unit = torch.finfo(dtype).eps
     with torch.enable_grad():
         steps = [place * unit**0.5 for place in range(STEPS)]
-        losses = [line.loss(batch, line.shifted(point, v, step)).item() for step in steps]
+        losses = [line.loss(batch, line.shift(point, v, step)).item() for step in steps]
     values = torch.tensor(losses, dtype=torch.float64, device="cpu")
     jump = float(values.diff().diff().abs().max())
     vague = len(set(losses)) < STEPS or jump > VAGUE * unit * float(values.abs().max())
@@ -361,7 +362,7 @@ def _faint(line: _Line, batch: Batch, dtype: torch.dtype) -> str:
 
 def _low_precision(line: _Line, batch: Batch) -> str:
     """Return what to do about a type of half precision on the way to the loss; empty if there is none."""
-    low = lowest(_types(line, batch, line.precision.dtype), torch.float32)
+    low = find_lowest(_types(line, batch, line.precision.dtype), torch.float32)
     name = str(low).removeprefix("torch.")
     return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
 
@@ -375,10 +376,10 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
         own: The type of the parameters.
     """
     dtype = line.precision.dtype
-    through = lowest(_types(line, as_dtype(batch, own), own), own)
+    through = find_lowest(_types(line, as_dtype(batch, own), own), own)
     # What both compute in the same lower precision shows in no difference.
     same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
-    least = lowest(same, own)
+    least = find_lowest(same, own)
     found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
     if dtype != own:
         images = []
@@ -387,7 +388,7 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
             line.drawn.clear()
             point = [p.detach().to(kind).requires_grad_() for p in point]
             graph, _ = _graphs(line, as_dtype(batch, kind), point)
-            images.append(constants(graph.product([d.to(kind) for d in v], False, last=True)))
+            images.append(detach_parts(graph.product([d.to(kind) for d in v], False, last=True)))
             del graph, point, v
         size = norm_of(sizes_of(images[0]))
         found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
@@ -395,7 +396,7 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
 
 
 def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
-    """The last fault found at several points, in words; empty if there is none at one of them."""
+    """Describe the last fault found at several points; empty if there is none at one of them."""
     missed: list[str] = []
     unseen = False
     for attempt, step in enumerate(line.precision.steps):
@@ -410,16 +411,16 @@ def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
 
 
 def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
-    """Differences of the loss against the gradient."""
+    """Compare differences of the loss with the gradient."""
     precision, step = line.precision, 10.0 * step  # losses do not jump at kinks, and bear a longer step
 
     def rise(step: float) -> Tensor:
         with torch.enable_grad():  # which the model or the loss may need for derivatives of their own
-            above, below = (line.loss(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+            above, below = (line.loss(batch, line.shift(point, v, sign * step)).detach() for sign in (1.0, -1.0))
         return (above - below) / (2.0 * step)
 
     value, gradient = line.gradient(batch, point, line.by_columns(point))
-    slope = along(gradient, v)
+    slope = dot(gradient, v)
     del gradient
     if not bool(torch.isfinite(slope)):
         return NOT_FINITE
@@ -446,21 +447,21 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
 
 def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> Tensor:
-    """Slopes along a direction, by gradients at the middles of equal parts of the way from one step below to one above.
+    """Return slopes along a direction, by gradients at the midpoints of equal parts of the way from -step to +step.
 
-    The loss rises by their mean wherever it is continuous, whatever kinks it has.
+    Where the loss is continuous it rises by their mean, even with kinks.
     """
     middles = [(2.0 * part + 1.0) / PARTS - 1.0 for part in range(PARTS)]
 
     def slope(place: float) -> Tensor:
-        at = line.shifted(point, v, place * step)
-        return along(line.gradient(batch, at, line.by_columns(at))[1], v)
+        at = line.shift(point, v, place * step)
+        return dot(line.gradient(batch, at, line.by_columns(at))[1], v)
 
     return torch.stack([slope(place) for place in middles])
 
 
 def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
-    """Differences of gradients against products, and these against each other."""
+    """Compare differences of gradients with products, and products with each other."""
     precision = line.precision
     Hv, own, gap, allowed = _product(line, batch, point, v)
     if not bool(torch.isfinite(own).all()):
@@ -482,17 +483,17 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
         noise = gaps_of(difference(line, batch, point, v, 2.0 * step)[0], near)
         if not norm_of(noise) <= precision.settled * max(norm_of(other), size) + norm_of(rounding):
             return "" if _is_zero(line, batch, point, v, size) else None
-    told = []
+    reasons = []
     if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
-        told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
+        reasons.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
     if not alike():
         gap = norm_of(apart) / max(size, norm_of(other))
-        told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
-    if not told:
+        reasons.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
+    if not reasons:
         # A longer step may see a block that is small next to what rounds.
         seen = line.whole or norm_of(rounding) <= max(size, norm_of(other))
         return "" if seen else UNSEEN
-    return "" if _is_zero(line, batch, point, v, size) else ", and ".join(told)
+    return "" if _is_zero(line, batch, point, v, size) else ", and ".join(reasons)
 
 
 def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], size: float) -> bool:
@@ -505,7 +506,7 @@ def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], si
     every = tuple(range(len(point)))
     at = [p.detach().requires_grad_() for p in point]
     whole = replace(line, rows=every, columns=every)
-    Hv, own, *_ = _product(whole, batch, at, whole.drawn_along(at))
+    Hv, own, *_ = _product(whole, batch, at, whole.draw_along(at))
     del Hv
     # Where both factors of a block are rounding, it is the square of that.
     power = 2 if line.matrix not in ("hessian", "residual") and line.rows == line.columns else 1
@@ -516,7 +517,7 @@ def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], si
     gradient, other = norm_of(sizes_of(line.gradient(batch, at, at)[1])), norm_of(sizes_of(near))
     if other > line.precision.eps * (ZERO * norm_of(own) + 100.0 * gradient / step):
         return False
-    return other == 0.0 or norm_of(gaps_of(near, far)) > 0.1 * other  # what is no rounding settles
+    return other == 0.0 or norm_of(gaps_of(near, far)) > 0.1 * other  # what is not rounding settles
 
 
 def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:
@@ -530,32 +531,32 @@ def _graphs(line: _Line, batch: Batch, point: list[Tensor]) -> tuple[Graph, Grap
     if line.rows == line.columns:
         return graph, graph
     rows, columns = ([inside.index(i) for i in positions] for positions in (line.rows, line.columns))
-    return graph.restricted(rows, columns), graph.restricted(columns, rows)
+    return graph.restrict(rows, columns), graph.restrict(columns, rows)
 
 
 def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
-    """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
+    """Return a product, its sizes, the asymmetry of two of them, and the scale of that asymmetry."""
     graph, transposed = _graphs(line, batch, point)
-    Hv = constants(graph.product(v, False))
+    Hv = detach_parts(graph.product(v, False))
     sizes = sizes_of(Hv)
     size = norm_of(sizes)
     if not size > 0.0:
         return Hv, sizes, 0.0, 0.0
     change(Hv, lambda part: part / size)
-    Hu = constants(transposed.product(filled(Hv, line.by_rows(point)), False, last=True))
-    gap, allowed = abs(float(along(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
+    Hu = detach_parts(transposed.product(fill_missing(Hv, line.by_rows(point)), False, last=True))
+    gap, allowed = abs(float(dot(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
     del Hu
     change(Hv, lambda part: part * size)
     return Hv, sizes, gap, allowed
 
 
 def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Vector, Tensor]:
-    """A product by a difference of gradients, and the sizes of a gradient's parts."""
+    """Return a product by a difference of gradients, and the sizes of a gradient's parts."""
 
     def gradient(at: list[Tensor]) -> Vector:
         return line.gradient(batch, at, line.by_rows(at))[1]
 
-    up, down = (gradient(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    up, down = (gradient(line.shift(point, v, sign * step)) for sign in (1.0, -1.0))
     sizes = sizes_of(up)
     return quotient(up, down, 2.0 * step), sizes
 
@@ -563,13 +564,13 @@ def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor],
 def _residual_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Vector, Tensor]:
-    """A product by a difference of pulled slopes, which stay what they are at the point, and a gradient's sizes."""
+    """Return a product by a difference of pulled slopes, which are fixed at the point, and a gradient's sizes."""
     slope = _slope(line, batch, point, line.output(batch, point))
 
     def pulled(moved: list[Tensor]) -> Vector:
-        return _pulled(line.output(batch, moved), line.by_rows(moved), slope)
+        return _pull(line.output(batch, moved), line.by_rows(moved), slope)
 
-    up, down = (pulled(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    up, down = (pulled(line.shift(point, v, sign * step)) for sign in (1.0, -1.0))
     sizes = sizes_of(up)
     return quotient(up, down, 2.0 * step), sizes
 
@@ -577,8 +578,8 @@ def _residual_difference(
 def _sandwich_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Vector, Tensor]:
-    """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
-    up, down = (line.output(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+    """Return a product by differences of outputs and of the slopes there, and the sizes of a gradient's parts."""
+    up, down = (line.output(batch, line.shift(point, v, sign * step)).detach() for sign in (1.0, -1.0))
     pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
     slope = _slope(line, batch, point, output)
     if line.matrix == "empirical-fisher":
@@ -593,16 +594,16 @@ def _sandwich_difference(
                 slopes.append(gradients_of(potential(cut), cut)[0])
         curved = (slopes[0] - slopes[1]) / (2.0 * step)
     by = line.by_rows(point)
-    sizes = sizes_of(_pulled(output, by, slope, keep=True))
-    return _pulled(output, by, curved), sizes
+    sizes = sizes_of(_pull(output, by, slope, keep=True))
+    return _pull(output, by, curved), sizes
 
 
 def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:
-    """Slope of the loss by the outputs."""
+    """Return the gradient of the loss by the outputs."""
     cut = output.detach().requires_grad_()
     with torch.enable_grad():
         return gradients_of(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
 
 
-def _pulled(output: Tensor, by: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
-    return constants(gradients_of(output, by, slope, allow_unused=True, retain_graph=keep))
+def _pull(output: Tensor, by: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
+    return detach_parts(gradients_of(output, by, slope, allow_unused=True, retain_graph=keep))

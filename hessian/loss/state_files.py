@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from pickle import UnpicklingError
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -15,10 +16,12 @@ from hessian.numerics.symmetric import CurvatureError
 
 ENDINGS = (".safetensors", ".pt", ".pth", ".bin")
 """Endings of files that are read: safetensors, or a state_dict written by `torch.save`."""
+_EXTRA = "_extra_state"
+"""Last part of the name under which a state_dict holds what `get_extra_state` of a module returns."""
 
 
 def numbered_states(folder: Path) -> dict[int, Path]:
-    """The files of weights in a folder, by the last number in their names, increasing.
+    """Return the files of weights in a folder, by the last number in their names, increasing.
 
     Raises:
         CurvatureError: No folder, no such file, or two of the same number.
@@ -42,35 +45,83 @@ def numbered_states(folder: Path) -> dict[int, Path]:
 
 
 def load_state(model: nn.Module, path: Path) -> None:
-    """Gives a model the weights of a file, as `load_state_dict` does; nothing that the file names is run.
+    """Load the weights of a file into a model like `load_state_dict`, without running anything from the file.
 
     Raises:
-        CurvatureError: A file that is no state_dict, or not this model's, or whose numbers a cast to the model's types
-            would change by more than rounding.
+        CurvatureError: A file that is not a state_dict, or not of this model, or whose numbers a cast to the model's
+            types would change by more than rounding.
     """
     try:
         state = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
     except (OSError, RuntimeError, ValueError, KeyError, EOFError, SafetensorError, UnpicklingError) as error:
+        kind = re.search(r"GLOBAL (\S+)", str(error)) if isinstance(error, UnpicklingError) else None
+        if kind is not None:
+            raise CurvatureError(
+                f"{path} cannot be read as weights, because it holds an object of {kind[1]}, which could run code: "
+                "save tensors and plain values alone, also in get_extra_state"
+            ) from error
         said = " ".join(str(error).split())[:120]
         raise CurvatureError(f"{path} cannot be read as weights ({said}): save model.state_dict()") from error
-    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+    own = model.state_dict(keep_vars=True)
+    others = (
+        [name for name, value in state.items() if not isinstance(value, Tensor)] if isinstance(state, dict) else [""]
+    )
+    # What get_extra_state returns is part of a state_dict, and the model takes it back by set_extra_state.
+    strange = [name for name in others if str(name).rpartition(".")[2] != _EXTRA]
+    if strange:
         raise CurvatureError(f"{path} holds more than tensors by name: save model.state_dict() alone")
-    for name, own in model.state_dict().items():
+    if foreign := [name for name in others if name not in own]:
+        raise CurvatureError(
+            f"{path} holds {foreign[0]}, what get_extra_state returned, and the model has no such method there: build "
+            "the model that was saved"
+        )
+    _complete(state, own, path)
+    for name, tensor in own.items():
         given = state.get(name)
-        if isinstance(own, Tensor) and given is not None and not _serves(given, own):
+        if isinstance(tensor, Tensor) and isinstance(given, Tensor) and not _serves(given, tensor):
             raise CurvatureError(
-                f"{name} in {path} is {_name(given)} and {_name(own)} in the model: save the state_dict of that model, "
-                "or build the model in the type of the file"
+                f"{name} in {path} is {_name(given)} and {_name(tensor)} in the model: save the state_dict of that "
+                "model, or build the model in the type of the file"
             )
     try:
         model.load_state_dict(state)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:  # set_extra_state is user code
         said = " ".join(str(error).split())[:200]
         raise CurvatureError(f"the weights in {path} are not those of the model: {said}") from error
 
 
+def _complete(state: dict[str, Any], own: dict[str, Any], path: Path) -> None:
+    """Give every name of a tied tensor what the file has under one of them, as `save_model` of safetensors writes it.
+
+    Raises:
+        CurvatureError: The file has different numbers under two names of one tensor.
+    """
+    tied: dict[tuple[Any, ...], list[str]] = {}
+    for name, tensor in own.items():
+        if isinstance(tensor, Tensor) and tensor.layout == torch.strided and tensor.numel() and not tensor.is_meta:
+            place = tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
+            tied.setdefault(place, []).append(name)
+    for names in tied.values():
+        first, *rest = [name for name in names if name in state] or [""]
+        for name in rest:
+            if not _same(state[name], state[first]):
+                raise CurvatureError(
+                    f"{first} and {name} differ in {path}, and are one tensor in the model: build the model without "
+                    "tying them"
+                )
+        if first:
+            state.update((name, state[first]) for name in names)
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same numbers, also those that are none."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    return bool(((one == other) | ((one != one) & (other != other))).all())
+
+
 def _serves(given: Tensor, own: Tensor) -> bool:
-    """Whether a cast to the model's type is exact or rounds a floating-point number."""
+    """Return whether a cast to the model's type is exact or rounds a floating-point number."""
     if own.is_complex() or own.is_floating_point():
         return given.is_floating_point() or (own.is_complex() and given.is_complex())
     if given.is_complex() or given.is_quantized:

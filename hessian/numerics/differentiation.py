@@ -1,6 +1,6 @@
-"""Values and derivatives in float32 where the model is: what is faster and less exact on a GPU is turned off.
+"""Values and derivatives in float32 for float32 models: faster but less exact modes of GPUs are turned off.
 
-Around a model autocast is the user's choice; around what is done with its products it would spoil the result.
+Autocast within a model is the user's choice; outside of it, it would spoil the computations with its products.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 @contextmanager
 def exact_evaluation() -> Iterator[None]:
-    """One formula for values with and without gradients: transformer layers have a faster one without."""
+    """Use one formula for values with and without gradients: transformer layers have a faster one without."""
     fast = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
@@ -28,7 +28,7 @@ def exact_evaluation() -> Iterator[None]:
 
 @contextmanager
 def exact_convolutions() -> Iterator[None]:
-    """Convolutions of cuDNN in float32; by default they are in TF32, of three digits."""
+    """Run convolutions of cuDNN in float32 instead of TF32, the default, which has three digits."""
     if not torch.cuda.is_initialized():
         yield
         return
@@ -57,7 +57,7 @@ def exact_convolutions() -> Iterator[None]:
 
 @contextmanager
 def exact_algebra() -> Iterator[None]:
-    """Products of matrices in the type of these, wherever autocast is on or float32 is to be multiplied as TF32."""
+    """Multiply matrices in their own dtype, even under autocast and if float32 is set to use TF32."""
     with ExitStack() as stack:
         for device in ("cpu", "cuda"):
             if torch.is_autocast_enabled(device):
@@ -88,7 +88,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
 
 @contextmanager
 def without_cudnn() -> Iterator[None]:
-    """No cuDNN; `torch.backends.cudnn.flags` would set its precision, too."""
+    """Turn cuDNN off; `torch.backends.cudnn.flags` would also set its precision."""
     before = torch.backends.cudnn.enabled
     torch.backends.cudnn.enabled = False
     try:
@@ -98,6 +98,6 @@ def without_cudnn() -> Iterator[None]:
 
 
 def gradients_of(*arguments: Any, **options: Any) -> tuple[Tensor, ...]:
-    """Gradients as of `torch.autograd.grad`, with exact convolutions."""
+    """Return gradients like `torch.autograd.grad`, with exact convolutions."""
     with exact_convolutions():
         return torch.autograd.grad(*arguments, **options)

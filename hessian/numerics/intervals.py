@@ -28,12 +28,12 @@ class Interval(Result):
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        return in_words(self.value, self.low, self.high)
+        return format_interval(self.value, self.low, self.high)
 
 
 @dataclass(frozen=True)
 class StableRankInterval(Result):
-    """An estimate with its interval, and what it rests on.
+    """An estimate of the stable rank with its interval, and the numbers behind it.
 
     Attributes:
         value: The estimate.
@@ -90,7 +90,7 @@ class StableRankInterval(Result):
         share = f"{100 * self.statistical_width:.2g} % from {self.probes} {kind}" if self.probes else "nothing random"
         goal = "" if self.reached else "; wider than asked for: raise products"
         return {
-            "stable rank": f"{in_words(self.value, self.low, self.high)} at {100 * self.confidence:g} %; "
+            "stable rank": f"{format_interval(self.value, self.low, self.high)} at {100 * self.confidence:g} %; "
             f"width {100 * self.deterministic_width:.2g} % from the norm ({norm}), {share}{goal}",
             "norms": f"spectral {self.spectral_norm.value:.4g} (eigenvalue {self.eigenvalue:+.4g}), Frobenius "
             f"{self.frobenius}",
@@ -98,10 +98,10 @@ class StableRankInterval(Result):
         }
 
 
-def in_words(value: float, low: float, high: float) -> str:
+def format_interval(value: float, low: float, high: float) -> str:
     """Return a value and its interval, with as many digits as tell the ends apart, four at least.
 
-    >>> in_words(3.237, 3.225, 3.252), in_words(1.00213, 1.00204, 1.00241)
+    >>> format_interval(3.237, 3.225, 3.252), format_interval(1.00213, 1.00204, 1.00241)
     ('3.237, 3.225 to 3.252', '1.0021, 1.0020 to 1.0024')
     """
     digits, width, size = LEAST_DIGITS, high - low, max(abs(low), abs(high))

@@ -1,4 +1,4 @@
-"""How many bytes of tensors a computation holds at its peak: counted on a processor, told by the allocator on a GPU."""
+"""Bytes of tensors that a computation holds at its peak: tracked on a processor, read from the allocator on a GPU."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Held:
-    """Bytes of tensors that a computation made.
+class MemoryUse:
+    """Memory of the tensors that a computation made.
 
     Attributes:
         peak: Largest number of bytes at a time.
@@ -28,8 +28,8 @@ class Held:
     left: int
 
 
-def held_by(computation: Callable[[], Answer], device: torch.device) -> tuple[Answer, Held]:
-    """Runs a computation and tells its memory.
+def measure_memory(computation: Callable[[], Answer], device: torch.device) -> tuple[Answer, MemoryUse]:
+    """Run a computation, and return its answer and its memory.
 
     Memory within an operation is seen on a GPU only, that of files read and of NumPy's arrays not at all.
     """
@@ -40,14 +40,14 @@ def held_by(computation: Callable[[], Answer], device: torch.device) -> tuple[An
         answer = computation()
         torch.cuda.synchronize(device)
         peak, left = torch.cuda.max_memory_allocated(device), torch.cuda.memory_allocated(device)
-        return answer, Held(peak - before, left - before)
+        return answer, MemoryUse(peak - before, left - before)
     with _Counter() as counter:
         answer = computation()
-    return answer, Held(counter.peak, counter.now)
+    return answer, MemoryUse(counter.peak, counter.now)
 
 
 class _Counter(TorchDispatchMode):
-    """Follows storages from the operation that makes them to their end."""
+    """Counter of the bytes of storages, from the operation that allocates each until it is freed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,10 +65,10 @@ class _Counter(TorchDispatchMode):
                 self._sizes[place] = storage.nbytes()
                 self.now += storage.nbytes()
                 self.peak = max(self.peak, self.now)
-                weakref.finalize(storage, self._gone, place)
+                weakref.finalize(storage, self._release, place)
         return answer
 
-    def _gone(self, place: int) -> None:
+    def _release(self, place: int) -> None:
         self.now -= self._sizes.pop(place, 0)
 
 

@@ -1,4 +1,4 @@
-"""Matrices by their products with vectors, which is all that an algorithm of this package asks of them."""
+"""Symmetric matrices as operators: the algorithms of this package need only products with vectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CurvatureError(ValueError):
 
 
 class SymmetricOperator(Protocol):
-    """A real symmetric (P, P) matrix by its products."""
+    """A real symmetric (P, P) matrix, given by its products."""
 
     @property
     def P(self) -> int:
@@ -46,29 +46,29 @@ class SymmetricOperator(Protocol):
         ...
 
     def products(self, vectors: Tensor) -> Tensor:
-        """The matrix times each row, (k, P) to (k, P)."""
+        """Multiply the matrix by each row, (k, P) to (k, P)."""
         ...
 
 
 def empty_rows(operator: SymmetricOperator, count: int) -> Tensor:
-    """Rows ``(count, P)`` of the operator's kind, to be written."""
+    """Allocate rows ``(count, P)`` with the operator's dtype and device."""
     return torch.empty((count, operator.P), dtype=operator.dtype, device=operator.device)
 
 
 def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: int) -> Tensor:
-    """Independent normal rows ``(count, P)``, drawn where the operator lives, one by one: so many at a time or not."""
+    """Draw independent normal rows ``(count, P)`` on the operator's device; the same row by row or all at once."""
     return draw_normal(empty_rows(operator, count), rng)
 
 
 def draw_normal(rows: Tensor, rng: np.random.Generator) -> Tensor:
-    """The same over others, ``(count, P)``; returns these."""
+    """Fill rows ``(count, P)`` with independent normal numbers, and return them."""
     for row in rows:
         row.normal_(generator=_generator(row.device, rng))
     return rows
 
 
 def draw_signs(rows: Tensor, rng: np.random.Generator) -> Tensor:
-    """Independent signs, each 1 or -1, over rows ``(count, P)``; returns these."""
+    """Fill rows ``(count, P)`` with independent signs, 1 or -1, and return them."""
     for row in rows:
         row.bernoulli_(0.5, generator=_generator(row.device, rng)).mul_(2.0).sub_(1.0)
     return rows
@@ -79,11 +79,11 @@ def _generator(device: torch.device, rng: np.random.Generator) -> torch.Generato
 
 
 def multiply(operator: SymmetricOperator, rows: Tensor) -> Tensor:
-    """The matrix times each row ``(k, P)``, in the rows' place; returns these.
+    """Multiply the matrix by each row ``(k, P)``, in place, and return the rows.
 
     Memory that is new for each product costs as much time as some of what is done in it. A class that can spare it has
-    a method `products_in_place` beside its `products`. Others' products are copied, and those of subclasses that have
-    `products` of their own.
+    a method `products_in_place` in addition to `products`. Products of other classes are copied,
+    also those of subclasses that define `products` themselves.
     """
     kind = next((one for one in type(operator).__mro__ if "products" in vars(one)), None)
     own = kind is not None and "products_in_place" in vars(kind) and "products" not in getattr(operator, "__dict__", {})
@@ -92,26 +92,26 @@ def multiply(operator: SymmetricOperator, rows: Tensor) -> Tensor:
 
 
 def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
-    """Bytes that other processes hold on the operator's device at the peak of products, where it says so."""
-    told: Callable[[Tensor], int] | None = getattr(operator, "peak_elsewhere", None)
-    return 0 if told is None else told(vectors)
+    """Return the bytes of other processes on the operator's device at the peak of products, if it counts them."""
+    peak: Callable[[Tensor], int] | None = getattr(operator, "peak_elsewhere", None)
+    return 0 if peak is None else peak(vectors)
 
 
 def prepare(operator: SymmetricOperator, together: int) -> None:
-    """Have an operator make the checks that precede its first product with so many vectors, where it has any."""
+    """Make an operator run the checks that precede its first product with so many vectors, if it has any."""
     checks: Callable[[int], None] | None = getattr(operator, "prepare", None)
     if checks is not None:
         checks(together)
 
 
 def rounding_of(operator: SymmetricOperator) -> float:
-    """Rounding of a product relative to the largest, where the operator knows of more than its dtype has."""
+    """Return the rounding of a product relative to the largest, if the operator knows of more than its dtype has."""
     rounding: float = getattr(operator, "rounding", 0.0)
     return rounding
 
 
 def not_finite(operator: SymmetricOperator) -> CurvatureError:
-    """The error where a product is not finite, with the cause where the operator can find it."""
+    """Return the error for a product that is not finite, with the cause if the operator can find it."""
     why: Callable[[], str] | None = getattr(operator, "why_not_finite", None)
     return CurvatureError(
         "a product with the curvature matrix is not finite: the weights or the loss overflow" if why is None else why()
@@ -119,7 +119,7 @@ def not_finite(operator: SymmetricOperator) -> CurvatureError:
 
 
 class OperatorAround:
-    """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
+    """An operator that wraps another one, with the same shape, dtype and device."""
 
     def __init__(self, operator: SymmetricOperator) -> None:
         self._operator = operator
@@ -141,30 +141,30 @@ class OperatorAround:
 
     @property
     def held(self) -> dict[str, int]:
-        """Bytes that the operator holds, where it says so."""
+        """Bytes that the operator holds, if it counts them."""
         held: dict[str, int] = getattr(self._operator, "held", {})
         return held
 
     def prepare(self, together: int) -> None:
-        """Have the operator make the checks that precede its first product with so many vectors."""
+        """Make the operator run the checks that precede its first product with so many vectors."""
         prepare(self._operator, together)
 
     @property
     def rounding(self) -> float:
-        """Rounding of a product relative to the largest, where the operator says so."""
+        """Rounding of a product relative to the largest, if the operator knows it."""
         return rounding_of(self._operator)
 
     def why_not_finite(self) -> str:
-        """Why a product is not finite, in words."""
+        """Describe why a product is not finite."""
         return str(not_finite(self._operator))
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
-        """Bytes that other processes hold at the peak of products, where the operator says so."""
+        """Return the bytes that other processes hold at the peak of products, if the operator counts them."""
         return peak_elsewhere(self._operator, vectors)
 
 
 class ScaledOperator(OperatorAround):
-    """An operator times a power of two that brings its products to the order of one: exact, and no square overflows.
+    """An operator times a power of two, so that products are of order one: exact, and squares do not overflow.
 
     Attributes:
         factor: The power of two, chosen at the first product that is not zero.
@@ -180,18 +180,18 @@ class ScaledOperator(OperatorAround):
         return 1.0 / self.factor if self.factor else 1.0
 
     def products(self, vectors: Tensor) -> Tensor:
-        """The scaled matrix times each row, (k, P) to (k, P).
+        """Multiply the scaled matrix by each row, (k, P) to (k, P).
 
         Raises:
             CurvatureError: The products are so small that they are rounded absolutely.
         """
-        return self._scaled(self._operator.products(vectors).clone())
+        return self._scale(self._operator.products(vectors).clone())
 
     def products_in_place(self, rows: Tensor) -> Tensor:
-        """The same in the rows' place."""
-        return self._scaled(multiply(self._operator, rows))
+        """Multiply the scaled matrix by each row, in place."""
+        return self._scale(multiply(self._operator, rows))
 
-    def _scaled(self, images: Tensor) -> Tensor:
+    def _scale(self, images: Tensor) -> Tensor:
         if self.factor == 0.0:
             largest = float(images.abs().max()) if images.numel() else 0.0
             if not 0.0 < largest < inf:
@@ -219,12 +219,12 @@ class CountedOperator(OperatorAround):
         self.count = 0
 
     def products(self, vectors: Tensor) -> Tensor:
-        """The matrix times each row, (k, P) to (k, P)."""
+        """Multiply the matrix by each row, (k, P) to (k, P), and count the rows."""
         self.count += len(vectors)
         return self._operator.products(vectors)
 
     def products_in_place(self, rows: Tensor) -> Tensor:
-        """The same in the rows' place."""
+        """Multiply the matrix by each row, in place, and count the rows."""
         self.count += len(rows)
         return multiply(self._operator, rows)
 
@@ -269,12 +269,12 @@ class DenseOperator:
 
     @exact_algebra()
     def products(self, vectors: Tensor) -> Tensor:
-        """The matrix times each row, (k, P) to (k, P)."""
+        """Multiply the matrix by each row, (k, P) to (k, P)."""
         return vectors @ self.matrix
 
 
 def as_scipy(operator: SymmetricOperator) -> LinearOperator:
-    """The operator for SciPy: float32 or float64 vectors ``(P,)`` or ``(P, k)``, copied to its device."""
+    """Convert the operator for SciPy: float32 or float64 vectors ``(P,)`` or ``(P, k)``, copied to its device."""
 
     def columns(vectors):  # type: ignore[no-untyped-def]
         block = torch.as_tensor(vectors, dtype=operator.dtype, device=operator.device).reshape(operator.P, -1)

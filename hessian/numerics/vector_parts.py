@@ -1,6 +1,6 @@
-"""Vectors in parts, one for each parameter: none of them is copied to a flat one, which may be as large as the model.
+"""Vectors in parts, one for each parameter, without copies to a flat vector as large as the model.
 
-Parts that derivatives give are only read. They may share memory, with each other or with what they were made from.
+Parts that derivatives return are only read, because they may share memory with each other or with their sources.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from torch import Tensor
 from hessian.numerics.differentiation import exact_algebra
 
 Vector = list[Tensor | None]
-"""One tensor per parameter; ``None`` stands for zeros."""
+"""One tensor per parameter; ``None`` represents zeros."""
 
 
-def drawn_like(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:
-    """A normal vector, each parameter on its own scale; some rows of some parameters are 0."""
+def draw_like(own: list[Tensor], padding: dict[int, list[int]], generator: torch.Generator) -> list[Tensor]:
+    """Draw a normal vector, each parameter on its own scale; some rows of some parameters are 0."""
     norms, counts = [norm_of(p) for p in own], [p.numel() for p in own]
     overall = hypot(*norms) / sqrt(max(sum(counts), 1)) or 1.0
     drawn = []
@@ -32,19 +32,19 @@ def drawn_like(own: list[Tensor], padding: dict[int, int], generator: torch.Gene
 
 
 @exact_algebra()
-def along(parts: Vector, v: Sequence[Tensor]) -> Tensor:
-    """The product of two vectors."""
+def dot(parts: Vector, v: Sequence[Tensor]) -> Tensor:
+    """Return the inner product of two vectors."""
     found = [part.reshape(-1) @ own.reshape(-1) for part, own in zip(parts, v, strict=True) if part is not None]
     return torch.stack(found).sum() if found else v[0].new_zeros(())
 
 
-def shifted(point: Sequence[Tensor], direction: Sequence[Tensor], step: float) -> list[Tensor]:
-    """New leaves, a step along a direction away from a point."""
+def shift(point: Sequence[Tensor], direction: Sequence[Tensor], step: float) -> list[Tensor]:
+    """Return new leaves, a step along a direction away from a point."""
     return [torch.add(p.detach(), d, alpha=step).requires_grad_() for p, d in zip(point, direction, strict=True)]
 
 
 def quotient(above: Vector, below: Vector, step: float) -> Vector:
-    """The difference of two vectors divided by a step; both are emptied on the way, for their memory."""
+    """Return the difference of two vectors divided by a step; both are emptied on the way to save memory."""
     found = []
     while above:
         part = _less(above.pop(), below.pop())
@@ -52,25 +52,25 @@ def quotient(above: Vector, below: Vector, step: float) -> Vector:
     return found[::-1]
 
 
-def constants(parts: Sequence[Tensor | None]) -> Vector:
-    """The same without a graph, which a derivative has that is a weight itself."""
+def detach_parts(parts: Sequence[Tensor | None]) -> Vector:
+    """Detach the parts from their graph, which a derivative has if it is itself a weight."""
     return [part if part is None else part.detach() for part in parts]
 
 
 def change(vector: Vector, how: Callable[[Tensor], Tensor]) -> None:
-    """Puts something else in the place of each part, one after the other, for their memory."""
+    """Replace each part, one after the other to save memory."""
     for place, part in enumerate(vector):
         vector[place] = part if part is None else how(part)
 
 
 def subtract(vector: Vector, other: Vector, factor: float) -> None:
-    """Takes a multiple of another vector from one, part by part, for their memory."""
+    """Subtract a multiple of another vector in place, part by part to save memory."""
     for place, part in enumerate(other):
         vector[place] = _less(vector[place], part, factor)
 
 
-def filled(parts: Vector, like: Sequence[Tensor]) -> list[Tensor]:
-    """Zeros, of one entry's memory, where parts are missing."""
+def fill_missing(parts: Vector, like: Sequence[Tensor]) -> list[Tensor]:
+    """Fill missing parts with zeros that take the memory of one entry."""
     zero = like[0].new_zeros(())
     return [zero.expand_as(p) if part is None else part for part, p in zip(parts, like, strict=True)]
 
@@ -87,17 +87,17 @@ def norm_of(vector: Tensor) -> float:
 
 
 def sizes_of(parts: Iterable[Tensor | None]) -> Tensor:
-    """Norms of a vector's parts, in double precision, whose norm is that of the vector."""
+    """Return the norms of a vector's parts, in double precision; their norm is the norm of the vector."""
     return torch.tensor([0.0 if part is None else norm_of(part) for part in parts], dtype=torch.float64, device="cpu")
 
 
 def gaps_of(one: Vector, other: Vector) -> Tensor:
-    """Norms of the parts of a difference of vectors, of which a part is held at a time."""
+    """Return the norms of the parts of a difference of vectors, of which one part is held at a time."""
     return sizes_of(map(_less, one, other))
 
 
 def _less(one: Tensor | None, other: Tensor | None, factor: float = 1.0) -> Tensor | None:
-    """One less a multiple of another, in memory of its own."""
+    """Return one part less a multiple of another, in new memory."""
     if other is None:
         return one if one is None else one.clone()
     return -factor * other if one is None else torch.sub(one, other, alpha=factor)

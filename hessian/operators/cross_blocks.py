@@ -1,8 +1,8 @@
 r"""Blocks of a curvature matrix off its diagonal: some parameters by others.
 
-A block B (rows, columns) is no symmetric matrix, and $\begin{pmatrix} 0 & B\\ B^T & 0\end{pmatrix}$ is one, with every
+A block B (rows, columns) is not symmetric, but $\begin{pmatrix} 0 & B\\ B^T & 0\end{pmatrix}$ is, with every
 singular value of B as an eigenvalue of either sign: twice the squared Frobenius norm, the same spectral norm, so twice
-the stable rank. What holds for symmetric operators, intervals included, holds for B by it.
+the stable rank. So every result for symmetric operators, including intervals, also holds for B.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hessian.numerics.intervals import Interval, StableRankInterval
 
 @dataclass(frozen=True, eq=False)
 class CrossBlock:
-    """A block of a curvature matrix, by its products.
+    """A block of a curvature matrix, given by its products.
 
     Attributes:
         row_names: Parameters of its rows.
@@ -41,7 +41,7 @@ class CrossBlock:
     _rounding: Callable[[], float]
 
     def products(self, vectors: Tensor) -> Tensor:
-        """The block times each row, (k, columns) to (k, rows).
+        """Multiply the block by each row, (k, columns) to (k, rows).
 
         Raises:
             CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
@@ -49,7 +49,7 @@ class CrossBlock:
         return self._times(vectors)
 
     def __matmul__(self, vector: Tensor) -> Tensor:
-        """The block times a vector (columns,), or times the columns of (columns, k)."""
+        """Multiply the block by a vector (columns,), or by the columns of (columns, k)."""
         return self.products(vector[None])[0] if vector.ndim == 1 else self.products(vector.T.contiguous()).T
 
     @property
@@ -67,11 +67,11 @@ class CrossBlock:
         )
 
     def dilated(self) -> Dilation:
-        """The symmetric matrix with B above its diagonal and its transpose below."""
+        """Return the symmetric matrix with B above its diagonal and its transpose below."""
         return Dilation(self)
 
     def stable_rank(self, **settings: Any) -> StableRankInterval:
-        """Stable rank, spectral and Frobenius norm with their intervals.
+        """Estimate stable rank, spectral and Frobenius norm with their intervals.
 
         Args:
             settings: Settings of `stable_rank_of`; a product with the dilated matrix is one with B and one with B^T.
@@ -117,6 +117,6 @@ class Dilation:
         return self.block._rounding()
 
     def products(self, vectors: Tensor) -> Tensor:
-        """The matrix times each row, (k, P) to (k, P)."""
+        """Multiply the matrix by each row, (k, P) to (k, P)."""
         rows, columns = vectors.split(self.block.shape, dim=1)
         return torch.cat([self.block.products(columns.contiguous()), self.block.T.products(rows.contiguous())], dim=1)

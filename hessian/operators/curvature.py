@@ -26,16 +26,16 @@ from torch import Tensor, nn
 
 from hessian.lanczos.memory import Budget, give_back
 from hessian.loss.batches import Batch, Loss, size_of
-from hessian.loss.checked_objective import checked_objective, held_by_model, require_block
-from hessian.loss.graphs import Layout, Part, Positions
-from hessian.loss.model_state import Selection, aliases, matching, owner
+from hessian.loss.checked_objective import checked_objective, measure_model_memory, require_block
+from hessian.loss.graphs import Block, Layout, Positions
+from hessian.loss.model_state import Selection, aliases, match_names, owner
 from hessian.loss.output_curvature import MATRICES, Law
 from hessian.loss.product_rounding import few_suffice, rounding_on_all
-from hessian.loss.routes import told
+from hessian.loss.routes import warn_one_by_one
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.cross_blocks import CrossBlock
-from hessian.operators.data_parallel import PiecesElsewhere, Workers
-from hessian.operators.shards import Pieces, PiecesHere, cut_up
+from hessian.operators.data_parallel import RemoteShards, Workers
+from hessian.operators.shards import LocalShards, Shards, cut_up
 from rmt.results import Result
 
 TOGETHER = 8
@@ -81,8 +81,8 @@ class _Spent:
 class Curvature:
     """The Hessian of a loss over data, or a matrix of its kind, as a symmetric operator.
 
-    The model is left as it was: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
-    and the kept graph goes with the operator.
+    The model does not change: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
+    and the kept graph is freed with the operator.
 
     Attributes:
         samples: Number of samples.
@@ -109,7 +109,7 @@ class Curvature:
         memory: Budget | int | str | None = None,
         workers: Workers | int | str | Sequence[str] | None = None,
     ) -> None:
-        """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
+        """Read the data a few times, to weigh the batches and for the checks of `Objective`.
 
         Args:
             model: Called with the inputs of each batch, or with a mapping's entries as keywords.
@@ -123,8 +123,8 @@ class Curvature:
                 has several names.
             batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
-                The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes; that
-                the batches' losses make this up is tested where there are several batches, or this is named.
+                The loss is the mean, or the sum, over the samples of all batches of any sizes. Where there are several
+                batches, or this is named, a check verifies that the batches' losses add up to it.
             count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
             vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, the faster one in a short trial,
@@ -132,10 +132,10 @@ class Curvature:
                 first use. Where they fail or differ, vectors are multiplied one at a time, with a `RouteWarning`.
             law: Law of targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
-            memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
+            memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; if it leaves no room
                 for checks in double precision, they are in the model's own.
-            workers: Who multiplies: `Workers`, or what these are made of, a number of processes or devices such as
-                ``"cuda:0,cuda:1"``; default: this process. Batches are dealt whole; a single one is cut by samples.
+            workers: Workers that multiply: `Workers`, or their argument, a number of processes or devices such as
+                ``"cuda:0,cuda:1"``; default: this process. Batches stay whole; a single one is cut by samples.
 
         Raises:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
@@ -167,14 +167,14 @@ class Curvature:
             in_interval=True,
         )
         self._matrix = matrix
-        self._roundings: dict[Part, float] = {}
+        self._roundings: dict[Block, float] = {}
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
         self.aliases = {other: name for other, name in aliases(model).items() if name in self._names}
-        whole = Part(self._positions, self._positions)
-        self._faults: dict[Part, CurvatureError | None] = {whole: None}
-        self._on_few: dict[Part, float] = {whole: self._objective.rounding}
+        whole = Block(self._positions, self._positions)
+        self._faults: dict[Block, CurvatureError | None] = {whole: None}
+        self._on_few: dict[Block, float] = {whole: self._objective.rounding}
         self._vectorize, self._extra_seconds, self._trying = 1, 0.0, False
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
@@ -183,15 +183,17 @@ class Curvature:
         if self._limited:
             self._rounding_of(whole)  # before graphs and vectors take their place
         started = time.perf_counter()
-        self._pieces: Pieces
+        self._shards: Shards
         if team is None:
-            self._pieces = PiecesHere(self._objective, matrix, keep)
+            self._shards = LocalShards(self._objective, matrix, keep)
             self._spent.seconds += time.perf_counter() - started
         else:
-            self._pieces = PiecesElsewhere(self._objective, matrix, keep, team)
+            self._shards = RemoteShards(self._objective, matrix, keep, team)
             self._extra_seconds += time.perf_counter() - started
-        self.unused = tuple(name for name, used in zip(self._names, self._pieces.used, strict=True) if not used)
-        self.held = {} if budget is None else held_by_model(model, self._parameters, data) | self._pieces.held()
+        self.unused = tuple(name for name, used in zip(self._names, self._shards.used, strict=True) if not used)
+        self.held = (
+            {} if budget is None else measure_model_memory(model, self._parameters, data) | self._shards.measure_held()
+        )
         if vectorize != "trial":
             self._vectorize = vectorize
         else:
@@ -221,8 +223,8 @@ class Curvature:
 
     @property
     def keeps_graph(self) -> bool:
-        """Whether products reuse one graph, so that nothing is gained by taking several at a time."""
-        return self._pieces.keeps_graph
+        """Whether products reuse one graph, so that several at a time are not faster."""
+        return self._shards.keeps_graph
 
     @property
     def together(self) -> int:
@@ -232,31 +234,31 @@ class Curvature:
     @property
     def rounding(self) -> float:
         """Rounding of a product relative to the largest, beyond that of the parameters' type; measured when read."""
-        return self._rounding_of(Part(self._positions, self._positions))
+        return self._rounding_of(Block(self._positions, self._positions))
 
-    def _rounding_of(self, part: Part) -> float:
+    def _rounding_of(self, block: Block) -> float:
         """Return the same of a block, on its own scale."""
-        self._require_derivatives(part)
-        on_few = self._on_few[part]
+        self._require_derivatives(block)
+        on_few = self._on_few[block]
         if few_suffice(on_few, self.dtype, self._objective.largest) or not self._objective.may_be_double:
             return on_few
-        if part not in self._roundings:
+        if block not in self._roundings:
             started = time.perf_counter()
-            self._roundings[part] = max(on_few, rounding_on_all(self._objective, self._matrix, *part))
+            self._roundings[block] = max(on_few, rounding_on_all(self._objective, self._matrix, *block))
             self._extra_seconds += time.perf_counter() - started
-        return self._roundings[part]
+        return self._roundings[block]
 
     def products(self, vectors: Tensor) -> Tensor:
-        """The matrix times each row, (k, P) to (k, P).
+        """Multiply the matrix by each row, (k, P) to (k, P).
 
         Raises:
             CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
         """
-        return self._products(vectors, self._layout.total, Part(self._positions, self._positions))
+        return self._products(vectors, self._layout.total, Block(self._positions, self._positions))
 
     def products_in_place(self, rows: Tensor) -> Tensor:
-        """The same in the rows' place."""
-        return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
+        """Multiply the matrix by each row, in place."""
+        return self._products(rows, self._layout.total, Block(self._positions, self._positions), rows)
 
     def prepare(self, together: int = 1) -> None:
         """Make the checks that precede the first product, so that what they hold is not counted as a product's.
@@ -265,25 +267,25 @@ class Curvature:
             together: Vectors that will be given at a time.
 
         Raises:
-            CurvatureError: The products of this block are no second derivatives.
+            CurvatureError: The products of this block are not second derivatives.
         """
-        part = Part(self._positions, self._positions)
-        self._require_derivatives(part)
+        block = Block(self._positions, self._positions)
+        self._require_derivatives(block)
         if self._limited:
-            self._rounding_of(part)
+            self._rounding_of(block)
         if (count := min(together, self._vectorize)) > 1:
-            self._pieces.products(part, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
+            self._shards.products(block, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
 
     def why_not_finite(self) -> str:
-        """Why a product is not finite, in words."""
+        """Describe why a product is not finite."""
         return self._objective.why_not_finite(self._matrix)
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
-        """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
-        return self._pieces.peak_elsewhere(Part(self._positions, self._positions), vectors, self._vectorize)
+        """Return the bytes that workers hold on the parameters' device at the peak of products with these vectors."""
+        return self._shards.peak_elsewhere(Block(self._positions, self._positions), vectors, self._vectorize)
 
-    def _products(self, vectors: Tensor, width: int, part: Part, into: Tensor | None = None) -> Tensor:
-        """A block of the matrix times each vector, (k, width) to (k, rows), in new rows or into others."""
+    def _products(self, vectors: Tensor, width: int, block: Block, into: Tensor | None = None) -> Tensor:
+        """Multiply a block of the matrix by each vector, (k, width) to (k, rows), into new rows or given ones."""
         if vectors.ndim != 2 or vectors.shape[1] != width:
             raise CurvatureError(f"expected vectors of shape (k, {width}), got {tuple(vectors.shape)}")
         if vectors.dtype != self.dtype or vectors.device != self.device:
@@ -291,42 +293,42 @@ class Curvature:
                 f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
             )
         self._objective.model.require_unchanged()
-        self._require_derivatives(part)
+        self._require_derivatives(block)
         started = time.perf_counter()
-        known = self._pieces.fault
+        known = self._shards.fault
         try:
-            answer = self._pieces.products(part, vectors, self._vectorize, into)
+            answer = self._shards.products(block, vectors, self._vectorize, into)
         except RuntimeError as error:
             if "modified by an inplace operation" not in str(error):
                 raise
             raise CurvatureError(
-                "the data or the model were changed in place after the operator was built; build it anew"
+                "the data or the model were changed in place after the operator was built; build it again"
             ) from error
-        if self._pieces.fault and not known and not self._trying:
-            told(self._pieces.fault, f"vectorize={self._vectorize}")
+        if self._shards.fault and not known and not self._trying:
+            warn_one_by_one(self._shards.fault, f"vectorize={self._vectorize}")
         self._spent.products += len(vectors)
         self._spent.seconds += time.perf_counter() - started
         return answer
 
-    def _require_derivatives(self, part: Part) -> None:
+    def _require_derivatives(self, block: Block) -> None:
         """Test a block before its first product: what is small next to the whole matrix is not seen in that."""
-        if part not in self._faults:
+        if block not in self._faults:
             started = time.perf_counter()
             fault, rounding = None, 0.0
-            if all(any(self._pieces.used[i] for i in positions) for positions in part):
+            if all(any(self._shards.used[i] for i in positions) for positions in block):
                 try:
-                    rounding = require_block(self._objective, self._matrix, part)
+                    rounding = require_block(self._objective, self._matrix, block)
                 except CurvatureError as error:
                     fault = error
-            transposed = Part(part.columns, part.rows)
-            self._faults |= {part: fault, transposed: fault}
-            self._on_few |= {part: rounding, transposed: rounding}
+            transposed = Block(block.columns, block.rows)
+            self._faults |= {block: fault, transposed: fault}
+            self._on_few |= {block: rounding, transposed: rounding}
             self._extra_seconds += time.perf_counter() - started
-        if (fault := self._faults[part]) is not None:
+        if (fault := self._faults[block]) is not None:
             raise fault
 
     def __matmul__(self, vector: Tensor) -> Tensor:
-        """The matrix times a vector (P,), or times the columns of (P, k)."""
+        """Multiply the matrix by a vector (P,), or by the columns of (P, k)."""
         return self.products(vector[None])[0] if vector.ndim == 1 else self.products(vector.T.contiguous()).T
 
     def block(self, parameters: Selection) -> Curvature:
@@ -337,7 +339,7 @@ class Curvature:
         Raises:
             CurvatureError: A pattern that matches none of them.
         """
-        kept = self._chosen(parameters)
+        kept = self._choose(parameters)
         part = copy.copy(self)
         part._names = tuple(self._names[i] for i in kept)
         part._parameters = tuple(self._parameters[i] for i in kept)
@@ -356,7 +358,7 @@ class Curvature:
         Raises:
             CurvatureError: A pattern that matches none of the parameters, or a parameter in both.
         """
-        down, across = self._chosen(rows), self._chosen(columns)
+        down, across = self._choose(rows), self._choose(columns)
         if both := set(down) & set(across):
             raise CurvatureError(
                 f"a block off the diagonal has no parameter in common, and {self._names[min(both)]} is in both: "
@@ -367,13 +369,13 @@ class Curvature:
         ends = tuple(tuple(self._positions[i] for i in chosen) for chosen in (down, across))
 
         def times(vectors: Tensor) -> Tensor:
-            return self._products(vectors, width, Part(*ends))
+            return self._products(vectors, width, Block(*ends))
 
         def transposed(vectors: Tensor) -> Tensor:
-            return self._products(vectors, height, Part(*ends[::-1]))
+            return self._products(vectors, height, Block(*ends[::-1]))
 
         def rounding() -> float:
-            return self._rounding_of(Part(*ends))
+            return self._rounding_of(Block(*ends))
 
         return CrossBlock(
             row_names, column_names, (height, width), self.dtype, self.device, times, transposed, rounding
@@ -392,7 +394,7 @@ class Curvature:
         return {place: self.block(names) for place, names in owners.items()}
 
     def cost(self) -> Cost:
-        """Cost of this operator's products so far; takes three gradients the first time."""
+        """Return the cost of this operator's products so far; takes three gradients the first time."""
         if math.isnan(self._spent.gradient_seconds):
             self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
         checks = self._objective.check_seconds + self._extra_seconds
@@ -402,12 +404,12 @@ class Curvature:
             self._spent.gradient_seconds,
             checks,
             self._vectorize,
-            self._pieces.workers,
-            self._pieces.fault,
+            self._shards.workers,
+            self._shards.fault,
         )
 
     def _try_ways(self) -> None:
-        """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""
+        """Choose between one vector at a time and several by the time for each; the best of three counts."""
         started, spent = time.perf_counter(), self._spent
         self._trying = True
         best: dict[int, float] = {}
@@ -424,20 +426,20 @@ class Curvature:
             except RuntimeError:  # no memory for so many
                 if together == 1:
                     raise
-        if self._pieces.fault:
+        if self._shards.fault:
             best = {1: best[1]}
         self._vectorize, self._spent = min(best, key=lambda together: best[together]), spent
         self._trying = False
         self._extra_seconds += time.perf_counter() - started
 
-    def _chosen(self, parameters: Selection) -> list[int]:
-        """Places of parameters among the names."""
+    def _choose(self, parameters: Selection) -> list[int]:
+        """Return the positions of parameters among the names."""
         if parameters is None:
             return list(range(len(self._names)))
-        chosen = set(matching(self._names, parameters, self.aliases))
+        chosen = set(match_names(self._names, parameters, self.aliases))
         return [place for place, name in enumerate(self._names) if name in chosen]
 
     def _time_gradient(self) -> float:
         started = time.perf_counter()
-        self._pieces.gradients(self._positions)
+        self._shards.gradients(self._positions)
         return time.perf_counter() - started

@@ -1,8 +1,8 @@
-"""Pieces of the data in other processes: a product is the sum of theirs, the same to rounding.
+"""Shards of the data in other processes: the product is the sum of their products, the same to rounding.
 
-A matrix goes to every worker once, by a file that all see as memory; then vectors and products go through shared
-memory. Each worker multiplies its batches as one process does; the sums of the workers are added in their order, in
-double precision. What the workers hold is compared with this process once, by a product over all of the data.
+A matrix is sent to every worker once, in a file that all map as memory. After that, vectors and products go through
+shared memory. Each worker multiplies its batches like a single process, and the workers' sums are added in their order,
+in double precision. One product over all data checks that the workers hold the same loss as this process.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from hessian.loss.graphs import Part, Positions
+from hessian.loss.graphs import Block, Positions
 from hessian.loss.objective import Objective
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
-from hessian.operators.shards import PiecesHere, shares_of
-from hessian.operators.worker import Failure, Order, Taken
+from hessian.operators.shards import LocalShards, shares_of
+from hessian.operators.worker import Failure, Order, Task
 from hessian.operators.worker_processes import Processes
 
 COLUMNS = 2**18
 """Added at a time."""
-ENDED = "its workers have ended: build the operator anew"
+ENDED = "its workers have ended: build the operator again"
 
 
 class Link(Protocol):
-    """The way to workers."""
+    """A connection to workers."""
 
     @property
     def shared(self) -> int:
@@ -39,34 +39,34 @@ class Link(Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether they are no more."""
+        """Whether the workers have ended."""
         ...
 
     def ask(
-        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Returns the answers of the first workers to an order for each."""
+        """Send one order to each of the first workers, and return their answers."""
         ...
 
     def close(self) -> None:
-        """Ends the workers."""
+        """End the workers."""
         ...
 
 
 class Workers:
-    """Processes with one thread each, or Ray actors, among which pieces of the data are dealt.
+    """Processes with one thread each, or Ray actors, to which shards of the data are distributed.
 
     They start with the first matrix, serve any number of matrices, and end with the last of these and this object, with
     `close`, or with this process. A script that uses processes needs the line ``if __name__ == "__main__":``.
 
     Attributes:
         count: Number of workers.
-        devices: Device of each; nothing: that of the model.
+        devices: Device of each; None: the device of the model.
         ray: Address of a Ray cluster whose actors they are, or `local`; nothing: processes of this machine.
     """
 
     def __init__(self, workers: int | str | Sequence[str], ray: str | None = None) -> None:
-        """Says how many, or on which devices.
+        """Set how many workers there are, or on which devices.
 
         Args:
             workers: A number, for the device of the model; or one device for each, such as ``"cuda:0,cuda:1"``.
@@ -102,7 +102,7 @@ class Workers:
 
     @staticmethod
     def of(workers: Workers | int | str | Sequence[str] | None, ray: str | None = None) -> Workers | None:
-        """These, or nobody: one worker that has no device of its own and is no actor is this process.
+        """Return workers, or None for one worker that has no own device and is not an actor: this process.
 
         Raises:
             CurvatureError: As the constructor.
@@ -118,11 +118,11 @@ class Workers:
 
     @property
     def device(self) -> str | None:
-        """Device of the first worker; nothing: that of the model."""
+        """Device of the first worker; None: the device of the model."""
         return None if self.devices is None or self.ray is not None else self.devices[0]
 
     def close(self) -> None:
-        """Ends them; the next matrix starts new ones."""
+        """End the workers; the next matrix starts new ones."""
         if self._link is not None:
             self._link.close()
 
@@ -132,11 +132,11 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def take(self, taken: Taken, shares: Sequence[range]) -> tuple[Link, int, list[Any]]:
-        """Hands a matrix out.
+    def take(self, task: Task, shares: Sequence[range]) -> tuple[Link, int, list[Any]]:
+        """Send a matrix to the workers.
 
         Args:
-            taken: The matrix.
+            task: The matrix.
             shares: Numbers of batches for each of the first workers.
 
         Returns:
@@ -145,7 +145,7 @@ class Workers:
         Raises:
             CurvatureError: It cannot be sent, or a worker fails.
         """
-        own = str(taken.objective.parameters[0].device)
+        own = str(task.objective.parameters[0].device)
         devices = self.devices or (own,) * self.count
         if self.ray is not None:
             devices = tuple(torch.device(name).type for name in devices)  # an actor sees the one that it has
@@ -162,13 +162,13 @@ class Workers:
             Order("take", number, gone, share, device) for share, device in zip(shares, devices, strict=False)
         ] + [Order("forget", number, gone)] * (self.count - len(shares))
         try:
-            return self._link, number, self.ask(self._link, orders, taken=taken)[: len(shares)]
+            return self._link, number, self.ask(self._link, orders, task=task)[: len(shares)]
         except BaseException:
             self._gone.append(number)
             raise
 
     def ask(self, link: Link, orders: Sequence[Order], **message: Any) -> list[Any]:
-        """Returns the workers' answers.
+        """Return the workers' answers.
 
         Args:
             link: Link as given by `take`.
@@ -186,13 +186,14 @@ class Workers:
                 raise answer.error
         return found
 
+    @property
     def forgotten(self) -> list[int]:
-        """Numbers of matrices that are no more; those who let one go add it."""
+        """Numbers of matrices that no longer exist; whoever drops a matrix adds its number."""
         return self._gone
 
 
-class PiecesElsewhere:
-    """Pieces that workers have.
+class RemoteShards:
+    """Shards of the data in other processes.
 
     Attributes:
         used: Whether the loss depends on each parameter.
@@ -204,7 +205,7 @@ class PiecesElsewhere:
     fault = ""
 
     def __init__(self, objective: Objective, matrix: str, keep: bool, team: Workers) -> None:
-        """Hands them out.
+        """Send the shards to the workers.
 
         Args:
             objective: The loss.
@@ -216,55 +217,55 @@ class PiecesElsewhere:
             CurvatureError: Something cannot be sent, a worker fails, or what workers hold is not what was sent.
         """
         self.keeps_graph, self._team = keep, team
-        self._compared: set[tuple[Part, int]] = set()
+        self._compared: set[tuple[Block, int]] = set()
         self._parameters = objective.parameters
         self._device = objective.parameters[0].device
         every: Positions = tuple(range(len(self._parameters)))
         ramp = torch.linspace(-1.0, 1.5, self._size(every), dtype=self._parameters[0].dtype, device=self._device)[None]
-        expected = PiecesHere(objective, matrix, keep=False).products(Part(every, every), ramp, 1)
+        expected = LocalShards(objective, matrix, keep=False).products(Block(every, every), ramp, 1)
         if self._device.type == "cuda":
             torch.cuda.empty_cache()  # a worker may share the device
         shares = shares_of(list(objective.sizes), team.count)
         self.workers = len(shares)
-        self._link, self._number, used = team.take(Taken.of(objective, matrix, keep), shares)
-        weakref.finalize(self, team.forgotten().append, self._number)
+        self._link, self._number, used = team.take(Task.of(objective, matrix, keep), shares)
+        weakref.finalize(self, team.forgotten.append, self._number)
         self.used = tuple(any(one) for one in zip(*used, strict=True))
-        self._require_same(expected, Part(every, every), ramp)
+        self._require_same(expected, Block(every, every), ramp)
 
-    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
-        answer = added(self._products(part, vectors, together), vectors)
+    def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """Multiply a block by each vector, (k, columns) to (k, rows), so many together, into new or given rows."""
+        answer = add_up(self._products(block, vectors, together), vectors)
         # Workers compare each number of vectors at once before its first use.
-        asked = {(part, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
+        asked = {(block, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
         if not self.fault and not asked <= self._compared:
             self._compared |= asked
             self.fault = next(filter(None, self._ask("fault")), "")
         return answer if into is None else into.copy_(answer)
 
     def gradients(self, by: Positions) -> None:
-        """Takes the gradient of every piece by some parameters, and forgets it."""
-        self._ask("gradients", part=Part(by, by))
+        """Compute the gradient of every shard by some parameters, and discard it."""
+        self._ask("gradients", block=Block(by, by))
 
-    def held(self) -> dict[str, int]:
-        """Bytes of all that workers hold on the parameters' device, their program included."""
+    def measure_held(self) -> dict[str, int]:
+        """Return the bytes that workers hold on the parameters' device, including their program."""
         return {"graph": 0, "workers": self._here(self._ask("held"))}
 
-    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
-        """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
-        width = self._size(part.rows)
-        peaks = self._here(self._ask("peak", vectors=vectors.cpu(), width=width, part=part, together=together))
+    def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
+        """Return the further bytes that workers hold on the parameters' device at the peak of products."""
+        width = self._size(block.rows)
+        peaks = self._here(self._ask("peak", vectors=vectors.cpu(), width=width, block=block, together=together))
         return peaks + (self._link.shared if self._device.type == "cpu" else 0)
 
-    def _products(self, part: Part, vectors: Tensor, together: int) -> list[Tensor]:
-        width = self._size(part.rows)
-        return self._ask("products", vectors=vectors.cpu(), width=width, part=part, together=together)
+    def _products(self, block: Block, vectors: Tensor, together: int) -> list[Tensor]:
+        width = self._size(block.rows)
+        return self._ask("products", vectors=vectors.cpu(), width=width, block=block, together=together)
 
-    def _ask(self, task: str, part: Part | None = None, together: int = 1, **message: Any) -> list[Any]:
-        order = Order(task, self._number, part=part, together=together)
+    def _ask(self, action: str, block: Block | None = None, together: int = 1, **message: Any) -> list[Any]:
+        order = Order(action, self._number, block=block, together=together)
         return self._team.ask(self._link, [order] * self.workers, **message)
 
     def _here(self, found: list[tuple[str, int]]) -> int:
-        """The sum over workers on the device of the parameters."""
+        """Return the sum over workers on the device of the parameters."""
         if self._team.ray is not None:
             return 0  # actors have memory of their own
         return sum(size for device, size in found if device == str(self._device))
@@ -272,12 +273,12 @@ class PiecesElsewhere:
     def _size(self, positions: Positions) -> int:
         return sum(self._parameters[i].numel() for i in positions)
 
-    def _require_same(self, expected: Tensor, part: Part, ramp: Tensor) -> None:
+    def _require_same(self, expected: Tensor, block: Block, ramp: Tensor) -> None:
         if not bool(torch.isfinite(expected).all()):
             return  # which is refused where it is used
-        terms = self._products(part, ramp, 1)
+        terms = self._products(block, ramp, 1)
         size = sum(norm_of(term) for term in terms)
-        gap = norm_of(added(terms, ramp) - expected)
+        gap = norm_of(add_up(terms, ramp) - expected)
         if not gap <= 1e3 * torch.finfo(ramp.dtype).eps * size:
             raise CurvatureError(
                 f"workers hold another loss than this process: their product differs by {gap / max(size, 1e-300):.1g} "
@@ -287,8 +288,8 @@ class PiecesElsewhere:
             )
 
 
-def added(terms: Sequence[Tensor], like: Tensor) -> Tensor:
-    """The sum of terms (k, width) in their order, in double precision, of the kind of other rows."""
+def add_up(terms: Sequence[Tensor], like: Tensor) -> Tensor:
+    """Add terms (k, width) in their order, in double precision, and move the sum to the device of other rows."""
     total = torch.empty_like(terms[0])
     for start in range(0, total.shape[1], COLUMNS):
         columns = slice(start, start + COLUMNS)

@@ -17,11 +17,11 @@ from numbers import Integral
 import torch
 from torch import Tensor, nn
 
-from hessian.loss.batches import Loss, cut, detached, require_dense_tensors
+from hessian.loss.batches import Loss, detach_tensors, require_dense_tensors, take_rows
 from hessian.loss.checked_objective import checked_objective
 from hessian.loss.graphs import at_even_place
 from hessian.loss.objective import Objective
-from hessian.loss.routes import RouteError, in_words, told
+from hessian.loss.routes import RouteError, describe_failure, warn_one_by_one
 from hessian.numerics.differentiation import exact_algebra, gradients_of
 from hessian.numerics.symmetric import CurvatureError
 
@@ -92,16 +92,16 @@ def exact_hessian(
             reason = _why_not_layered(model, objective)
             if reason is None:
                 try:
-                    hessian = _layered(chunks, model, parameters)
+                    hessian = _differentiate_layers(chunks, model, parameters)
                     reason = _disagreement(hessian, chunks, parameters)
                 except RouteError as error:
-                    reason = in_words(error)
+                    reason = describe_failure(error)
             if reason is not None:
                 if method == "layered":
                     raise CurvatureError(f"the layered Hessian does not apply: {reason}; use method='columns'")
                 hessian = None
         if hessian is None:
-            hessian = _checked_columns(chunks, parameters, columns)
+            hessian = _compute_checked_columns(chunks, parameters, columns)
     if not bool(torch.isfinite(hessian).all()):
         raise CurvatureError(objective.why_not_finite())
     return hessian
@@ -131,20 +131,20 @@ Products = Callable[[Tensor, Sequence[Tensor], Tensor], list[Tensor]]
 """Returns B directions (B, *values.shape) times the Jacobian of values by each variable, (B, *variable.shape)."""
 
 
-def _checked_columns(chunks: _Chunks, parameters: list[Tensor], columns: int) -> Tensor:
+def _compute_checked_columns(chunks: _Chunks, parameters: list[Tensor], columns: int) -> Tensor:
     """Return the Hessian by columns, several at a time where that gives what single ones do."""
     try:
-        hessian = _by_columns(chunks, parameters, columns, _batched)
+        hessian = _compute_columns(chunks, parameters, columns, _multiply_batched)
         fault = _disagreement(hessian, chunks, parameters)
     except RouteError as error:
-        fault = in_words(error)
+        fault = describe_failure(error)
     if fault is None:
         return hessian
-    told(fault, "exact_hessian")
-    return _by_columns(chunks, parameters, columns, _one_by_one)
+    warn_one_by_one(fault, "exact_hessian")
+    return _compute_columns(chunks, parameters, columns, _multiply_one_by_one)
 
 
-def _by_columns(chunks: _Chunks, parameters: list[Tensor], columns: int, products_of: Products) -> Tensor:
+def _compute_columns(chunks: _Chunks, parameters: list[Tensor], columns: int, products_of: Products) -> Tensor:
     total = sum(p.numel() for p in parameters)
     hessian = parameters[0].new_zeros(total, total)
     for share in chunks.shares():
@@ -166,7 +166,7 @@ def _by_columns(chunks: _Chunks, parameters: list[Tensor], columns: int, product
     return hessian.tril() + hessian.tril(-1).mT
 
 
-def _batched(values: Tensor, variables: Sequence[Tensor], directions: Tensor) -> list[Tensor]:
+def _multiply_batched(values: Tensor, variables: Sequence[Tensor], directions: Tensor) -> list[Tensor]:
     """Return products of all directions at once.
 
     Raises:
@@ -185,7 +185,7 @@ def _batched(values: Tensor, variables: Sequence[Tensor], directions: Tensor) ->
     ]
 
 
-def _one_by_one(values: Tensor, variables: Sequence[Tensor], directions: Tensor) -> list[Tensor]:
+def _multiply_one_by_one(values: Tensor, variables: Sequence[Tensor], directions: Tensor) -> list[Tensor]:
     """Return products of one direction after the other."""
     rows = [
         gradients_of(values, variables, direction, retain_graph=True, materialize_grads=True)
@@ -210,14 +210,14 @@ def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
         if parameter.requires_grad and id(parameter) not in owned:
             return f"the trainable parameter {name!r} is not in an nn.Linear layer"
     batch = objective.first_batch()
-    sample = cut(batch, slice(1))
+    sample = take_rows(batch, slice(1))
     with torch.enable_grad():
         with _Shifts(layers) as shifts:
             objective.output(sample)
-        output = detached(objective.output(batch))
+        output = detach_tensors(objective.output(batch))
         value = objective.loss_at(output, batch, 1)
     if value.requires_grad:
-        return "the loss reads parameters beside the model's output (a penalty)"
+        return "the loss reads parameters in addition to the model's output (a penalty)"
     if len(shifts.layers) < len(layers):
         return "a layer with trainable parameters is not used"
     if len(shifts.layers) > len(layers):
@@ -228,7 +228,7 @@ def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
 
 
 class _Shifts:
-    """While open, records the input of every layer called and adds a zero, differentiable shift to its output."""
+    """A context that records the input of every layer called and adds a zero, differentiable shift to its output."""
 
     def __init__(self, layers: list[nn.Linear]) -> None:
         self.watched = layers
@@ -257,7 +257,7 @@ class _Shifts:
         return output + shift
 
 
-def _layered(chunks: _Chunks, model: nn.Module, parameters: list[Tensor]) -> Tensor:
+def _differentiate_layers(chunks: _Chunks, model: nn.Module, parameters: list[Tensor]) -> Tensor:
     layers = _linear_layers(model)
     own = [p for p in model.parameters() if p.requires_grad]
     hessian = offsets = None
@@ -300,7 +300,7 @@ def _offsets(layers: list[nn.Linear]) -> list[int]:
 
 
 def _order(layers: list[nn.Linear], offsets: list[int], parameters: list[nn.Parameter]) -> Tensor:
-    """Place of every parameter in the layered layout, where each unit has its weights and then its bias."""
+    """Return the place of every parameter in the layered layout, where each unit has its weights and then its bias."""
     places = {}
     for layer, first, last in zip(layers, offsets, offsets[1:], strict=False):
         place = torch.arange(first, last, device=layer.weight.device).view(layer.out_features, -1)
@@ -316,7 +316,7 @@ def _per_sample_jacobian(values: Tensor, shifts: list[Tensor]) -> list[Tensor]:
     if not values.requires_grad:
         return [values.new_zeros(samples, width, shift.shape[1]) for shift in shifts]
     directions = torch.eye(width, dtype=values.dtype, device=values.device)[:, None, :].expand(width, samples, width)
-    return [jacobian.transpose(0, 1) for jacobian in _batched(values, shifts, directions)]
+    return [jacobian.transpose(0, 1) for jacobian in _multiply_batched(values, shifts, directions)]
 
 
 def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[Tensor]) -> str | None:

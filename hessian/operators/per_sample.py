@@ -16,15 +16,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hessian.loss.batches import Batch, Loss, cut, leaves, rows_of, size_of
+from hessian.loss.batches import Batch, Loss, iterate_tensors, rows_of, size_of, take_rows
 from hessian.loss.checked_objective import checked_objective
 from hessian.loss.graphs import pull
 from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
-from hessian.loss.routes import fault_of, told
+from hessian.loss.routes import fault_of, warn_one_by_one
 from hessian.numerics.differentiation import exact_algebra, gradients_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
-from hessian.numerics.vector_parts import Vector, constants, filled
+from hessian.numerics.vector_parts import Vector, detach_parts, fill_missing
 
 TOGETHER = 4
 SMALL = 20_000
@@ -43,6 +44,9 @@ class SampleSpectra:
     eigenvalues: NDArray[np.float64]
     blocks: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     @property
     def trace(self) -> float:
         """Trace of the Gauss-Newton matrix of the mean loss."""
@@ -53,7 +57,7 @@ class SampleSpectra:
         """Mean squared Frobenius norm of one sample's Gauss-Newton matrix.
 
         Raises:
-            CurvatureError: It is no number of double precision.
+            CurvatureError: It is not representable in double precision.
         """
         return mean_square(self.eigenvalues)
 
@@ -65,7 +69,7 @@ def mean_square(eigenvalues: NDArray[np.float64]) -> float:
         eigenvalues: Those of each sample, (N, K).
 
     Raises:
-        CurvatureError: Eigenvalues so small or large that this is no number of double precision.
+        CurvatureError: Eigenvalues so small or large that this is not representable in double precision.
     """
     unit = float(np.abs(eigenvalues).max(initial=0.0))
     if unit == 0.0:
@@ -73,8 +77,8 @@ def mean_square(eigenvalues: NDArray[np.float64]) -> float:
     square = unit * unit * float(((eigenvalues / unit) ** 2).sum(axis=1).mean())
     if not np.finfo(float).tiny <= square < np.inf:
         raise CurvatureError(
-            f"squares of eigenvalues of the order {unit:.0e} are no numbers of double precision: multiply the loss by "
-            "a constant"
+            f"squares of eigenvalues of the order {unit:.0e} are not representable in double precision: multiply "
+            "the loss by a constant"
         )
     return square
 
@@ -88,7 +92,7 @@ def sample_factors(
     batch_norm: str | None = None,
     count: Callable[[Batch], int] = size_of,
 ) -> Iterator[Tensor]:
-    """Yields $A_i$, (K, P), sample by sample, in the order of the data.
+    """Yield $A_i$, (K, P), sample by sample, in the order of the data.
 
     Args:
         model: Called with the inputs of each batch; its output is one tensor (n, ...), one row for each sample.
@@ -130,7 +134,7 @@ def sample_spectra(
     parameters: Selection = None,
     batch_norm: str | None = None,
 ) -> SampleSpectra:
-    """The spectrum of every sample's Gauss-Newton matrix, and its block in given directions.
+    """Return the spectrum of every sample's Gauss-Newton matrix, and its block in given directions.
 
     It costs a forward pass and K backward passes for each sample, and memory of K vectors.
 
@@ -150,7 +154,7 @@ def sample_spectra(
 
 
 def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = None) -> SampleSpectra:
-    """Spectra and blocks of factors that are at hand, each (K, P)."""
+    """Return the spectra and blocks of given factors, each (K, P)."""
     values, blocks = [], []
     for factor in factors:
         with exact_algebra():
@@ -172,12 +176,12 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
         roots = roots * sqrt(objective.sizes[number - 1] / len(roots) / each)
         together = max(1, min(TOGETHER, len(roots), SMALL // sum(p.numel() for p in objective.parameters)))
         for part in range(0, len(roots), together):
-            few = cut(batch, slice(part, part + together))
+            few = take_rows(batch, slice(part, part + together))
             yield from _products(objective, few, roots[part : part + together], faults)
 
 
 def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[Any, str]) -> Iterator[Tensor]:
-    """Roots times Jacobians of a few samples, each (K, P), in one pass: all but one sample's cotangents are 0.
+    """Multiply roots by the Jacobians of a few samples, each (K, P), in one pass with one sample's cotangents each.
 
     Passes for several cotangents at once are compared with single ones at the first batch of each shape.
     """
@@ -189,21 +193,21 @@ def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[An
         cotangents = cotangents.reshape(-1, *output.shape)
 
     def pulled(directions: Tensor, batched: bool) -> Vector:
-        return constants(pull([output], objective.parameters, [directions], batched))
+        return detach_parts(pull([output], objective.parameters, [directions], batched))
 
     def single(weights: Tensor) -> Vector:
         with exact_algebra():
             return pulled(torch.tensordot(weights, cotangents, dims=1), False)
 
-    shapes = tuple(leaf.shape for leaf in leaves(batch))
+    shapes = tuple(leaf.shape for leaf in iterate_tensors(batch))
     if shapes not in faults:
         faults[shapes] = fault_of(lambda: pulled(cotangents, True), single, len(cotangents), roots)
         if faults[shapes]:
-            told(faults[shapes], "sample_factors")
+            warn_one_by_one(faults[shapes], "sample_factors")
     if not faults[shapes]:
         found = pulled(cotangents, True)
     else:
-        rows = [filled(pulled(direction, False), objective.parameters) for direction in cotangents]
+        rows = [fill_missing(pulled(direction, False), objective.parameters) for direction in cotangents]
         found = [torch.stack(parts) for parts in zip(*rows, strict=True)]
     parts = [
         (p.new_zeros(samples * K, *p.shape) if part is None else part).reshape(samples, K, -1)
@@ -213,7 +217,7 @@ def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[An
 
 
 def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
-    r"""$\Lambda_i^{1/2}$ of all samples of a batch, (n, K, K)."""
+    r"""Return $\Lambda_i^{1/2}$ of all samples of a batch, (n, K, K)."""
     with torch.enable_grad():  # a model may differentiate by its inputs
         output = objective.output(batch)
     if not isinstance(output, Tensor):

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from hessian.numerics.symmetric import CurvatureError
-from hessian.operators.worker import Desk, Order, Taken
+from hessian.operators.worker import Order, Task, WorkerState
 from hessian.operators.worker_processes import save
 from workloads.processes.cluster import cluster, require_room
 
 
 class Actors:
-    """Actors, which end with this object, or with this process.
+    """Actors; they end with this object, or with this process.
 
     Attributes:
         shared: Bytes of memory that this process shares with them: the object store is Ray's own.
@@ -32,7 +32,7 @@ class Actors:
     shared = 0
 
     def __init__(self, count: int, devices: Sequence[str], address: str) -> None:
-        """Starts them.
+        """Start the actors.
 
         Args:
             count: Number of actors.
@@ -40,7 +40,7 @@ class Actors:
             address: Address for `ray.init`, or `local` for a cluster that starts on this machine and ends with this.
 
         Raises:
-            CurvatureError: Ray is not installed, there is no such cluster, or it has no room for them.
+            CurvatureError: Ray is not installed, the cluster does not exist, or it has no room for the actors.
         """
         ray, own = cluster(address, count, CurvatureError)
         self._ray = ray
@@ -60,28 +60,28 @@ class Actors:
 
     @property
     def ended(self) -> bool:
-        """Whether they are no more."""
+        """Whether the workers have ended."""
         return not self._end.alive
 
     def ask(
-        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Returns the answers of the first actors to an order for each.
+        """Send one order to each of the first actors, and return their answers.
 
         Args:
             orders: Orders, as many as there are actors, or fewer.
             vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
-            taken: The matrix for all of them to take.
+            task: The matrix for all of them to take.
 
         Raises:
             CurvatureError: One of them ended, or what is to be taken cannot leave this process.
         """
         put, content = self._ray.put, io.BytesIO()
-        if taken is not None:
-            save(taken, content)
+        if task is not None:
+            save(task, content)
         try:
-            sent = (None if vectors is None else put(vectors.numpy())), (put(content.getvalue()) if taken else None)
+            sent = (None if vectors is None else put(vectors.numpy())), (put(content.getvalue()) if task else None)
             actors = zip(self._actors, orders, strict=False)
             answers = self._ray.get([actor.answer.remote(order, *sent) for actor, order in actors])
         except self._ray.exceptions.RayError as error:
@@ -96,7 +96,7 @@ class Actors:
         return [torch.tensor(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
 
     def close(self) -> None:
-        """Ends them, in the middle of their work if need be."""
+        """End the actors, even in the middle of their work."""
         self._end()
 
 
@@ -104,12 +104,12 @@ class _Actor:
     """An actor, which answers orders."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        sys.path += [place for place in path if place not in sys.path]  # of the modules where the user stands
+        sys.path += [place for place in path if place not in sys.path]  # to import the user's modules
         torch.set_num_threads(1)
-        self._desk = Desk()
+        self._state = WorkerState()
 
     def answer(self, order: Order, vectors: Any, message: bytes | None) -> Any:
-        answer = self._desk.answer(order, None if vectors is None else torch.tensor(vectors), message)
+        answer = self._state.answer(order, None if vectors is None else torch.tensor(vectors), message)
         return answer.cpu().numpy() if isinstance(answer, Tensor) else answer
 
 

@@ -17,15 +17,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hessian.loss.batches import Batch, Loss, counted, cut, leaves, rows_of, size_of
+from hessian.loss.batches import Batch, Loss, count_samples, iterate_tensors, rows_of, size_of, take_rows
 from hessian.loss.checked_objective import checked_objective
 from hessian.loss.graphs import HessianGraph, Layout, at_even_place
 from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
-from hessian.loss.routes import fault_of, told, weighted
+from hessian.loss.routes import fault_of, warn_one_by_one, weigh
 from hessian.numerics.differentiation import exact_algebra, gradients_of
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
-from hessian.numerics.vector_parts import Vector, constants
+from hessian.numerics.vector_parts import Vector, detach_parts
 from hessian.operators.per_sample import mean_square
 
 Array = NDArray[np.float64]
@@ -49,6 +50,9 @@ class SampleHessians:
     dimension: int
     captured: float
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     @property
     def traces(self) -> tuple[float, float]:
         r"""Traces of $\Lambda_+$ and $\Lambda_-$, in all directions."""
@@ -60,7 +64,7 @@ class SampleHessians:
         """Mean squared Frobenius norm of one sample's Hessian.
 
         Raises:
-            CurvatureError: It is no number of double precision.
+            CurvatureError: It is not representable in double precision.
         """
         return mean_square(self.eigenvalues)
 
@@ -76,7 +80,7 @@ def sample_hessian_parts(
     count: Callable[[Batch], int] = size_of,
     seed: int = 0,
 ) -> Iterator[tuple[Tensor, Tensor, float]]:
-    """Yields each sample's eigenvalues, increasing, (rank,), eigenvectors, (P, rank), and squared Frobenius norm.
+    """Yield each sample's eigenvalues, increasing, (rank,), eigenvectors, (P, rank), and squared Frobenius norm.
 
     It costs 2 rank products with the Hessian of one sample, and memory of rank vectors. The norm is an estimate from
     the first half of the products, unbiased.
@@ -122,7 +126,7 @@ def sample_hessians(
     batch_norm: str | None = None,
     seed: int = 0,
 ) -> SampleHessians:
-    """The samples' spectra, and the means of their parts in some directions.
+    """Return the samples' spectra, and the means of their parts in some directions.
 
     Args:
         model: As for `sample_hessian_parts`.
@@ -162,21 +166,21 @@ def _parts(
     like, faults, each = parameters[0], dict[Any, str](), objective.count_per_row()
     for number, _, batch in objective.weighted_batches():
         for row, own in enumerate(_counts(objective, batch, number)):
-            sample = cut(batch, slice(row, row + 1))
+            sample = take_rows(batch, slice(row, row + 1))
             if not own:  # its loss is a mean over nothing
-                basis = torch.linalg.qr(_drawn(rank, P, generator, like).T)[0]
+                basis = torch.linalg.qr(_draw(rank, P, generator, like).T)[0]
                 yield basis.new_zeros(rank), basis, 0.0
                 continue
             with torch.enable_grad():
                 value = objective.batch_loss(sample, number, parameters)
                 found = gradients_of(value, parameters, create_graph=True, allow_unused=True)
             graph = HessianGraph(parameters, found)
-            drawn = _drawn(rank, P, generator, like)
-            shapes = tuple(leaf.shape for leaf in leaves(sample))
+            drawn = _draw(rank, P, generator, like)
+            shapes = tuple(leaf.shape for leaf in iterate_tensors(sample))
             if shapes not in faults:
                 faults[shapes] = _fault_of(graph, drawn)
                 if faults[shapes]:
-                    told(faults[shapes], "sample_hessians")
+                    warn_one_by_one(faults[shapes], "sample_hessians")
             batched = not faults[shapes]
             first = _times(graph, drawn, batched)
             basis = torch.linalg.qr(first.T)[0]
@@ -189,7 +193,7 @@ def _parts(
             yield values * weight, vectors, float(first.square().sum()) / rank * weight**2
 
 
-def _drawn(rank: int, P: int, generator: torch.Generator, like: Tensor) -> Tensor:
+def _draw(rank: int, P: int, generator: torch.Generator, like: Tensor) -> Tensor:
     return torch.randn(rank, P, generator=generator, dtype=torch.float64, device="cpu").to(like)
 
 
@@ -200,7 +204,7 @@ def _counts(objective: Objective, batch: Batch, number: int) -> list[int]:
         CurvatureError: They do not add up to that of the batch.
     """
     rows = rows_of(batch) or 0
-    found = [counted(objective.count, cut(batch, slice(row, row + 1)), least=0) for row in range(rows)]
+    found = [count_samples(objective.count, take_rows(batch, slice(row, row + 1)), least=0) for row in range(rows)]
     if sum(found) != objective.sizes[number - 1]:
         raise CurvatureError(
             f"count must add up: it gives {objective.sizes[number - 1]} for batch {number}, and {sum(found)} for its "
@@ -215,7 +219,7 @@ def _fault_of(graph: HessianGraph, rows: Tensor) -> str:
     parts = _parts_of(graph, rows)
 
     def single(weights: Tensor) -> Vector:
-        return constants(graph.product(weighted(parts, weights), False))
+        return detach_parts(graph.product(weigh(parts, weights), False))
 
     return fault_of(lambda: graph.product(parts, True), single, len(rows), rows)
 
@@ -231,5 +235,5 @@ def _times(graph: HessianGraph, rows: Tensor, batched: bool) -> Tensor:
     answer, size = torch.empty_like(rows), len(rows) if batched else 1
     for group, into in zip(rows.split(size), answer.split(size), strict=True):
         parts = _parts_of(graph, group) if batched else layout.parts(group)
-        layout.write(constants(graph.product(parts, batched)), into, add=False)
+        layout.write(detach_parts(graph.product(parts, batched)), into, add=False)
     return answer

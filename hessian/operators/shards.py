@@ -1,7 +1,7 @@
-"""The curvature of a loss as a sum over pieces of the data: its products, wherever the pieces are multiplied.
+"""Products of a curvature matrix, summed over shards of the data.
 
-`PiecesHere` multiplies those of this process; `hessian.operators.data_parallel` hands them to workers, each of which
-has some pieces *here* and the same product. Vectors have the entries of some parameters, named by their positions.
+`LocalShards` multiplies the shards of this process. `hessian.operators.data_parallel` sends shards to workers, each of
+which has `LocalShards` of its own. Vectors have the entries of some parameters, given by their positions.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, Batches, counted, cut, leaves, rows_of
-from hessian.loss.graphs import Graph, Layout, Part, Positions, separate_from
+from hessian.loss.batches import Batch, Batches, count_samples, iterate_tensors, rows_of, take_rows
+from hessian.loss.graphs import Block, Graph, Layout, Positions, separate_from
 from hessian.loss.objective import Objective
-from hessian.loss.routes import drawn_rows, fault_of, weighted
-from hessian.numerics.live_bytes import held_by
+from hessian.loss.routes import draw_rows, fault_of, weigh
+from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
-from hessian.numerics.vector_parts import constants
+from hessian.numerics.vector_parts import detach_parts
 
 Group = tuple[slice, Sequence[Tensor]]
 """Some of the vectors: their rows, and their parts."""
 
 
-class Pieces(Protocol):
-    """A sum over pieces of the data."""
+class Shards(Protocol):
+    """A matrix as a sum over shards of the data."""
 
     @property
     def workers(self) -> int:
-        """How many have some of them; 0 where they are here."""
+        """Number of workers that hold shards; 0 if they are in this process."""
         ...
 
     @property
@@ -49,30 +49,30 @@ class Pieces(Protocol):
         """Why some vectors are multiplied one at a time though more were asked for; empty if none are."""
         ...
 
-    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
+    def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """Multiply a block by each vector, (k, columns) to (k, rows), so many together, into new or given rows."""
         ...
 
     def gradients(self, by: Positions) -> None:
-        """Takes the gradient of every piece by some parameters, and forgets it."""
+        """Compute the gradient of every shard by some parameters, and discard it."""
         ...
 
-    def held(self) -> dict[str, int]:
-        """Bytes of graphs, and of all that workers hold on the parameters' device."""
+    def measure_held(self) -> dict[str, int]:
+        """Return the bytes of graphs, and of all that workers hold on the parameters' device."""
         ...
 
-    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
-        """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
+    def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
+        """Return the further bytes that workers hold on the parameters' device at the peak of products."""
         ...
 
 
-class PiecesHere:
-    """Pieces in this process: each batch is one.
+class LocalShards:
+    """Shards of the data in this process, one for each batch.
 
     Attributes:
-        objective: The loss over them.
+        objective: The loss over the shards.
         used: Whether it depends on each parameter.
-        workers: Nobody else.
+        workers: 0, since no other process holds shards.
         fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
     """
 
@@ -80,7 +80,7 @@ class PiecesHere:
     fault = ""
 
     def __init__(self, objective: Objective, matrix: str, keep: bool) -> None:
-        """Builds the first graph.
+        """Build the first graph.
 
         Args:
             objective: The loss.
@@ -102,16 +102,16 @@ class PiecesHere:
         """Whether products reuse differentiated graphs."""
         return self._graphs is not None
 
-    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many vectors together.
+    def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """Multiply a block by each vector, (k, columns) to (k, rows), so many vectors together.
 
         Args:
-            part: The block.
+            block: The block.
             vectors: The vectors.
             together: How many are multiplied at a time.
             into: Rows for the answer, which may be the vectors; default: new ones.
         """
-        columns, rows = self._layout(part.columns), self._layout(part.rows)
+        columns, rows = self._layout(block.columns), self._layout(block.rows)
         groups: list[Group] = [
             (slice(first, first + together), columns.parts(vectors[first : first + together]))
             for first in range(0, len(vectors), together)
@@ -119,38 +119,38 @@ class PiecesHere:
         once = len(self.objective.weights if self._graphs is None else self._graphs) == 1
         answer = into if into is not None and once else vectors.new_empty(len(vectors), rows.total)
         begun, place = False, 0
-        for graph in self._graphs_of(part):
-            usable = [*self._usable(graph, place, part, groups, vectors)]
+        for graph in self._graphs_of(block):
+            usable = [*self._usable(graph, place, block, groups, vectors)]
             for number, (group, parts) in enumerate(usable, start=1):
                 last = number == len(usable) and not self.keeps_graph
                 found = graph.product(parts, len(answer[group]) > 1, last=last)
                 if answer is into:
                     separate_from(found, answer)
                 rows.write(found, answer[group], add=begun)
-            del graph  # before the next is built, which would otherwise lie beside it
+            del graph  # before the next is built, because both would otherwise be in memory
             begun, place = True, place + 1
         self._wait()
         return answer if into is None or answer is into else into.copy_(answer)
 
-    def _usable(self, graph: Graph, place: int, part: Part, groups: list[Group], vectors: Tensor) -> Iterator[Group]:
+    def _usable(self, graph: Graph, place: int, block: Block, groups: list[Group], vectors: Tensor) -> Iterator[Group]:
         """Yield the groups, and one vector at a time those whose products at once are not those one by one."""
-        columns = self._layout(part.columns)
+        columns = self._layout(block.columns)
         for group, parts in groups:
             rows = range(*group.indices(len(vectors)))
-            if len(rows) == 1 or not self._fault_of(graph, (part, len(rows), self._shapes[place])):
+            if len(rows) == 1 or not self._fault_of(graph, (block, len(rows), self._shapes[place])):
                 yield group, parts
             else:
                 yield from ((slice(row, row + 1), columns.parts(vectors[row : row + 1])) for row in rows)
 
-    def _fault_of(self, graph: Graph, key: tuple[Part, int, Hashable]) -> str:
+    def _fault_of(self, graph: Graph, key: tuple[Block, int, Hashable]) -> str:
         """Return what is wrong with products of so many vectors with a graph of such a batch, compared once."""
         if key not in self._faults:
-            part, count, _ = key
-            columns = [self.objective.parameters[i] for i in part.columns]
-            drawn = drawn_rows(columns, count)
+            block, count, _ = key
+            columns = [self.objective.parameters[i] for i in block.columns]
+            drawn = draw_rows(columns, count)
             self._faults[key] = fault_of(
-                lambda: constants(graph.product(drawn, True)),
-                lambda weights: constants(graph.product(weighted(drawn, weights), False)),
+                lambda: detach_parts(graph.product(drawn, True)),
+                lambda weights: detach_parts(graph.product(weigh(drawn, weights), False)),
                 count,
                 columns[0],
             )
@@ -158,23 +158,23 @@ class PiecesHere:
         return self._faults[key]
 
     def gradients(self, by: Positions) -> None:
-        """Takes the gradient of every piece by some parameters, and forgets it."""
+        """Compute the gradient of every shard by some parameters, and discard it."""
         objective = self.objective
         parameters = [objective.parameters[i] for i in by]
         for number, _, batch in objective.weighted_batches():
             objective.gradient(batch, number, parameters)
         self._wait()
 
-    def held(self) -> dict[str, int]:
-        """By building graphs again where they are kept, in the place of the first."""
+    def measure_held(self) -> dict[str, int]:
+        """Return the bytes of graphs; kept graphs are built again instead of the first ones."""
         if self._graphs is None:
             return {"graph": 0}
         self._graphs = None
-        self._graphs, held = held_by(lambda: list(self._build(self._every)), self._device)
+        self._graphs, held = measure_memory(lambda: list(self._build(self._every)), self._device)
         return {"graph": held.left}
 
-    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
-        """There is nobody elsewhere."""
+    def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
+        """Return 0, because all shards are in this process."""
         return 0
 
     @property
@@ -186,23 +186,23 @@ class PiecesHere:
             self._layouts[positions] = Layout.of([self.objective.parameters[i] for i in positions])
         return self._layouts[positions]
 
-    def _graphs_of(self, part: Part) -> Iterable[Graph]:
-        """Graphs of a block, in which the positions are those among the parameters that the graphs were built by."""
+    def _graphs_of(self, block: Block) -> Iterable[Graph]:
+        """Return graphs of a block; its positions refer to the parameters by which the graphs were built."""
         if self._graphs is not None:
-            whole = part == (self._every, self._every)
-            return self._graphs if whole else (graph.restricted(*part) for graph in self._graphs)
-        if part.rows == part.columns:
-            return self._build(part.rows)
-        by = tuple(sorted({*part.rows, *part.columns}))
-        rows, columns = ([by.index(i) for i in positions] for positions in part)
+            whole = block == (self._every, self._every)
+            return self._graphs if whole else (graph.restrict(*block) for graph in self._graphs)
+        if block.rows == block.columns:
+            return self._build(block.rows)
+        by = tuple(sorted({*block.rows, *block.columns}))
+        rows, columns = ([by.index(i) for i in positions] for positions in block)
         # The variable of a generator would hold each graph while the next is built.
-        return map(lambda graph: graph.restricted(rows, columns), self._build(by))  # noqa: C417
+        return map(lambda graph: graph.restrict(rows, columns), self._build(by))  # noqa: C417
 
     def _build(self, by: Positions) -> Iterator[Graph]:
         objective = self.objective
         parameters = [objective.parameters[i] for i in by]
         for place, (number, weight, batch) in enumerate(objective.weighted_batches()):
-            self._shapes[place] = tuple(leaf.shape for leaf in leaves(batch))
+            self._shapes[place] = tuple(leaf.shape for leaf in iterate_tensors(batch))
             yield objective.graph(batch, number, weight, self._matrix, by=parameters)
 
     def _wait(self) -> None:
@@ -211,7 +211,7 @@ class PiecesHere:
 
 
 def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Batch], int]) -> Batches:
-    """Data as batches, of which workers get whole ones: a single batch is cut by samples, into one for each.
+    """Read data as batches for workers; a single batch is cut by samples, into one batch for each worker.
 
     Args:
         data: Data as `Batches.of` takes them.
@@ -235,14 +235,14 @@ def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Bat
         raise CurvatureError(f"the only batch cannot be cut for {workers} workers, since {why}: give several batches")
     assert rows is not None
     for number in range(min(workers, rows), 1, -1):
-        pieces = [cut(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
-        if all(counted(count, piece, 0) for piece in pieces):
-            return Batches(pieces, resident=True)
+        shards = [take_rows(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
+        if all(count_samples(count, piece, 0) for piece in shards):
+            return Batches(shards, resident=True)
     return batches
 
 
 def shares_of(sizes: list[int], workers: int) -> list[range]:
-    """Numbers of batches, from 1, for each worker: one after the other, with samples as equal as that allows.
+    """Return the numbers of consecutive batches, from 1, for each worker, with samples as equal as possible.
 
     Args:
         sizes: Samples of each batch.
@@ -250,11 +250,11 @@ def shares_of(sizes: list[int], workers: int) -> list[range]:
     """
     number = min(workers, len(sizes))
     ends = list(accumulate(sizes))
-    cuts = [0]
+    bounds = [0]
     for share in range(1, number):
         ideal = ends[-1] * share / number
         place = bisect_left(ends, ideal)
         below = ends[place - 1] if place else 0
         nearest = place + 1 if ends[place] - ideal <= ideal - below else place
-        cuts.append(min(max(nearest, cuts[-1] + 1), len(sizes) - number + share))
-    return [range(first + 1, last + 1) for first, last in pairwise([*cuts, len(sizes)])]
+        bounds.append(min(max(nearest, bounds[-1] + 1), len(sizes) - number + share))
+    return [range(first + 1, last + 1) for first, last in pairwise([*bounds, len(sizes)])]

@@ -1,4 +1,4 @@
-"""Rows of numbers that several processes see as memory: in a file, which lies in shared memory where that has room."""
+"""Rows of numbers that several processes map as memory, from a file in shared memory if that has room."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hessian.lanczos.memory import in_words
+from hessian.lanczos.memory import format_bytes
 from hessian.numerics.symmetric import CurvatureError
 
 SHARED = Path("/dev/shm")
@@ -23,7 +23,7 @@ _ALIGNMENT = 64  # bytes
 
 
 class Frame(NamedTuple):
-    """Where the vectors of a call and the products of each worker lie, one after the other.
+    """Layout of the file: the vectors of a call, then the products of each worker.
 
     Attributes:
         rows: Vectors of the call.
@@ -41,18 +41,18 @@ class Frame(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of all."""
-        return self._padded(self.columns) + self.workers * self._padded(self.width)
+        """Bytes of the file."""
+        return self._pad(self.columns) + self.workers * self._pad(self.width)
 
     def vectors(self, memory: Tensor) -> Tensor:
-        """The vectors of the call, ``(rows, columns)``."""
+        """Return the vectors of the call, ``(rows, columns)``."""
         return self._at(memory, 0, self.columns)
 
     def products(self, memory: Tensor, worker: int) -> Tensor:
-        """The products of a worker, ``(rows, width)``."""
-        return self._at(memory, self._padded(self.columns) + worker * self._padded(self.width), self.width)
+        """Return the products of a worker, ``(rows, width)``."""
+        return self._at(memory, self._pad(self.columns) + worker * self._pad(self.width), self.width)
 
-    def _padded(self, entries: int) -> int:
+    def _pad(self, entries: int) -> int:
         return -(-self.rows * entries * self.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
 
     def _at(self, memory: Tensor, start: int, entries: int) -> Tensor:
@@ -62,7 +62,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SharedFile:
-    """A file that is seen as memory.
+    """A file that is mapped as memory.
 
     Attributes:
         path: Path by which others find it, until it is unlinked; its memory goes with the last process that sees it.
@@ -73,11 +73,11 @@ class SharedFile:
     memory: Tensor
 
     @staticmethod
-    def made(size: int) -> SharedFile:
-        """A new one.
+    def create(size: int) -> SharedFile:
+        """Create a file.
 
         Raises:
-            CurvatureError: There is no room.
+            CurvatureError: No folder has enough space.
         """
         for folder in (SHARED, Path(tempfile.gettempdir())):
             if not folder.is_dir() or shutil.disk_usage(folder).free < size:
@@ -88,30 +88,30 @@ class SharedFile:
                     os.posix_fallocate(handle, 0, size)  # what does not fit later ends the process without a word
                 else:
                     os.ftruncate(handle, size)
-                return SharedFile(path, _mapped(handle, size))
+                return SharedFile(path, _map(handle, size))
             except OSError:
                 os.unlink(path)
             finally:
                 os.close(handle)
         raise CurvatureError(
-            f"neither {SHARED} nor {tempfile.gettempdir()} has room for {in_words(size, up=True)} of vectors that "
+            f"neither {SHARED} nor {tempfile.gettempdir()} has room for {format_bytes(size, up=True)} of vectors that "
             "workers share: free space there, or name fewer workers"
         )
 
     @staticmethod
-    def found(path: str) -> Tensor:
-        """The bytes of one that another process has made."""
+    def open(path: str) -> Tensor:
+        """Map a file that another process has created."""
         handle = os.open(path, os.O_RDWR)
         try:
-            return _mapped(handle, os.fstat(handle).st_size)
+            return _map(handle, os.fstat(handle).st_size)
         finally:
             os.close(handle)
 
     def unlink(self) -> None:
-        """Takes it out of its folder, once all see it."""
+        """Remove the file from its folder, once all processes have mapped it."""
         with suppress(OSError):
             os.unlink(self.path)
 
 
-def _mapped(handle: int, size: int) -> Tensor:
+def _map(handle: int, size: int) -> Tensor:
     return torch.frombuffer(mmap.mmap(handle, size), dtype=torch.uint8)

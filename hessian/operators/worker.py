@@ -1,4 +1,4 @@
-"""A worker that multiplies pieces of the data: it takes its share once, and answers orders about it."""
+"""A worker that multiplies shards of the data: it loads its share once, and answers orders about it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import torch
 from torch import Tensor
 from torch.serialization import default_restore_location
 
-from hessian.loss.checked_objective import held_by_model
+from hessian.loss.checked_objective import measure_model_memory
 from hessian.loss.factories import user_error
-from hessian.loss.graphs import Part
+from hessian.loss.graphs import Block
 from hessian.loss.objective import Objective
-from hessian.numerics.live_bytes import held_by
+from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
-from hessian.operators.shards import PiecesHere
+from hessian.operators.shards import LocalShards
 
 Message = str | bytes
-"""A matrix as all workers take it: a file that they see as memory, or its content."""
+"""A task as workers receive it: the path of a file that they map as memory, or its content."""
 
 
-class Taken(NamedTuple):
-    """A matrix as it is sent to a worker.
+class Task(NamedTuple):
+    """What is sent to a worker once: the loss, the kind of matrix and numerical settings.
 
     Attributes:
         objective: The loss over all data.
@@ -42,15 +42,15 @@ class Taken(NamedTuple):
     precision: str
 
     @staticmethod
-    def of(objective: Objective, matrix: str, keep: bool) -> Taken:
-        """With how this process computes."""
-        return Taken(objective, matrix, keep, torch.get_default_dtype(), torch.get_float32_matmul_precision())
+    def of(objective: Objective, matrix: str, keep: bool) -> Task:
+        """Add the numerical settings of this process."""
+        return Task(objective, matrix, keep, torch.get_default_dtype(), torch.get_float32_matmul_precision())
 
-    def pieces(self, numbers: range, device: torch.device) -> PiecesHere:
-        """A share of the pieces in this process, which from now on computes as the sender does."""
+    def shards(self, numbers: range, device: torch.device) -> LocalShards:
+        """Build a share of the shards in this process, which from then on computes with the sender's settings."""
         torch.set_default_dtype(self.default)
         torch.set_float32_matmul_precision(self.precision)
-        return PiecesHere(self.objective.share(numbers, device), self.matrix, self.keep)
+        return LocalShards(self.objective.share(numbers, device), self.matrix, self.keep)
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,22 @@ class Order:
     """An order to a worker.
 
     Attributes:
-        task: `take`, `products`, `peak`, `gradients`, `fault`, `held`, or `forget` what is gone, as all others do
+        action: `take`, `products`, `peak`, `gradients`, `fault`, `held`, or `forget` what is gone, as all others do
             first.
         matrix: Number of the matrix.
-        gone: Matrices that are no more.
+        gone: Numbers of matrices that no longer exist.
         numbers: Numbers of the batches to take.
         device: Device of these batches.
-        part: Part of the matrix to multiply.
+        block: Part of the matrix to multiply.
         together: Vectors multiplied together.
     """
 
-    task: str
+    action: str
     matrix: int
     gone: tuple[int, ...] = ()
     numbers: range | None = None
     device: str = "cpu"
-    part: Part | None = None
+    block: Block | None = None
     together: int = 1
 
 
@@ -85,7 +85,7 @@ class Failure:
 
     @staticmethod
     def of(error: Exception) -> Failure:
-        """As it is where the sender knows what to do about it, in words with its place elsewhere."""
+        """Wrap an error: unchanged if the sender can handle it, else as one line with its place."""
         if not isinstance(error, CurvatureError | RuntimeError | MemoryError):
             error = user_error(error, "the model or the loss in a worker")
         try:
@@ -96,13 +96,13 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Memory of a worker: its pieces of every matrix, by the matrix's number."""
+class WorkerState:
+    """State of a worker: its shards of every matrix, by the matrix's number."""
 
-    pieces: dict[int, PiecesHere] = field(default_factory=dict)
+    shards: dict[int, LocalShards] = field(default_factory=dict)
 
     def answer(self, order: Order, vectors: Tensor | None = None, message: Message | None = None) -> Any:
-        """Returns the answer to an order, or a failure.
+        """Return the answer to an order, or a failure.
 
         Args:
             order: The order.
@@ -111,52 +111,52 @@ class Desk:
         """
         try:
             for number in order.gone:
-                self.pieces.pop(number, None)
-            return self._done(order, vectors, message)
+                self.shards.pop(number, None)
+            return self._execute(order, vectors, message)
         except Exception as error:
             return Failure.of(error)
 
-    def _done(self, order: Order, vectors: Tensor | None, message: Message | None) -> Any:
-        if order.task == "forget":
+    def _execute(self, order: Order, vectors: Tensor | None, message: Message | None) -> Any:
+        if order.action == "forget":
             return None
-        if order.task == "take":
+        if order.action == "take":
             assert message is not None
             assert order.numbers is not None
             device = torch.device(order.device)
-            pieces = _loaded(message, device).pieces(order.numbers, device)
-            self.pieces[order.matrix] = pieces
-            return pieces.used
-        pieces = self.pieces[order.matrix]
-        device = pieces.objective.parameters[0].device
-        if order.task == "fault":
-            return pieces.fault
-        if order.task == "held":
-            objective = pieces.objective
-            model = held_by_model(objective.model.module, objective.parameters, objective.batches)
-            return str(device), sum(model.values()) + sum(pieces.held().values())
-        assert order.part is not None
-        if order.task == "gradients":
-            return pieces.gradients(order.part.rows)
+            shards = _load(message, device).shards(order.numbers, device)
+            self.shards[order.matrix] = shards
+            return shards.used
+        shards = self.shards[order.matrix]
+        device = shards.objective.parameters[0].device
+        if order.action == "fault":
+            return shards.fault
+        if order.action == "held":
+            objective = shards.objective
+            model = measure_model_memory(objective.model.module, objective.parameters, objective.batches)
+            return str(device), sum(model.values()) + sum(shards.measure_held().values())
+        assert order.block is not None
+        if order.action == "gradients":
+            return shards.gradients(order.block.rows)
         assert vectors is not None
-        part, own = order.part, vectors.to(device)
-        if order.task == "products":
-            return pieces.products(part, own, order.together)
-        multiply: Callable[[], Tensor] = lambda: pieces.products(part, own, order.together)  # noqa: E731
-        return str(device), held_by(multiply, device)[1].peak + own.nbytes
+        block, own = order.block, vectors.to(device)
+        if order.action == "products":
+            return shards.products(block, own, order.together)
+        multiply: Callable[[], Tensor] = lambda: shards.products(block, own, order.together)  # noqa: E731
+        return str(device), measure_memory(multiply, device)[1].peak + own.nbytes
 
 
-def _loaded(message: Message, device: torch.device) -> Taken:
-    """The matrix that was sent; tensors of a processor stay in the file until they are read."""
+def _load(message: Message, device: torch.device) -> Task:
+    """Load the matrix that was sent; tensors of a processor stay in the file until they are read."""
 
     def restored(storage: Any, place: str) -> Any:
         return storage if place == "cpu" else default_restore_location(storage, str(device))
 
     source: Any = message if isinstance(message, str) else io.BytesIO(message)
     try:
-        taken: Taken = torch.load(source, map_location=restored, mmap=isinstance(message, str), weights_only=False)
+        task: Task = torch.load(source, map_location=restored, mmap=isinstance(message, str), weights_only=False)
     except (ImportError, AttributeError) as error:
         raise CurvatureError(
             f"a worker cannot find the model, the loss or the data ({' '.join(str(error).split())[:160]}): define "
             "their functions and classes in a module that can be imported there"
         ) from error
-    return taken
+    return task

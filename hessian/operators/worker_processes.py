@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine: orders go through pipes, vectors and products through shared memory."""
+"""Workers that are processes of this machine: orders pass through pipes, vectors and products through shared memory."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from torch import Tensor
 
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.shared_rows import Frame, SharedFile
-from hessian.operators.worker import Desk, Order, Taken
+from hessian.operators.worker import Order, Task, WorkerState
 from workloads.processes.worker_pool import WorkerPool
 
 
-class _Sent(NamedTuple):
-    """An order as it travels.
+class _Envelope(NamedTuple):
+    """An order with the files and the place that belong to it.
 
     Attributes:
         order: The order.
-        taken: File of what is to be taken.
+        task: File of what is to be taken.
         shared: File of vectors and products, where it is a new one.
         frame: Where these lie in it.
         place: Place of the worker.
     """
 
     order: Order
-    taken: str | None
+    task: str | None
     shared: str | None
     frame: Frame | None
     place: int
 
 
 class Processes:
-    """Processes with one thread each, which end with this object, or with this process.
+    """Processes with one thread each; they end with this object, or with this process.
 
     Attributes:
         shared: Bytes of the memory through which vectors go.
     """
 
     def __init__(self, count: int) -> None:
-        self._crew = WorkerPool(count, serve, failed=CurvatureError)
+        self._pool = WorkerPool(count, serve, failed=CurvatureError)
         self._file: SharedFile | None = None
-        self._told = 0  # of the first workers, who see the file
+        self._informed = 0  # of the first workers, who see the file
 
     @property
     def shared(self) -> int:
@@ -55,19 +55,19 @@ class Processes:
 
     @property
     def ended(self) -> bool:
-        """Whether they are no more."""
-        return self._crew.ended
+        """Whether the workers have ended."""
+        return self._pool.ended
 
     def ask(
-        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Returns the answers of the first workers to an order for each.
+        """Send one order to each of the first workers, and return their answers.
 
         Args:
             orders: Orders, as many as there are workers, or fewer.
             vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
-            taken: The matrix for all of them to take.
+            task: The matrix for all of them to take.
 
         Returns:
             One answer for each order; products are valid until the next call.
@@ -75,19 +75,22 @@ class Processes:
         Raises:
             CurvatureError: One of them ended, or what is to be taken cannot leave this process.
         """
-        path = None if taken is None else _written(taken)
+        path = None if task is None else _write(task)
         frame, new = None, None
         if vectors is not None:
             frame = Frame(len(vectors), vectors.shape[1], width, vectors.dtype, len(orders))
-            if frame.size > self.shared or len(orders) > self._told:
-                new = self._file = SharedFile.made(max(frame.size, self.shared))
-                self._told = len(orders)
+            if frame.size > self.shared or len(orders) > self._informed:
+                new = self._file = SharedFile.create(max(frame.size, self.shared))
+                self._informed = len(orders)
             assert self._file is not None
             frame.vectors(self._file.memory).copy_(vectors)
         try:
-            with self._crew.closing_on_error(CurvatureError, self.close):
+            with self._pool.closing_on_error(CurvatureError, self.close):
                 answers = self._answers(
-                    [_Sent(order, path, new.path if new else None, frame, place) for place, order in enumerate(orders)]
+                    [
+                        _Envelope(order, path, new.path if new else None, frame, place)
+                        for place, order in enumerate(orders)
+                    ]
                 )
         finally:
             if new is not None:
@@ -95,7 +98,7 @@ class Processes:
             if path is not None:
                 with suppress(OSError):
                     os.unlink(path)
-        if orders[0].task == "products":
+        if orders[0].action == "products":
             assert frame is not None
             assert self._file is not None
             memory = self._file.memory
@@ -103,12 +106,12 @@ class Processes:
         return answers
 
     def close(self) -> None:
-        """Ends them, in the middle of their work if need be."""
-        self._crew.close()
+        """End the workers, even in the middle of their work."""
+        self._pool.close()
 
-    def _answers(self, sent: Sequence[_Sent]) -> list[Any]:
-        connections = self._crew.connections[: len(sent)]
-        for connection, one in zip(connections, sent, strict=True):
+    def _answers(self, envelopes: Sequence[_Envelope]) -> list[Any]:
+        connections = self._pool.connections[: len(envelopes)]
+        for connection, one in zip(connections, envelopes, strict=True):
             connection.send(one)
         found: dict[Any, Any] = {}
         while waiting := [connection for connection in connections if connection not in found]:
@@ -119,25 +122,25 @@ class Processes:
 
 
 def serve(connection: Connection) -> None:
-    """The life of a worker."""
+    """Answer orders until the connection closes, and end the process."""
     torch.set_num_threads(1)
-    desk, memory = Desk(), torch.empty(0, dtype=torch.uint8)
+    state, memory = WorkerState(), torch.empty(0, dtype=torch.uint8)
     with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
         while True:
-            sent: _Sent = connection.recv()
-            memory = memory if sent.shared is None else SharedFile.found(sent.shared)
-            vectors = None if sent.frame is None else sent.frame.vectors(memory)
-            answer = desk.answer(sent.order, vectors, sent.taken)
+            envelope: _Envelope = connection.recv()
+            memory = memory if envelope.shared is None else SharedFile.open(envelope.shared)
+            vectors = None if envelope.frame is None else envelope.frame.vectors(memory)
+            answer = state.answer(envelope.order, vectors, envelope.task)
             if isinstance(answer, Tensor):
-                assert sent.frame is not None
-                sent.frame.products(memory, sent.place).copy_(answer)
+                assert envelope.frame is not None
+                envelope.frame.products(memory, envelope.place).copy_(answer)
                 answer = None
             connection.send(answer)
     os._exit(0)
 
 
-def _written(taken: Taken) -> str:
-    """A file of what is to be taken, which workers see as memory.
+def _write(task: Task) -> str:
+    """Write a task to a file, which workers map as memory.
 
     Raises:
         CurvatureError: It cannot leave this process.
@@ -145,24 +148,24 @@ def _written(taken: Taken) -> str:
     handle, path = tempfile.mkstemp(prefix="rankproof-")
     try:
         with os.fdopen(handle, "wb") as file:
-            save(taken, file)
+            save(task, file)
     except BaseException:
         os.unlink(path)
         raise
     return path
 
 
-def save(taken: Taken, file: Any) -> None:
-    """Writes what is to be taken.
+def save(task: Task, file: Any) -> None:
+    """Write a task.
 
     Raises:
         CurvatureError: It cannot leave this process.
     """
     try:
-        torch.save(taken, file)
+        torch.save(task, file)
     except OSError:
         raise
-    except Exception as error:  # pickle, and whatever a user's class says to it
+    except Exception as error:  # pickle, and any error of a user's class
         raise CurvatureError(
             f"the model, the loss or the data cannot be sent to workers ({' '.join(str(error).split())[:160]}): use no "
             "lambda, no function within a function and no open file, or leave out workers=",

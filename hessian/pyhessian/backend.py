@@ -1,12 +1,12 @@
 """PyHessian 0.1 (Yao et al., 2020) as a wrapped backend: what it returns, without what it leaves behind.
 
-It is here for comparison with figures that were made with it. Unaided, it counts the gradient twice where one is left
-on the model, weighs sums over batches wrongly, leaves the model in evaluation mode with a graph in `.grad`, and its
-`density` calls `torch.eig`, which PyTorch has removed. The adapter refuses what would be silently wrong and restores
-what was touched; `tests/hessian/test_pyhessian_backend.py` pins these faults. Not cured: the model is always taken in
-evaluation mode (running batch statistics, no dropout); `eigenvalues` returns the largest in modulus, by power iteration
-whose stopping rule is no error bound; 1e-6 is added to norms; Lanczos orthogonalises once. Its `trace` is not
-offered, since its stopping rule watches the running mean.
+It is here for comparison with figures that were made with it. Without the guards, it counts the gradient twice where
+one is left on the model, weighs sums over batches wrongly, leaves the model in evaluation mode with a graph in `.grad`,
+and its `density` calls `torch.eig`, which PyTorch has removed. The adapter refuses requests that would give silently
+wrong results and restores what was changed; `tests/hessian/pyhessian/test_pyhessian_backend.py` pins these faults.
+Limits that remain: the model is always taken in evaluation mode (running batch statistics, no dropout); `eigenvalues`
+returns the largest in modulus, by power iteration whose stopping rule does not bound the error; 1e-6 is added to norms;
+Lanczos orthogonalises once. Its `trace` is not offered, since its stopping rule watches the running mean.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from hessian.fits.density_reading import AS_PLOTTED, PrintedStableRank, Reading,
 from hessian.lanczos.krylov import Array
 from hessian.lanczos.quadrature import SpectralMeasure
 from hessian.loss.batches import Batches, Loss, reduction_of
-from hessian.loss.model_state import selected
+from hessian.loss.model_state import select_parameters
 from hessian.numerics.differentiation import exact_evaluation
+from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
-from hessian.pyhessian.guards import PlainBatches, require_fit, restored, seeded, torch_supplied
+from hessian.pyhessian.guards import PlainBatches, require_fit, restoring, seeding, supplying_torch
 
 SHIFT = 1e-6
 """Added by PyHessian to what it divides by: to norms, and to the eigenvalue in its stopping rule."""
@@ -88,6 +89,9 @@ class TopEigenvalues:
     settings: PyHessianSettings
     version: str
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Quadrature:
@@ -107,6 +111,9 @@ class Quadrature:
     settings: PyHessianSettings
     version: str
 
+    def __post_init__(self) -> None:
+        fix_arrays(self)
+
     @property
     def measure(self) -> SpectralMeasure:
         """The same as a spectral measure without atoms, for densities and moments."""
@@ -116,7 +123,7 @@ class Quadrature:
 def top_eigenvalues(
     model: nn.Module, loss: Loss, data: Any, settings: PyHessianSettings | None = None
 ) -> TopEigenvalues:
-    """The Hessian's eigenvalues of largest modulus, by PyHessian's power iteration with deflation.
+    """Return the Hessian's eigenvalues of largest modulus, by PyHessian's power iteration with deflation.
 
     Args:
         model: Taken in evaluation mode and left as it was.
@@ -128,13 +135,13 @@ def top_eigenvalues(
         CurvatureError: PyHessian would fail or give a wrong number; the message names cause and remedy.
     """
     settings = settings or PyHessianSettings()
-    with _opened(model, loss, data, settings.seed) as opened:
+    with _open_backend(model, loss, data, settings.seed) as opened:
         opened.require_at_most("top_n", settings.top_n)
         values, vectors = opened.backend.eigenvalues(
             maxIter=settings.iterations, tol=settings.tolerance, top_n=settings.top_n
         )
         found = np.array(values, dtype=float)
-        _require_visible(found, SHIFT)  # below it, the tolerance is no longer relative
+        _require_visible(found, SHIFT)  # below it, the tolerance is absolute
         rows, residuals = [], []
         for value, vector in zip(values, vectors, strict=True):
             norm = float(torch.sqrt(sum((part**2).sum() for part in vector)))
@@ -148,7 +155,7 @@ def top_eigenvalues(
 def density_quadrature(
     model: nn.Module, loss: Loss, data: Any, settings: PyHessianSettings | None = None
 ) -> Quadrature:
-    """The raw quadrature of the Hessian's spectral density: PyHessian's `density`, given what it needs to run.
+    """Return the raw quadrature of the Hessian's spectral density by PyHessian's `density`.
 
     Args:
         model: Taken in evaluation mode and left as it was.
@@ -160,9 +167,9 @@ def density_quadrature(
         CurvatureError: PyHessian would fail or give a wrong number; the message names cause and remedy.
     """
     settings = settings or PyHessianSettings()
-    with _opened(model, loss, data, settings.seed) as opened:
+    with _open_backend(model, loss, data, settings.seed) as opened:
         opened.require_at_most("iterations", settings.iterations)
-        with torch_supplied(opened.dtype):
+        with supplying_torch(opened.dtype):
             nodes, weights = opened.backend.density(iter=settings.iterations, n_v=settings.runs)
     pairs = [_sorted_rule(x, w) for x, w in zip(nodes, weights, strict=True)]
     largest = np.array([np.abs(x).max() for x, _ in pairs])
@@ -173,7 +180,7 @@ def density_quadrature(
 def printed_estimate(
     model: nn.Module, loss: Loss, data: Any, settings: PyHessianSettings | None = None, reading: Reading = AS_PLOTTED
 ) -> PrintedStableRank:
-    """The papers' estimate of the stable rank, FedLoRU v2 eq. (87), from PyHessian's spectral density.
+    """Return the papers' estimate of the stable rank, FedLoRU v2 eq. (87), from PyHessian's spectral density.
 
     Args:
         model: Taken in evaluation mode and left as it was.
@@ -194,7 +201,7 @@ def printed_estimate(
 
 @dataclass(frozen=True, eq=False)
 class _Opened:
-    """PyHessian on a model, while it may be used."""
+    """PyHessian on a model, valid inside the context."""
 
     backend: Any
     P: int
@@ -212,13 +219,13 @@ class _Opened:
 
 
 @contextmanager
-def _opened(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Opened]:
-    """Checks, then a PyHessian object; afterwards everything is as it was and the graph is gone."""
+def _open_backend(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Opened]:
+    """Check the request and build a PyHessian object; on exit restore everything and free the graph."""
     try:
         constructor, version = importlib.import_module("pyhessian").hessian, metadata.version("pyhessian")
     except ImportError as error:
         raise CurvatureError("PyHessian is not installed: pip install pyhessian==0.1") from error
-    chosen = selected(model, None)
+    chosen = select_parameters(model, None)
     first = next(iter(chosen.values()))
     if first.device.type not in ("cpu", "cuda"):
         raise CurvatureError(f"PyHessian knows cpu and cuda, not {first.device}; move the model to one of these")
@@ -229,8 +236,8 @@ def _opened(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Ope
         )
     batches = PlainBatches(Batches.of(data), first.device, first.dtype)
     with _LOCK, ExitStack() as stack:
-        stack.enter_context(restored(model, loss))
-        stack.enter_context(seeded(first.device, seed))
+        stack.enter_context(restoring(model, loss))
+        stack.enter_context(seeding(first.device, seed))
         stack.enter_context(torch.enable_grad())
         stack.enter_context(exact_evaluation())
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative

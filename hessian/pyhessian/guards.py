@@ -26,7 +26,7 @@ class PlainBatches:
     dtype: torch.dtype
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        for number, batch in enumerate(self.source.on(self.device, self.dtype), start=1):
+        for number, batch in enumerate(self.source.move_to(self.device, self.dtype), start=1):
             if isinstance(batch, Mapping) or not isinstance(batch[0], Tensor):
                 kind = "a mapping" if isinstance(batch, Mapping) else f"inputs of {type(batch[0]).__name__}"
                 raise CurvatureError(
@@ -36,7 +36,7 @@ class PlainBatches:
 
 
 def require_fit(model: nn.Module, loss: Loss, batches: PlainBatches) -> None:
-    """Refuses what PyHessian would get wrong or stumble over, the model being in evaluation mode.
+    """Refuse what PyHessian would compute wrongly or fail on, with the model in evaluation mode.
 
     Raises:
         CurvatureError: Batches of another kind, what `Objective` refuses, or parameters without curvature.
@@ -71,8 +71,8 @@ def _require_used(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor)
 
 
 @contextmanager
-def restored(model: nn.Module, loss: Loss) -> Iterator[None]:
-    """Modes and gradients: gradients are out of the way inside, and back afterwards."""
+def restoring(model: nn.Module, loss: Loss) -> Iterator[None]:
+    """Remove gradients inside the context; restore modes and gradients on exit."""
     modules = [*model.modules(), *(loss.modules() if isinstance(loss, nn.Module) else ())]
     modes = [(module, module.training) for module in modules]
     parameters = [p for module in modules for p in module.parameters(recurse=False)]
@@ -89,8 +89,8 @@ def restored(model: nn.Module, loss: Loss) -> Iterator[None]:
 
 
 @contextmanager
-def seeded(device: torch.device, seed: int) -> Iterator[None]:
-    """A random state of its own, and the model's device as the current one."""
+def seeding(device: torch.device, seed: int) -> Iterator[None]:
+    """Use a separate random state, and the model's device as the current one."""
     devices = [device] if device.type == "cuda" else []
     with ExitStack() as stack:
         stack.enter_context(torch.random.fork_rng(devices=devices))
@@ -113,17 +113,17 @@ class _SuppliedTorch:
         return getattr(torch, name)
 
     def zeros(self, *size: Any, **options: Any) -> Tensor:
-        """In the parameters' dtype: the tridiagonal matrix would be float32 otherwise."""
+        """Return zeros in the parameters' dtype: the tridiagonal matrix would be float32 otherwise."""
         return torch.zeros(*size, **{"dtype": self._dtype, **options})
 
     def randn(self, *size: Any, **options: Any) -> Tensor:
-        """In the parameters' dtype."""
+        """Return normal numbers in the parameters' dtype."""
         return torch.randn(*size, **{"dtype": self._dtype, **options})
 
 
 @contextmanager
-def torch_supplied(dtype: torch.dtype) -> Iterator[None]:
-    """While open, the name `torch` of PyHessian's module is a stand-in; `torch` itself is not changed for anyone."""
+def supplying_torch(dtype: torch.dtype) -> Iterator[None]:
+    """Replace `torch` in PyHessian's module inside the context; `torch` itself does not change."""
     module: Any = importlib.import_module("pyhessian.hessian")
     before = module.torch
     module.torch = _SuppliedTorch(dtype)
@@ -142,7 +142,7 @@ def _has_eig() -> bool:
 
 
 def _symmetric_eig(matrix: Tensor, eigenvectors: bool = False) -> tuple[Tensor, Tensor]:
-    """Result of the former `torch.eig` for a real symmetric matrix: real and imaginary parts, and eigenvectors."""
+    """Return what `torch.eig` gave for a real symmetric matrix: real and imaginary parts, and eigenvectors."""
     if float((matrix - matrix.T).abs().max()) > 0.0:
         raise CurvatureError("PyHessian asked for eigenvalues of a matrix that is not symmetric: an unknown version?")
     values, vectors = torch.linalg.eigh(matrix.double())

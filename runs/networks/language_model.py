@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from importlib import metadata
 from io import StringIO
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
+from algorithms.kernels import names_matching
 from runs.networks.network_function import seeded_draws
 from runs.settings import RunError
 
@@ -223,11 +223,7 @@ def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
     names = [name for name, _ in module.named_parameters()]
     found: dict[str, None] = {}
     for pattern in (patterns or HEADS).split(","):
-        here = [
-            name
-            for name in names
-            if fnmatchcase(name, pattern.strip()) or fnmatchcase(name.rpartition(".")[0], pattern.strip())
-        ]
+        here = names_matching(names, pattern.strip())
         if not here and patterns is not None:
             layers = dict.fromkeys(name.rpartition(".")[0] for name in names)
             raise RunError(f"no layer is named {pattern.strip()!r}; the last ones are {', '.join([*layers][-6:])}")

@@ -235,6 +235,28 @@ def test_patterns_name_layers():
         layer_names(shapes, "head, layer1.0.norm1")
 
 
+def test_a_name_goes_before_a_pattern():
+    shapes = {
+        "block[ab].weight": (4, 3),
+        "blocka.weight": (4, 3),
+        "blockb.inner.weight": (3, 2),
+        "block[ab].inner.weight": (3, 2),
+        "what?.weight": (5, 2),
+        "whats.weight": (5, 2),
+        "*.weight": (2, 2),
+        "*.bias": (2,),
+    }.items()
+    assert layer_names(shapes, "block[ab].weight") == ("block[ab].weight",)
+    assert layer_names(shapes, "block[ab]") == ("block[ab].weight",)
+    assert layer_names(shapes, "block[ab].*") == ("block[ab].weight", "block[ab].inner.weight")
+    assert layer_names(shapes, "what?") == ("what?.weight",)
+    assert layer_names(shapes, "*, block[ab].inner") == ("block[ab].inner.weight", "*.weight")
+    assert layer_names(shapes, "bloc[k][ab].weight") == ("blocka.weight",)
+    assert len(layer_names(shapes, "**")) == 7
+    with pytest.raises(FederationError, match=r"no layer with a matrix is named '\*\.bias'"):
+        layer_names(shapes, "*.bias")
+
+
 def test_what_only_a_tensor_can_do_as_an_embedding_is_done_with_the_product():
     case = CASES["embedding"]
     indices = torch.tensor([0, 3, 3, 8])

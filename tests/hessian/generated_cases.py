@@ -50,7 +50,7 @@ class Sequences(nn.Module):
 
 
 class Unused(nn.Module):
-    """A layer beside the network that nothing reads."""
+    """An additional layer that nothing reads."""
 
     def __init__(self) -> None:
         super().__init__()

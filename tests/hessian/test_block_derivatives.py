@@ -16,7 +16,7 @@ X = torch.randn(9, 4, generator=GENERATOR).double()
 Y = torch.randint(3, (9,), generator=GENERATOR)
 DATA = {"resident": (X, Y), "batches": list(zip(X.split(4), Y.split(4), strict=True))}
 LOSS = nn.CrossEntropyLoss()
-WRONG = "no second derivatives"
+WRONG = "not second derivatives"
 
 
 class Bent(torch.autograd.Function):

@@ -1,4 +1,4 @@
-"""Files of measured coverage: rows of several versions of the estimator beside each other."""
+"""Files of measured coverage: rows of several versions of the estimator together."""
 
 import json
 

@@ -1,6 +1,6 @@
 """Devices: nothing is created elsewhere than where the model lies, and on a GPU the numbers are those of the CPU.
 
-Without a GPU, a foreign default device stands for it: a tensor that is created without naming its device lands there,
+Without a GPU, a foreign default device replaces it: a tensor that is created without naming its device lands there,
 where it has no values, and the computation fails.
 """
 
@@ -37,7 +37,7 @@ def placed(model, device):
 def test_products_do_not_depend_on_the_device(name, matrix, vectorize, device):
     case = CASES[name]
     if matrix == "gauss-newton" and case.mapping:
-        pytest.skip("the output is no single tensor")
+        pytest.skip("the output is not a single tensor")
     options = {**case.options, "matrix": matrix, "vectorize": vectorize}
     here = Curvature(case.model, case.loss, case.batch(), **options)
     vectors = torch.randn((4, here.P), dtype=here.dtype, generator=torch.Generator().manual_seed(1))

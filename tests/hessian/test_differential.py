@@ -62,8 +62,8 @@ def test_its_gauss_newton_matrix_is_right_or_refused(problem):
     options = {**problem.options, "matrix": "gauss-newton"}
     penalised = "penalised" in problem.made_of
     if "mapping" in problem.made_of or penalised or (problem.several and not problem.recombines):
-        told = "one tensor as output|beside the model's output|over samples|over independent samples|count="
-        with pytest.raises(CurvatureError, match=told):
+        message = "one tensor as output|in addition to the model's output|over samples|over independent samples|count="
+        with pytest.raises(CurvatureError, match=message):
             Curvature(problem.model, problem.loss, problem.data, **options)
         return
     operator = Curvature(problem.model, problem.loss, problem.data, **options)

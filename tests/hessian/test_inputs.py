@@ -1,6 +1,7 @@
 """Models, losses and targets of many kinds: taken, against Hessians by hand, or refused by one line with the cause."""
 
 import copy
+import warnings
 
 import pytest
 import torch
@@ -202,8 +203,8 @@ def test_mappings_as_inputs_have_targets_of_any_kind():
 REFUSED = {
     "a tensor": (X, r"got a tensor of shape \(11, 4\).*\(inputs, None\)"),
     "three": ((X, Y, Y), r"got a tuple of 3 .*several targets \(inputs, \(s, t\)\)"),
-    "a loader of three": (DataLoader(TensorDataset(X, Y, Y), batch_size=4), r"item 1 is no batch but a list of 3"),
-    "arrays": ((X.numpy(), Y.numpy()), r"item 1 is no batch but ndarray \(torch.from_numpy"),
+    "a loader of three": (DataLoader(TensorDataset(X, Y, Y), batch_size=4), r"item 1 is not a batch but a list of 3"),
+    "arrays": ((X.numpy(), Y.numpy()), r"item 1 is not a batch but ndarray \(torch.from_numpy"),
     "images": ((list(X), Y), r"list of 11 tensors, one for each sample, .*torch.stack"),
     "images and boxes": ((list(X), [{"y": y} for y in Y]), r"list of 11 tensors, one for each sample, .*torch.stack"),
     "no targets": ((X, None), r"the targets of batch 1 are None, which the loss cannot take"),
@@ -292,3 +293,35 @@ def test_second_derivatives_that_are_infinite_at_zero_are_named(power):
     away = copy.deepcopy(model)
     nn.init.ones_(away[0].bias)
     assert stable_rank(away, lambda output, target: CE(output, target) + 0.1 * away[0].bias.norm(), (X, Y)).value > 1.0
+
+
+def size_of_output(output, target):
+    return output.square().mean()
+
+
+def test_two_batches_without_targets_that_are_read_as_one_are_warned_of():
+    model = network(4)
+    second = X.flip(0)[:7]
+    with pytest.warns(UserWarning, match=r"the loss does not read the second: .*\[\(first, None\), \(second, None\)\]"):
+        read = Curvature(model, size_of_output, [X, X.flip(0)])
+    assert read.samples == 11
+    both = torch.cat([X, second])
+    found = dense(model, size_of_output, [(X, None), (second, None)])
+    torch.testing.assert_close(found, by_hand(model, lambda: size_of_output(model(both), None)))
+
+
+@pytest.mark.parametrize(
+    ("loss", "data", "last"),
+    [
+        (nn.MSELoss(), [X, X.flip(0)], 4),
+        (size_of_output, (X, X.flip(0)), 4),
+        (size_of_output, [X, Y], 3),
+        (size_of_output, [X, X[:, :3]], 3),
+        (size_of_output, [(X, None), (X, None)], 3),
+    ],
+    ids=["targets are read", "a pair", "labels", "other targets", "batches"],
+)
+def test_no_other_data_are_warned_of(loss, data, last):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Curvature(network(last), loss, data)

@@ -1,4 +1,4 @@
-"""Errors of `hessian` that name keywords: Python is told the keyword, a command its own option."""
+"""Errors of `hessian` that name keywords: Python callers see the keyword, users of a command its option."""
 
 import ast
 import pickle

@@ -26,15 +26,15 @@ def test_a_result_is_taken_from_a_process_that_runs_or_has_just_ended():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (["--memory", "six"], "look like '6 GiB'"),
         (["--scratch", "."], "give --memory too"),
         (["--memory", "1 GiB", "--scratch", "nowhere"], "there is no folder nowhere"),
     ],
 )
-def test_a_budget_that_is_none_is_told_in_a_line(given, told, monkeypatch, capsys):
+def test_a_budget_that_is_none_is_told_in_a_line(given, message, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["large_networks", "--only", "resnet-10", *given])
     with pytest.raises(SystemExit, match="2"):
         main()
-    assert told in capsys.readouterr().err.splitlines()[-1]
+    assert message in capsys.readouterr().err.splitlines()[-1]

@@ -30,7 +30,7 @@ def network():
 
 
 def rates(output):
-    """A law whose outputs are no natural parameters: a Poisson law of rate f^2 + 1/2."""
+    """A law whose outputs are not natural parameters: a Poisson law of rate f^2 + 1/2."""
     return Poisson(output.square() + 0.5)
 
 
@@ -188,6 +188,41 @@ def test_ignored_targets_count_for_none():
     close(*both)
 
 
+def kept_classes(batch):
+    return int((batch[1] != 1).sum())
+
+
+@pytest.mark.parametrize("way", ["resident", "streamed"])
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        (nn.CrossEntropyLoss(ignore_index=1), {}),
+        (nn.CrossEntropyLoss(ignore_index=1, reduction="sum"), {}),
+        (
+            functools.partial(cross_entropy, ignore_index=1),
+            {"law": lambda f: torch.distributions.Categorical(logits=f)},
+        ),
+    ],
+    ids=["mean", "sum", "partial"],
+)
+def test_an_ignored_label_of_the_law_counts_for_none_too(loss, options, way):
+    kept = CLASSES != 1
+    assert 0 < int(kept.sum()) < SIZE
+    data = (X, CLASSES) if way == "resident" else [(X[:4], CLASSES[:4]), (X[4:], CLASSES[4:])]
+    summed = getattr(loss, "reduction", "mean") == "sum"
+    if way == "streamed" and not summed:
+        options = {**options, "count": kept_classes}
+    own = dense(Curvature(network(), loss, data, matrix="fisher", **options))
+    expected = dense(Curvature(network(), nn.CrossEntropyLoss(), (X[kept], CLASSES[kept]), matrix="fisher"))
+    close(own, expected * (int(kept.sum()) if summed else 1))
+
+
+def test_a_label_that_is_ignored_within_a_function_is_named():
+    law = lambda f: torch.distributions.Categorical(logits=f)  # noqa: E731
+    with pytest.raises(CurvatureError, match=r"a label that is ignored without ignore_index= of nn\.CrossEntropyLoss"):
+        Curvature(network(), lambda f, y: cross_entropy(f, y, ignore_index=1), (X, CLASSES), matrix="fisher", law=law)
+
+
 class Places(nn.Module):
     """Three places with three classes for every sample, logits (samples, classes, places)."""
 
@@ -222,7 +257,7 @@ def test_intervals_hold_the_stable_rank_and_blocks_are_blocks(matrix):
     values = torch.linalg.eigvalsh(whole)
     truth = float((values**2).sum() / values.abs().max() ** 2)
     found = stable_rank_of(operator, rng=np.random.default_rng(0), relative_width=0.02)
-    rounding = 1e-13  # of the truth, where the interval is no wider
+    rounding = 1e-13  # of the truth, where the interval is not wider
     assert found.low * (1 - rounding) <= truth <= found.high * (1 + rounding)
     head = operator.block("2.*")
     close(dense(head), whole[-head.P :, -head.P :])
@@ -262,7 +297,7 @@ def weighted(output, target):
 
 
 REFUSED = {
-    "another law": ({"loss": of_rates, "targets": COUNTS, "law": lambda f: Normal(f, 1.0)}, "no multiple of minus"),
+    "another law": ({"loss": of_rates, "targets": COUNTS, "law": lambda f: Normal(f, 1.0)}, "not a multiple of minus"),
     "unknown": ({"loss": of_rates, "targets": COUNTS}, "of_rates does not tell it: give law="),
     "class weights": ({"loss": weighted, "law": lambda f: torch.distributions.Categorical(logits=f)}, "class weights"),
     "smoothing": ({"loss": nn.CrossEntropyLoss(label_smoothing=0.1)}, "label smoothing"),
@@ -275,21 +310,21 @@ REFUSED = {
         },
         "no target of a batch is a value",
     ),
-    "penalty": ({"penalty": True}, "beside the model's output"),
+    "penalty": ({"penalty": True}, "in addition to the model's output"),
     "a law without need": ({"matrix": "hessian", "law": rates}, "law= is for matrix='fisher'"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_fisher_matrix_is_refused(name):
-    change, told = REFUSED[name]
+    change, message = REFUSED[name]
     model, loss = network(), change.get("loss", nn.CrossEntropyLoss())
     if change.get("penalty"):
         loss, change = (
             (lambda f, y: cross_entropy(f, y) + model[0].weight.square().sum()),
             {"law": lambda f: torch.distributions.Categorical(logits=f)},
         )
-    with pytest.raises(CurvatureError, match=told) as caught:
+    with pytest.raises(CurvatureError, match=message) as caught:
         Curvature(
             model,
             loss,

@@ -1,4 +1,4 @@
-"""The comparison with an earlier version: what differs is told, and nothing compared is no answer."""
+"""The comparison with an earlier version reports what differs, and fails if it compares nothing."""
 
 import pytest
 
@@ -13,11 +13,11 @@ def test_a_case_that_differs_in_one_end_of_one_seed_is_told_with_its_size():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [(["--before", "no-such"], "no revision no-such"), (["--before", "HEAD", "--seeds", "0"], "at least 1")],
 )
-def test_what_cannot_be_compared_is_told_in_a_line(given, told, monkeypatch, capsys):
+def test_what_cannot_be_compared_is_told_in_a_line(given, message, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["same_estimates", *given])
     with pytest.raises(SystemExit, match="2"):
         main()
-    assert told in capsys.readouterr().err.splitlines()[-1]
+    assert message in capsys.readouterr().err.splitlines()[-1]

@@ -98,7 +98,7 @@ def test_a_loss_that_belongs_to_no_law_is_refused_on_any_scale(factor):
     def law(output):
         return torch.distributions.Categorical(logits=output)
 
-    with pytest.raises(CurvatureError, match="no multiple of minus the log likelihood"):
+    with pytest.raises(CurvatureError, match="not a multiple of minus the log likelihood"):
         Curvature(perceptron(), weighted, (X, Y), matrix="fisher", law=law)
     ones = torch.ones(39)
     fisher = Curvature(perceptron(), scaled(factor), (X, Y), matrix="fisher", law=law) @ ones

@@ -202,7 +202,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
         assert "\n" not in str(caught.value)
 
     Curvature(NETWORK, LOSS, (X, Y), workers=two)
-    processes = two._link._crew.processes
+    processes = two._link._pool.processes
     refused("cannot be sent to workers .*lambda", loss=lambda out, y: LOSS(out, y))
     refused("workers hold another loss than this process", loss=shared_work.penalised_by_name)
     refused("has loss .* and then", loss=shared_work.other_in_workers)
@@ -220,7 +220,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
     refused("workers must be at least 1", workers=True)
     if not torch.cuda.is_available():
         refused("there is no device cuda:1: torch sees 0 CUDA devices", workers="cpu,cuda:1")
-    assert two._link._crew.processes is processes
+    assert two._link._pool.processes is processes
     assert all(process.is_alive() for process in processes)
 
 
@@ -236,10 +236,10 @@ def test_matrices_in_turns_share_workers_and_are_forgotten(two):
     there = {scale: Curvature(NETWORK, LOSS, (scale * X, Y), workers=two) for scale in (1.0, 2.0)}
     for scale in (1.0, 2.0, 1.0):
         same(there[scale], here[scale], vectors(here[1.0].P))
-    number = there[1.0]._pieces._number
+    number = there[1.0]._shards._number
     del there[1.0]
     gc.collect()
-    assert number in two.forgotten()
+    assert number in two.forgotten
     same(there[2.0], here[2.0], vectors(here[1.0].P))
 
 
@@ -325,7 +325,7 @@ def test_a_killed_worker_is_one_error_and_leaves_no_process():
         "a worker was ended by SIGKILL, most likely for want of memory; name fewer workers, or free memory"
     )
     assert set(active_children()) == before
-    with pytest.raises(CurvatureError, match="its workers have ended: build the operator anew"):
+    with pytest.raises(CurvatureError, match="its workers have ended: build the operator again"):
         there.products(tried)
     again = Curvature(NETWORK, LOSS, (X, Y), workers=team)  # new ones start
     same(again, Curvature(NETWORK, LOSS, (X, Y)), tried)

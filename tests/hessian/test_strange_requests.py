@@ -96,7 +96,7 @@ def test_data_on_the_meta_device_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("inputs", "targets", "told"),
+    ("inputs", "targets", "message"),
     [
         (X, None, "got Tensor and NoneType"),
         ((X, X), Y, "got tuple and Tensor"),
@@ -104,8 +104,8 @@ def test_data_on_the_meta_device_are_refused():
         (X, torch.tensor(1.0), "got Tensor and a single number"),
     ],
 )
-def test_exact_hessians_take_tensors(inputs, targets, told):
-    with pytest.raises(CurvatureError, match=told):
+def test_exact_hessians_take_tensors(inputs, targets, message):
+    with pytest.raises(CurvatureError, match=message):
         exact_hessian(perceptron(), LOSS, inputs, targets)
 
 

@@ -102,3 +102,55 @@ def test_a_tied_weight_outside_of_a_block_or_on_both_sides_is_named():
     assert stable_rank(model, CE, data, parameters="dec.weight").value == pytest.approx(
         stable_rank(model, CE, data, parameters="emb.weight").value
     )
+
+
+class Padded(nn.Module):
+    """Sums embeddings of one weight, mixes along the sequence and decodes, by that weight if asked."""
+
+    def __init__(self, paddings, decodes):
+        super().__init__()
+        self.embs = nn.ModuleList(nn.Embedding(5, 3, padding_idx=row) for row in paddings)
+        self.dec = nn.Linear(3, 5)
+        for emb in self.embs[1:]:
+            emb.weight = self.embs[0].weight
+        if decodes:
+            self.dec.weight = self.embs[0].weight
+        with torch.no_grad():
+            self.dec.weight.normal_()
+            self.embs[0].weight.normal_()
+
+    def forward(self, tokens):
+        return self.after([emb(tokens) for emb in self.embs], self.dec.weight, self.dec.bias)
+
+    @staticmethod
+    def after(found, weight, bias):
+        return nn.functional.linear(torch.tanh(sum(found).cumsum(1)), weight, bias).transpose(1, 2)
+
+
+@pytest.mark.parametrize("decodes", [True, False])
+@pytest.mark.parametrize("paddings", [(0,), (0, 1), (3, None), (None, 4), (2, 0, 2)])
+def test_lookups_of_padding_are_constants_and_other_uses_are_not(paddings, decodes):
+    """As in training, where the gradient leaves out the lookups alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        model = Padded(paddings, decodes).double()
+        tokens, targets = torch.randint(5, (13, 4)), torch.randint(5, (13, 4))
+    own = dict(model.named_parameters())
+    constant = own["embs.0.weight"].detach()
+
+    def loss(*at):
+        weights = dict(zip(own, at, strict=True))
+        weight = weights["embs.0.weight"]
+        rows = [torch.arange(5) == (-1 if row is None else row) for row in paddings]
+        found = [torch.where(row[:, None], constant, weight)[tokens] for row in rows]
+        return CE(Padded.after(found, weights.get("dec.weight", weight), weights["dec.bias"]), targets)
+
+    at = [p.detach().requires_grad_() for p in own.values()]
+    slopes = torch.autograd.grad(loss(*at), at, create_graph=True)
+    trained = torch.autograd.grad(CE(model(tokens), targets), list(own.values()))
+    torch.testing.assert_close(trained, slopes)
+    flat = torch.cat([slope.flatten() for slope in slopes])
+    rows = [torch.autograd.grad(one, at, retain_graph=True, materialize_grads=True) for one in flat]
+    dense = torch.stack([torch.cat([part.flatten() for part in row]) for row in rows])
+    operator = Curvature(model, CE, (tokens, targets))
+    torch.testing.assert_close(operator @ torch.eye(operator.P, dtype=torch.float64), dense)

@@ -438,3 +438,25 @@ def test_atoms_of_sums_count_at_the_sum_of_their_places():
     """0.1 + 0.2 is not 0.3 in double precision; 0.8 + 0.8 - 1 of the mass is there."""
     law = FreeSum(AtomicLaw((0.1, 5.0), (0.8, 0.2)), AtomicLaw((0.2, 7.0), (0.8, 0.2)))
     assert [law.cdf(x) for x in (0.3 - 1e-12, 0.3, 0.1 + 0.2)] == pytest.approx([0.0, 0.6, 0.6])
+
+
+@pytest.mark.parametrize(("ratio", "place", "sign"), [(2.0, 5.0, 1), (4.0, -100.0, 1), (2.0, 1.0, -1)])
+def test_an_atom_away_from_zero_is_refused_with_the_remedy_that_works(ratio, place, sign):
+    def transform(w):
+        return sign / (1 - sign * ratio * w)
+
+    with pytest.raises(ValueError, match=rf"rounding next to the atom at {place:g} .*\.shifted\({place:g}\)") as caught:
+        RTransformLaw(lambda w: transform(w) + place)
+    assert "\n" not in str(caught.value)
+    law = RTransformLaw(transform).shifted(place)
+    ((location, mass),) = law.atoms
+    assert (location, mass) == pytest.approx((place, 1 - 1 / ratio), abs=1e-9)
+    edges = sorted(place + sign * edge for edge in (0.0, (1 + ratio**0.5) ** 2))
+    assert law.support == pytest.approx(edges, abs=1e-9)
+    assert law.mean == pytest.approx(place + sign)
+
+
+def test_another_refusal_names_no_atom():
+    with pytest.raises(ValueError, match="not the R-transform of a law") as caught:
+        RTransformLaw(lambda w: w + w**3)
+    assert "shifted" not in str(caught.value)

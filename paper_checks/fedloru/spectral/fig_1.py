@@ -44,7 +44,7 @@ class Estimate:
 def smooth_spectrum(bulk: NDArray[np.float64], top: float, width: float, spacing: float) -> Estimate:
     """Return the densities of one spectrum on one grid."""
     from hessian.fits.density_estimate import (
-        smoothed_density,  # with torch behind it, which a list of claims does not need
+        smooth_density,  # with torch behind it, which a list of claims does not need
     )
 
     below, above = int(np.ceil((top + 1.0 + 20.0 * width) / spacing)), int(np.ceil(10.0 * width / spacing))
@@ -57,7 +57,7 @@ def smooth_spectrum(bulk: NDArray[np.float64], top: float, width: float, spacing
         spacing,
         float(eigenvalues @ eigenvalues),
         grid,
-        smoothed_density(eigenvalues, grid, width),
+        smooth_density(eigenvalues, grid, width),
     )
 
 

@@ -67,7 +67,7 @@ def test_the_noise_and_the_spikes():
     assert found.sigma == pytest.approx(sigma, rel=1e-12)
     assert np.array(found.model.spikes) == pytest.approx(spikes, rel=1e-12)
     assert found.outliers == (30.0, -20.0)
-    assert found.cuts[0] == -found.cuts[1] < -2.0 * sigma
+    assert found.thresholds[0] == -found.thresholds[1] < -2.0 * sigma
     measured = sigma / (2.0 * rest * sqrt(precise + rough))
     assert found.sigma_sd == pytest.approx(sqrt((sigma / R) ** 2 + measured**2), rel=1e-9)
     steepness = 1.0 / (1.0 - (sigma / spikes) ** 2)

@@ -1,4 +1,4 @@
-"""The fit to a measured spectrum against the fit to all eigenvalues, and bulks that are no semicircle."""
+"""The fit to a measured spectrum against the fit to all eigenvalues, and bulks that are not semicircles."""
 
 import dataclasses
 import re
@@ -21,7 +21,7 @@ from hessian import (
     stable_rank_of,
 )
 from hessian.fits.bulk_laws import Bulk, law_fits
-from hessian.fits.spiked_fit import fitted_model, spike_of
+from hessian.fits.spiked_fit import build_model, spike_of
 from rmt import MarchenkoPastur, Semicircle, SpikedModel, distribution_distance, draw_dense
 
 LEVEL = 5.0  # standard deviations
@@ -227,7 +227,7 @@ def test_the_errors_of_spikes_add_theory_noise_and_residuals():
     assert len(fit.outliers) == 2
     noise = np.sqrt(fit.sigma_sd**2 - (fit.sigma / 400) ** 2)
     assert noise > 2 * fit.sigma / 400
-    _, theory = fitted_model(np.array(fit.outliers), fit.sigma, 400)
+    _, theory = build_model(np.array(fit.outliers), fit.sigma, 400)
     step = 1e-6
     for value, sd, alone in zip(fit.outliers, fit.spike_sd, theory, strict=True):
         by_noise = (spike_of(value, fit.sigma + step) - spike_of(value, fit.sigma - step)) / (2 * step)
@@ -240,7 +240,7 @@ def test_a_last_pair_that_reaches_beyond_the_cut_leaves_the_count_open():
     pairs, largest, frobenius, rest = measure(matrix, 1)
     fit = fit_measured(pairs, largest, frobenius, rest)
     assert fit.complete
-    short = fit.cuts[1] - pairs.values[largest - 1]
+    short = fit.thresholds[1] - pairs.values[largest - 1]
     reaching = dataclasses.replace(pairs, residuals=np.full(len(pairs), 1.5 * short))
     assert not fit_measured(reaching, largest, frobenius, rest).above.complete
     within = dataclasses.replace(pairs, residuals=np.full(len(pairs), 0.5 * short))

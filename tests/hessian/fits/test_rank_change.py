@@ -1,4 +1,4 @@
-"""The first-order change of the stable rank against subsets, for laws of samples that are no covariance's."""
+"""The first-order change of the stable rank against subsets, for laws of samples that do not come from a covariance."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def samples(eigenvalues, tail, seed):
     return parts - parts.mean(axis=0) + np.diag(eigenvalues)
 
 
-def told(hessians, sign=1.0):
+def predict_change(hessians, sign=1.0):
     values, vectors = np.linalg.eigh(sign * hessians.mean(axis=0))
     order = np.argsort(-np.abs(values))
     values, vectors = sign * values[order], vectors[:, order]
@@ -35,7 +35,7 @@ def test_slope_is_that_of_finite_samples(first, second, rises):
         values = np.linalg.eigvalsh(np.tensordot(counts / M, hessians, 1))
         ranks.append((values**2).sum(axis=1).mean() / (np.abs(values).max(axis=1) ** 2).mean())
     mean = np.linalg.eigvalsh(hessians.mean(axis=0))
-    found = told(hessians)
+    found = predict_change(hessians)
     slope = (mean**2).sum() / np.abs(mean).max() ** 2 * found.coefficient
     assert (ranks[0] - ranks[1]) / (1 / 4000 - 1 / 16000) == pytest.approx(slope, rel=0.25)
     assert (found.coefficient > 0) == rises
@@ -53,7 +53,7 @@ def test_gaussian_samples_have_the_sign_of_the_covariance_model():
 
 def test_a_negative_first_eigenvalue_mirrors():
     hessians = samples(np.array([3.0, 1.0, -0.5, 0.2]), 0.5, 2)
-    one, other = told(hessians), told(-hessians)
+    one, other = predict_change(hessians), predict_change(-hessians)
     assert other.coefficient == pytest.approx(one.coefficient, rel=1e-10)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hessian.fits.spiked_fit import call_outliers, fit_spiked, predict, spike_of
+from hessian.fits.spiked_fit import fit_spiked, predict, spike_of, split_outliers
 from rmt import ENTRY_LAWS, Semicircle, SpikedModel, TracyWidom1, distribution_distance, draw_dense
 from rmt.spiked import wigner_outlier
 
@@ -49,7 +49,7 @@ def test_theory_of_the_uncertainties():
 
 def test_pure_noise_is_rarely_called_an_outlier():
     """At 0.05 for each edge, 200 draws of 2 edges: 20 expected, more than 50 at a chance below 1e-8."""
-    called = sum(len(fit_spiked(spectrum(SpikedModel(), 60, seed), mistaken=0.05).outliers) for seed in range(200))
+    called = sum(len(fit_spiked(spectrum(SpikedModel(), 60, seed), level=0.05).outliers) for seed in range(200))
     assert called < 50
 
 
@@ -80,23 +80,25 @@ def test_the_fit_is_consistent_with_itself_and_scales():
     assert located == pytest.approx(list(fit.outliers), rel=1e-12)
     assert scaled.sigma == pytest.approx(1e-9 * fit.sigma, rel=1e-12, abs=0)
     assert scaled.model.spikes == pytest.approx([1e-9 * s for s in fit.model.spikes], rel=1e-12, abs=0)
-    bulk = [value for value in values if fit.cuts[0] <= value <= fit.cuts[1]]
+    bulk = [value for value in values if fit.thresholds[0] <= value <= fit.thresholds[1]]
     assert len(bulk) == fit.R - len(fit.outliers)
     assert distribution_distance(bulk, Semicircle(fit.sigma)) == fit.distance
 
 
-@pytest.mark.parametrize("mistaken", [1e-3, 0.2])
+@pytest.mark.parametrize("level", [1e-3, 0.2])
 @pytest.mark.parametrize("R", [20, 137])
-def test_error_and_cuts_of_the_noise_by_hand(R, mistaken):
+def test_error_and_cuts_of_the_noise_by_hand(R, level):
     """Sigma over R, and 2 + q R^(-2/3) times sigma with the quantile q of Tracy and Widom; beyond is an outlier."""
     values = np.linspace(-1.0, 1.0, R)
-    fit = fit_spiked(values, mistaken)
+    fit = fit_spiked(values, level)
     assert fit.sigma == pytest.approx(np.sqrt((values**2).sum() / (R + 1)), rel=1e-12)
     assert fit.sigma_sd == pytest.approx(fit.sigma / R, rel=1e-12)
-    cut = fit.sigma * (2.0 + TracyWidom1().quantile(1.0 - mistaken) * R ** (-2.0 / 3.0))
-    assert fit.cuts == pytest.approx((-cut, cut), rel=1e-9)
+    cut = fit.sigma * (2.0 + TracyWidom1().quantile(1.0 - level) * R ** (-2.0 / 3.0))
+    assert fit.thresholds == pytest.approx((-cut, cut), rel=1e-9)
+    assert fit == fit_spiked(values, mistaken=level)
+    assert fit.to_dict()["cuts"] == list(fit.cuts) == list(fit.thresholds)
     for at in (cut * (1 - 1e-6), -cut * (1 - 1e-6), cut * (1 + 1e-6), -cut * (1 + 1e-6)):
-        called = call_outliers(np.array([at]), R, mistaken, rest=(R + 1) * fit.sigma**2 - at**2)
+        called = split_outliers(np.array([at]), R, level, rest=(R + 1) * fit.sigma**2 - at**2)
         assert called.outlying.tolist() == [abs(at) > cut]
 
 
@@ -120,8 +122,8 @@ def test_predict():
     [
         ([], "at least 4 eigenvalues"),
         ([1.0, 2.0, np.nan, 0.0, 0.0], "all finite"),
-        ([0.0] * 10, "no noise is left beside 0 outliers"),
-        ([7.0, 3.0] + [0.0] * 50, "no noise is left beside 2 outliers"),
+        ([0.0] * 10, "no noise is left apart from 0 outliers"),
+        ([7.0, 3.0] + [0.0] * 50, "no noise is left apart from 2 outliers"),
     ],
 )
 def test_errors(values, message):
@@ -130,8 +132,8 @@ def test_errors(values, message):
 
 
 def test_the_level_at_the_door():
-    with pytest.raises(ValueError, match="mistaken"):
-        fit_spiked([1.0, -1.0, 0.5, -0.5], mistaken=0.0)
+    with pytest.raises(ValueError, match="level"):
+        fit_spiked([1.0, -1.0, 0.5, -0.5], level=0.0)
 
 
 def test_the_error_of_a_spike_is_that_of_its_outlier_by_the_slope_of_the_map():

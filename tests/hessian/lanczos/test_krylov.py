@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hessian import CurvatureError, DenseOperator, Krylov, SpectralMeasure, extreme_eigenpairs, spectral_measure
 from hessian.lanczos.basis_rows import Rows, Store
 from hessian.lanczos.bounds import probable_norm
-from hessian.lanczos.probes import draw_probes, predicted_rest
+from hessian.lanczos.probes import draw_probes, predict_rest
 from hessian.numerics.symmetric import ScaledOperator, multiply
 
 
@@ -49,7 +49,7 @@ CHANGES = {
 
 
 def findings(krylov):
-    rest = predicted_rest(krylov)
+    rest = predict_rest(krylov)
     bounds = [] if krylov.restarted else [probable_norm(krylov, 1e-3)]
     return [krylov.compression, krylov.largest, *krylov.ritz(), rest.square, rest.spread, *bounds]
 
@@ -260,15 +260,15 @@ def test_a_starting_vector_is_the_first_row_whatever_its_length():
 
 
 def test_progress_names_the_norm_reached():
-    told = []
-    extreme_eigenpairs(DenseOperator(torch.tensor([[-1.1]])), 1, rng=np.random.default_rng(0), progress=told.append)
-    assert len(told) == 1
-    assert told[0].startswith("1 products, residual ")
-    assert told[0].endswith(" of 1.1")
+    reports = []
+    extreme_eigenpairs(DenseOperator(torch.tensor([[-1.1]])), 1, rng=np.random.default_rng(0), progress=reports.append)
+    assert len(reports) == 1
+    assert reports[0].startswith("1 products, residual ")
+    assert reports[0].endswith(" of 1.1")
 
 
 class InPlace(DenseOperator):
-    """Products of its own, beside those in place that it inherits."""
+    """Products of its own, in addition to inherited ones in place."""
 
     def products_in_place(self, rows):
         return rows.copy_(super().products(rows))

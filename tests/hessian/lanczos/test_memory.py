@@ -1,4 +1,4 @@
-"""Budgets of memory: what is planned is kept to, and what is given up stands in the interval."""
+"""Budgets of memory: plans are kept, and the interval contains what lower precision costs."""
 
 import contextlib
 import os
@@ -26,13 +26,13 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.lanczos.basis_rows import Rows, Store, along, combined, take_outside
+from hessian.lanczos.basis_rows import Rows, Store, combine, project_on, project_out_of
 from hessian.lanczos.eigenpairs import extreme_eigenpairs
-from hessian.lanczos.memory import LEAST, PROGRAM, Budget, bytes_of, in_words, plan_pairs
+from hessian.lanczos.memory import LEAST, PROGRAM, Budget, bytes_of, format_bytes, plan_pairs
 from hessian.loss import second_derivative_check as derivatives
-from hessian.loss.batch_consistency import Recombination
-from hessian.loss.checked_objective import checked_objective, numbers_of_checks
-from hessian.numerics.live_bytes import held_by
+from hessian.loss.batch_consistency import BatchConsistency
+from hessian.loss.checked_objective import checked_objective, count_check_numbers
+from hessian.numerics.live_bytes import measure_memory
 
 NORMAL = np.random.default_rng(0).standard_normal(300)
 SPECTRA = {"outliers": np.r_[50.0, 30.0, 20.0, 8.0, -5.0, 0.05 * NORMAL[:295]], "power law": np.arange(1, 301) ** -1.0}
@@ -69,7 +69,7 @@ def within(network, memory, **options):
     model, x, y = network
     budget = Budget(memory, options.pop("scratch", None))
     measure = lambda: stable_rank(model, nn.CrossEntropyLoss(), (x, y), memory=budget, **options)  # noqa: E731
-    found, held = held_by(measure, torch.device("cpu"))
+    found, held = measure_memory(measure, torch.device("cpu"))
     return found, held.peak + bytes_of([x, y, *model.parameters()])
 
 
@@ -87,8 +87,22 @@ def test_a_budget_is_a_number_of_bytes_or_words():
         with pytest.raises(CurvatureError, match="look like '6 GiB'"):
             Budget.of(wrong)
     for count in (1, 1023, 1024, 3_333_333, 10**9 + 1, 6 * 2**30):
-        assert Budget.of(in_words(count, up=True)).limit >= count
-    assert in_words(6 * 2**30) == "6.00 GiB"
+        assert Budget.of(format_bytes(count, up=True)).limit >= count
+    assert format_bytes(6 * 2**30) == "6.00 GiB"
+
+
+def test_a_budget_with_a_folder_takes_the_same_words(tmp_path):
+    budget = Budget("2 GiB", str(tmp_path))
+    assert (budget.limit, budget.scratch) == (2**31, tmp_path)
+    assert budget == Budget(2**31, tmp_path) == Budget.named("2 GiB", str(tmp_path))
+    assert replace(budget, limit="4 KiB") == Budget(np.int64(4096), tmp_path)
+    assert isinstance(Budget(np.int64(4096)).limit, int)
+    for wrong in ("six", "6", "-1 GiB", "0 GiB", "0.1 B", f"{'9' * 400} GiB", 0, True, 1.5, float("nan"), None, [1]):
+        with pytest.raises(CurvatureError, match=r"look like '6 GiB' or '800 MB', got"):
+            Budget(wrong, tmp_path)
+    for folder in ("nowhere", 5, tmp_path / "none"):
+        with pytest.raises(CurvatureError, match="there is no folder"):
+            Budget("2 GiB", folder)
 
 
 def test_bytes_are_counted_at_their_peak_and_at_the_end():
@@ -100,7 +114,7 @@ def test_bytes_are_counted_at_their_peak_and_at_the_end():
         del first
         return second[:10], given.view(10, 10)
 
-    _, held = held_by(work, torch.device("cpu"))
+    _, held = measure_memory(work, torch.device("cpu"))
     assert (held.peak, held.left) == (400 + 800, 800)  # a view keeps the whole; what was given is not counted
 
 
@@ -114,7 +128,7 @@ def test_a_product_of_streamed_batches_holds_one_graph(matrix):
 
     def peak(data, product, **options):
         operator = Curvature(model, loss, data, matrix=matrix, **options)
-        return held_by(lambda: product(operator), torch.device("cpu"))[1].peak
+        return measure_memory(lambda: product(operator), torch.device("cpu"))[1].peak
 
     quarters = list(zip(x.split(400), y.split(400), strict=True))
     for product in (
@@ -182,13 +196,13 @@ def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, threads, 
     vectors = torch.from_numpy(drawn.standard_normal((2, P)))
     for count in (0, 1, 5):
         seen, left = stored[:count], vectors.clone()
-        coefficients = take_outside(left, (rows, count))
+        coefficients = project_out_of(left, (rows, count))
         np.testing.assert_allclose(coefficients, vectors @ seen.T, atol=1e-12)
         np.testing.assert_allclose(left, vectors - vectors @ seen.T @ seen, atol=1e-12)
         for first in range(count):
-            np.testing.assert_allclose(along(vectors, (rows, count), first), vectors @ seen[first:].T, atol=1e-12)
+            np.testing.assert_allclose(project_on(vectors, (rows, count), first), vectors @ seen[first:].T, atol=1e-12)
     mixed = torch.from_numpy(drawn.standard_normal((3, 7)))
-    np.testing.assert_allclose(combined(mixed, (rows, 7)), mixed @ stored, atol=1e-12)
+    np.testing.assert_allclose(combine(mixed, (rows, 7)), mixed @ stored, atol=1e-12)
     assert torch.get_num_threads() == threads
 
 
@@ -296,15 +310,15 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
     measure = lambda memory: stable_rank(  # noqa: E731
         model, nn.CrossEntropyLoss(), data, products=40, memory=memory, basis=LEAST, relative_width=0.5
     )
-    least, told = "300 KiB", []
-    while len(told) < 2:  # for the checks, and perhaps for what comes after them
+    least, reports = "300 KiB", []
+    while len(reports) < 2:  # for the checks, and perhaps for what comes after them
         try:
             assert measure(least).steps <= LEAST
             break
         except CurvatureError as error:
-            told.append(str(error))
-            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); give so much", told[-1])[1]
-    assert "checks of its derivatives" in told[0]
+            reports.append(str(error))
+            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); give so much", reports[-1])[1]
+    assert "checks of its derivatives" in reports[0]
     assert measure(least).steps <= LEAST
     operator = Curvature(model, nn.CrossEntropyLoss(), data, memory="1 MiB")
     measure = lambda memory: stable_rank_of(  # noqa: E731
@@ -312,9 +326,9 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
     )
     with pytest.raises(
         CurvatureError, match=r"does not suffice: .* a basis of a few rows need .*; give so much"
-    ) as told:
+    ) as reports:
         measure("300 KiB")
-    assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(told.value))[1]).steps <= LEAST
+    assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).steps <= LEAST
 
 
 def test_checks_are_in_double_precision_where_there_is_room(network):
@@ -382,7 +396,7 @@ def test_checks_hold_no_more_than_is_counted(name, matrix, misses, monkeypatch):
         y = torch.randint(classes, (8,))
     loss, halves = nn.CrossEntropyLoss(), [(x[:4], y[:4]), (x[4:], y[4:])]
     objective = checked_objective(model, loss, halves, matrix=matrix)
-    counted = numbers_of_checks(objective, matrix)
+    counted = count_check_numbers(objective, matrix)
     if misses:  # so that differences at other steps and points are taken too
         strict = {kind: replace(one, exact=0.0, settled=0.0) for kind, one in derivatives._PRECISIONS.items()}
         monkeypatch.setattr(derivatives, "_PRECISIONS", strict)
@@ -392,10 +406,10 @@ def test_checks_hold_no_more_than_is_counted(name, matrix, misses, monkeypatch):
             derivatives.require_second_derivatives(objective, matrix, {}, [4, 4], (dtype,))
 
     for dtype in (torch.float32, torch.float64):
-        peak = held_by(partial(test, dtype), torch.device("cpu"))[1].peak
+        peak = measure_memory(partial(test, dtype), torch.device("cpu"))[1].peak
         assert 0.4 * counted < peak / dtype.itemsize <= counted
-    parts = Recombination(objective, True, lambda batch: len(batch[1]), True, True, coupled=False)
-    assert held_by(parts.require, torch.device("cpu"))[1].peak / torch.float32.itemsize <= counted
+    parts = BatchConsistency(objective, True, lambda batch: len(batch[1]), True, True, coupled=False)
+    assert measure_memory(parts.require, torch.device("cpu"))[1].peak / torch.float32.itemsize <= counted
 
 
 @pytest.mark.parametrize("memory", [400_000, 900_000, 1_200_000, 2_000_000])
@@ -404,7 +418,7 @@ def test_checks_keep_to_a_budget_where_outputs_are_most_of_what_is_held(memory):
     model, x, y = nn.Linear(4, 300), torch.randn(100, 4), torch.randint(300, (100,))
     build = lambda: Curvature(model, nn.CrossEntropyLoss(), (x, y), memory=memory)  # noqa: E731
     try:
-        _, held = held_by(build, torch.device("cpu"))
+        _, held = measure_memory(build, torch.device("cpu"))
     except CurvatureError as error:
         assert memory == 400_000 and "checks of its derivatives need" in str(error)  # noqa: PT017, PT018
         return
@@ -424,9 +438,9 @@ def test_kinks_that_only_double_precision_can_tell_from_a_wrong_derivative_need_
 
     data = (torch.rand(3, 500, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 1))
     build = lambda memory: Curvature(Teeth(), lambda out, _: out.mean(), data, memory=memory)  # noqa: E731
-    with pytest.raises(CurvatureError, match=r"memory of .* has no room for checks in double precision") as told:
+    with pytest.raises(CurvatureError, match=r"memory of .* has no room for checks in double precision") as reports:
         build(50_000)
-    assert build(re.search(r"which need ([0-9.]+ [KMG]iB)", str(told.value))[1]).P == 500
+    assert build(re.search(r"which need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).P == 500
 
 
 def test_what_is_held_is_told_by_part(network):
@@ -449,7 +463,7 @@ def test_a_whole_spectrum_keeps_to_its_budget(network):
     operator = Curvature(model, nn.CrossEntropyLoss(), (x, y), memory=1_400_000)
     settings = {"width": 0.5, "outliers": 2, "probes": 1, "steps": 30, "basis": 20, "products": 60}
     budget = Budget(1_400_000)
-    report, held = held_by(
+    report, held = measure_memory(
         lambda: measure_spectrum(operator, SpectrumSettings(memory=budget, **settings)), torch.device("cpu")
     )
     assert held.peak + sum(operator.held.values()) <= budget.limit
@@ -489,7 +503,7 @@ class Diagonal:
 def test_copies_ask_for_no_more_rows_than_a_budget_has(limit):
     operator = Diagonal(torch.cat([torch.ones(20), torch.zeros(19_980)]))
     options = {"rng": np.random.default_rng(0), "products": 300, "memory": limit * 20_000 * 4}
-    found, held = held_by(lambda: stable_rank_of(operator, **options), torch.device("cpu"))
+    found, held = measure_memory(lambda: stable_rank_of(operator, **options), torch.device("cpu"))
     assert held.peak <= options["memory"]
     assert 20.0 in found
 
@@ -499,7 +513,7 @@ def test_probes_together_keep_to_a_budget(chunk, limit):
     operator = Diagonal(torch.from_numpy(np.random.default_rng(0).standard_normal(50_000)))
     options = {"chunk": chunk, "basis": 30, "products": 200, "relative_width": 0.2, "memory": limit * 50_000 * 4}
     rng = np.random.default_rng(0)
-    _, held = held_by(lambda: stable_rank_of(operator, rng=rng, **options), torch.device("cpu"))
+    _, held = measure_memory(lambda: stable_rank_of(operator, rng=rng, **options), torch.device("cpu"))
     assert held.peak <= options["memory"]
 
 
@@ -509,7 +523,7 @@ def test_many_eigenpairs_keep_to_a_budget(limit):
     budget = Budget(limit * 20_000 * 4)
     rows, _ = plan_pairs(operator, budget, 20, 60)
     options = {"rng": np.random.default_rng(0), "basis": rows, "products": 3 * (rows or 80)}
-    _, held = held_by(lambda: extreme_eigenpairs(operator, 10, 10, **options), torch.device("cpu"))
+    _, held = measure_memory(lambda: extreme_eigenpairs(operator, 10, 10, **options), torch.device("cpu"))
     assert held.peak <= budget.limit
 
 
@@ -551,9 +565,9 @@ def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monke
         options = {"rng": np.random.default_rng(0), "relative_width": 0.5, "basis": 30, "products": 60}
         return stable_rank_of(operator, memory=Budget(limit, tmp_path), **options)
 
-    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as told:
+    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as full:
         measure(350_000)
-    found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(told.value))
+    found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(full.value))
     free = Budget.of(found[1]).limit
     assert re.search(r"at most \d+ rows, not 30", measure(350_000).given_up)
     with pytest.raises(CurvatureError, match=r"memory of .* does not suffice"):

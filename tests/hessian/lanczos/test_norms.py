@@ -204,10 +204,10 @@ def test_a_budget_that_does_not_suffice_is_said():
     ("name", "words"), [("power law", "steps, probe 10 of"), ("semicircle", "steps, vector 10 of 10 of random signs")]
 )
 def test_progress_is_told(name, words):
-    told = []
-    stable_rank_of(diagonal(SPECTRA[name]), rng=np.random.default_rng(0), progress=told.append)
-    assert any("Lanczos step 12" in text for text in told)
-    assert any(words in text for text in told)
+    reports = []
+    stable_rank_of(diagonal(SPECTRA[name]), rng=np.random.default_rng(0), progress=reports.append)
+    assert any("Lanczos step 12" in text for text in reports)
+    assert any(words in text for text in reports)
 
 
 def test_bad_settings_and_a_zero_matrix_are_refused():
@@ -321,7 +321,7 @@ HIDDEN = {
         600,
     ),
 }
-"""Eigenvalues of which a few are told apart late and make the probes differ, settings, and repetitions."""
+"""Eigenvalues of which a few separate late and make the probes differ, settings, and repetitions."""
 
 
 @pytest.mark.slow

@@ -18,11 +18,11 @@ from hessian.lanczos.probes import (
     Prediction,
     Probes,
     draw_probes,
-    predicted_rest,
-    predicted_signs,
+    measure_unconverged,
+    predict_rest,
+    predict_signs,
     project_out,
     sign_probes,
-    unconverged,
 )
 
 PAIR = np.array([1.0, 3.0] * (PILOT // 2))
@@ -63,7 +63,7 @@ def test_a_spread_that_few_directions_could_make_is_taken_for_a_larger_one():
         assert Probes(squares, directions=directions).pilot_spread == pytest.approx(spread, rel=1e-12)
     assert Probes(np.ones(PILOT), directions=50).pilot_spread == 0.0  # nothing varies: any direction would show
     assert Probes(squares, exact=True, directions=50).pilot_spread == 0.0
-    assert Probes(squares, directions=50).more(Probes(squares, directions=50)).directions == 50
+    assert Probes(squares, directions=50).merge(Probes(squares, directions=50)).directions == 50
 
 
 @pytest.mark.parametrize(("count", "square"), [(1, 0.0), (1, 0.5), (1, 2.25), (2, 0.0), (4, 0.0), (12, 0.0)])
@@ -113,7 +113,7 @@ def test_a_basis_predicts_the_probes_of_its_complement():
             V = krylov.basis.numpy()
             rest = np.diag(values) - V.T @ (V * values)
             rest = rest - (rest @ V.T) @ V
-            predicted = predicted_rest(krylov)
+            predicted = predict_rest(krylov)
             ratios.append(predicted.square / np.linalg.norm(rest) ** 2)
             assert predicted.largest == pytest.approx(81.0, rel=1e-6)
             if square == 1.0:
@@ -133,7 +133,7 @@ def test_a_basis_that_has_many_of_the_directions_predicts_those_that_are_left():
         krylov.extend(8)
         V = krylov.basis.numpy()
         rest = np.diag(values) - V.T @ (V * values)
-        ratios.append(predicted_rest(krylov).square / np.linalg.norm(rest - (rest @ V.T) @ V) ** 2)
+        ratios.append(predict_rest(krylov).square / np.linalg.norm(rest - (rest @ V.T) @ V) ** 2)
     assert 0.8 < np.mean(ratios) < 1.05
 
 
@@ -145,18 +145,18 @@ def test_copies_of_what_a_basis_holds_are_predicted_where_they_are_many(copies, 
     for seed in range(60):
         krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
         krylov.extend(12)
-        seen.append(bool((unconverged(krylov)[0] > 2.5).any()))
+        seen.append(bool((measure_unconverged(krylov)[0] > 2.5).any()))
     assert least <= np.mean(seen) <= most
 
 
 def test_a_basis_predicts_where_few_large_directions_make_the_spread():
-    """Five rows leave the fifth of five outliers, beside a bulk of one modulus whose probes hardly differ."""
+    """Five rows leave the fifth of five outliers, next to a bulk of one modulus whose probes hardly differ."""
     values = np.r_[32.0, 16.0, 8.0, -6.0, 4.0, np.ones(150), -np.ones(150)]
     few = []
     for seed in range(40):
         krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
         krylov.extend(5)
-        few.append((predicted := predicted_rest(krylov)).few)
+        few.append((predicted := predict_rest(krylov)).few)
         assert predicted.cautious_spread == pytest.approx((SKEW if few[-1] else 1.0) * predicted.spread)
         # What few directions make is not explained.
         squares = 300.0 * (1.0 + predicted.spread * (PAIR / 2.0 - 1.0))
@@ -197,8 +197,8 @@ def test_exact_probes_add_up_and_replace_others():
     exact = Probes(np.array([1.0, 4.0]), exact=True)
     assert exact.interval(0.5) == Interval(5.0, 5.0, 5.0)
     assert exact.pilot_spread == 0.0
-    assert Probes(PAIR).more(exact) is exact
-    assert Probes(PAIR).more(Probes(np.array([2.0]))).squares.tolist() == [*PAIR, 2.0]
+    assert Probes(PAIR).merge(exact) is exact
+    assert Probes(PAIR).merge(Probes(np.array([2.0]))).squares.tolist() == [*PAIR, 2.0]
 
 
 def test_a_complement_as_small_as_the_probes_is_gone_through_whole():
@@ -208,10 +208,10 @@ def test_a_complement_as_small_as_the_probes_is_gone_through_whole():
     whole = draw_probes(operator, V, 3, np.random.default_rng(0))
     assert whole.exact
     assert whole.mean == pytest.approx(4.0 + 1.0 + 0.25)
-    told = []
-    drawn = draw_probes(operator, V[:1], 3, np.random.default_rng(0), chunk=2, report=told.append)
+    reports = []
+    drawn = draw_probes(operator, V[:1], 3, np.random.default_rng(0), chunk=2, report=reports.append)
     assert not drawn.exact
-    assert told == [2, 3]
+    assert reports == [2, 3]
     assert drawn.directions == 4
     assert all(4 * 0.25 <= square <= 4 * 9.0 for square in drawn.squares)  # on a sphere of radius two
 
@@ -239,10 +239,10 @@ def test_signs_vary_with_what_is_off_the_diagonal_of_the_square():
     assert probes.least == pytest.approx(sqrt(2.0 * FEW_AXES) * 9.0)
     assert Probes(np.full(PILOT, 13.0), least=2.6).pilot_spread == pytest.approx(0.2)  # though nothing varies
     assert Probes(PAIR, least=1e-3).pilot_spread == Probes(PAIR).pilot_spread
-    told = []
-    some = sign_probes(DenseOperator(matrix), 5, np.random.default_rng(0), 3.0, chunk=2, report=told.append)
+    reports = []
+    some = sign_probes(DenseOperator(matrix), 5, np.random.default_rng(0), 3.0, chunk=2, report=reports.append)
     assert some.squares == pytest.approx(probes.squares[:5])
-    assert told == [2, 4, 5]
+    assert reports == [2, 4, 5]
 
 
 def test_products_with_signs_that_are_not_finite_are_refused():
@@ -254,7 +254,7 @@ def test_products_with_signs_that_are_not_finite_are_refused():
 
 @pytest.mark.parametrize("turned", [0.0, 0.02, 0.05, 1.0])
 def test_a_basis_predicts_how_much_signs_vary(turned):
-    """Without a product; not at all where H is diagonal, whatever the start."""
+    """The prediction takes no product, and is 0 for a diagonal H and any start."""
     P = 400
     G = np.random.default_rng(0).standard_normal((P, P))
     Q = np.linalg.qr((1.0 - turned) * np.eye(P) + turned * G)[0]
@@ -265,10 +265,10 @@ def test_a_basis_predicts_how_much_signs_vary(turned):
     for seed in range(40):
         krylov = Krylov(operator, np.random.default_rng(seed))
         krylov.extend(6)
-        squares.append(predicted_signs(krylov, 0.0) ** 2)
+        squares.append(predict_signs(krylov, 0.0) ** 2)
         assert krylov.products == 6
         least = floor / (P * float(krylov.compression[:, 0] @ krylov.compression[:, 0]))
-        assert predicted_signs(krylov, 1.0) == pytest.approx(max(sqrt(squares[-1]), least), rel=1e-6)
+        assert predict_signs(krylov, 1.0) == pytest.approx(max(sqrt(squares[-1]), least), rel=1e-6)
     if turned == 0.0:
         assert max(squares) <= 1e-14
     else:
@@ -278,13 +278,13 @@ def test_a_basis_predicts_how_much_signs_vary(turned):
 def test_two_steps_predict_nothing_of_signs():
     krylov = Krylov(DenseOperator(torch.diag(torch.arange(9.0).double())), np.random.default_rng(0))
     krylov.extend(2)
-    assert predicted_signs(krylov, 1.0) == inf
+    assert predict_signs(krylov, 1.0) == inf
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
 @pytest.mark.parametrize("size", [2, 3, 4, 300])
 def test_intervals_cover_where_few_directions_make_signs_vary(count, size):
-    """Directions of the largest eigenvalue, each on so many axes, beside a diagonal that does not vary.
+    """Directions of the largest eigenvalue, each on so many axes, and a diagonal that does not vary.
 
     On three axes one is seen in a quarter of all signs; ten probes often show none.
     """
@@ -301,7 +301,7 @@ def test_intervals_cover_where_few_directions_make_signs_vary(count, size):
 
 
 def test_vectors_nearly_along_a_basis_are_orthogonal_to_it_afterwards():
-    """One pass leaves as much of them along it, by rounding, as beside it."""
+    """One pass leaves as much of them along it, by rounding, as orthogonal to it."""
     generator = torch.Generator().manual_seed(0)
     V = torch.linalg.qr(torch.randn(300, 20, generator=generator))[0].T.contiguous()
     vectors = torch.randn(5, 20, generator=generator) @ V + 1e-5 * torch.randn(5, 300, generator=generator)

@@ -40,10 +40,10 @@ def test_the_density_is_a_sum_of_normal_ones():
 
 
 def test_eight_probes_of_sixty_steps_where_nothing_is_said():
-    operator, told = DenseOperator(torch.diag(torch.linspace(-1.0, 1.0, 90).double())), []
-    measure = spectral_measure(operator, rng=np.random.default_rng(0), progress=told.append)
+    operator, reports = DenseOperator(torch.diag(torch.linspace(-1.0, 1.0, 90).double())), []
+    measure = spectral_measure(operator, rng=np.random.default_rng(0), progress=reports.append)
     assert [len(nodes) for nodes in measure.nodes] == [60] * 8
-    assert told == [f"probe {probe} of 8" for probe in range(1, 9)]
+    assert reports == [f"probe {probe} of 8" for probe in range(1, 9)]
     assert [float(weights.sum()) for weights in measure.weights] == pytest.approx([1.0] * 8)
     for numbers in ({"probes": 0}, {"steps": 0}):
         with pytest.raises(CurvatureError, match="probes and steps must be positive"):

@@ -6,7 +6,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian import Curvature, CurvatureError, exact_hessian
-from hessian.loss.batches import Batches, counted, joined, reduction_of, rows_of, size_of
+from hessian.loss.batches import Batches, count_samples, join, reduction_of, rows_of, size_of
 
 X, Y = torch.arange(12.0).view(4, 3).double(), torch.ones(4, 1).double()
 
@@ -43,16 +43,16 @@ def test_rows():
 
 
 def test_samples_by_a_function():
-    assert counted(lambda batch: torch.tensor([3]), (X, Y)) == 3
-    assert counted(lambda batch: 0, (X, Y), 0) == 0
-    assert type(counted(lambda batch: 3.0, (X, Y))) is int
+    assert count_samples(lambda batch: torch.tensor([3]), (X, Y)) == 3
+    assert count_samples(lambda batch: 0, (X, Y), 0) == 0
+    assert type(count_samples(lambda batch: 3.0, (X, Y))) is int
     for bad in (0, -1, 2.5, float("inf"), float("nan"), "4", torch.ones(2)):
         with pytest.raises(CurvatureError, match="whole number of at least 1"):
-            counted(lambda batch, bad=bad: bad, (X, Y))
+            count_samples(lambda batch, bad=bad: bad, (X, Y))
 
 
 def test_two_batches_in_one():
-    whole = joined(
+    whole = join(
         {"x": X[:1], "pair": [Y[:1], "name"], "scale": torch.tensor(2.0)},
         {"x": X[1:], "pair": [Y[1:], "name"], "scale": torch.tensor(2.0)},
     )
@@ -72,7 +72,7 @@ def test_two_batches_in_one():
         (None, 0),
     ):
         with pytest.raises(ValueError, match=r"rows of shapes|unlike things"):
-            joined(one, other)
+            join(one, other)
 
 
 def squares(output, target):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from hessian.loss.factories import count_of, data_of, loss_of_name, model_of, named_object
+from hessian.loss.factories import count_of, data_of, import_object, loss_of_name, model_of
 from hessian.numerics.symmetric import CurvatureError
 
 MODULE = """
@@ -76,15 +76,15 @@ def test_what_names_stand_for():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: named_object("my_own_parts", "model"), "--model must look like module:name, got 'my_own_parts'"),
-        (lambda: named_object("my_own_parts:", "data"), "--data must look like module:name, got 'my_own_parts:'"),
+        (lambda: import_object("my_own_parts", "model"), "--model must look like module:name, got 'my_own_parts'"),
+        (lambda: import_object("my_own_parts:", "data"), "--data must look like module:name, got 'my_own_parts:'"),
         (
-            lambda: named_object("my_own_parts: rows", "data"),
+            lambda: import_object("my_own_parts: rows", "data"),
             "--data must look like module:name, got 'my_own_parts: rows'",
         ),
-        (lambda: named_object(":rows", "count"), "--count must look like module:name, got ':rows'"),
+        (lambda: import_object(":rows", "count"), "--count must look like module:name, got ':rows'"),
         (
-            lambda: named_object("my_absent_part.inner:network", "model"),
+            lambda: import_object("my_absent_part.inner:network", "model"),
             "there is no module 'my_absent_part' for --model my_absent_part.inner:network; modules are looked for in "
             "the current folder and where Python finds packages",
         ),

@@ -39,7 +39,7 @@ def doors(model, loss, data):
 
 @pytest.mark.parametrize("door", ["Curvature", "stable_rank", "exact_hessian", "PyHessian"])
 @pytest.mark.parametrize(
-    ("loss", "targets", "told"),
+    ("loss", "targets", "message"),
     [
         (WEIGHTED, Y, "not a mean over independent samples"),
         (nn.CrossEntropyLoss(), torch.where(torch.arange(40) % 7 < 3, -100, Y), "not a mean|for some of its samples"),
@@ -48,11 +48,11 @@ def doors(model, loss, data):
     ],
     ids=["class weights", "ignored targets", "sum", "coupled"],
 )
-def test_losses_that_batches_do_not_make_up_are_refused_at_every_door(door, loss, targets, told):
+def test_losses_that_batches_do_not_make_up_are_refused_at_every_door(door, loss, targets, message):
     if door == "PyHessian":
         pytest.importorskip("pyhessian")
     model = perceptron(6, (5,), 3, 0)
-    with pytest.raises(CurvatureError, match=told) as caught:
+    with pytest.raises(CurvatureError, match=message) as caught:
         doors(model, loss, batches(y=targets))[door]()
     assert "\n" not in str(caught.value)
 
@@ -184,7 +184,7 @@ class TestPenalties:
 
     def test_the_gauss_newton_matrix_leaves_none_out(self):
         model = perceptron(6, (5,), 3, 0)
-        with pytest.raises(CurvatureError, match="beside the model's output"):
+        with pytest.raises(CurvatureError, match="in addition to the model's output"):
             Curvature(
                 model,
                 lambda out, y: cross_entropy(out, y) + model[0].weight.square().sum(),
@@ -194,7 +194,7 @@ class TestPenalties:
 
 
 class Detaching(torch.autograd.Function):
-    """The square, with a backward pass that is no function of the input."""
+    """The square, with a backward pass that is not a function of the input."""
 
     @staticmethod
     def forward(ctx, x):
@@ -243,19 +243,19 @@ class FusedByHand(nn.Module):
 @pytest.mark.parametrize("matrix", ["hessian", "gauss-newton"])
 @pytest.mark.parametrize("data", [(X, Y), batches()], ids=["resident", "batches"])
 def test_products_that_are_no_second_derivatives_are_refused(data, matrix):
-    def refused(model, told, loss=cross_entropy):
-        with pytest.raises(CurvatureError, match=told):
+    def refused(model, message, loss=cross_entropy):
+        with pytest.raises(CurvatureError, match=message):
             Curvature(model, loss, data, matrix=matrix)
 
     if matrix == "hessian":
-        refused(Around(Detaching.apply), "no second derivatives: .*differs from the difference of gradients")
-        refused(Around(lambda x: torch.tanh(x) * x.detach()), r"no second derivatives: .*loss of batch \d rises by")
+        refused(Around(Detaching.apply), "not second derivatives: .*differs from the difference of gradients")
+        refused(Around(lambda x: torch.tanh(x) * x.detach()), r"not second derivatives: .*loss of batch \d rises by")
         refused(FusedByHand().double(), "a matrix that is not symmetric.*weight_norm")
         refused(Around(nn.Hardsigmoid()), "no second derivative .*hardsigmoid.*such as Sigmoid")
-        refused(Around(Once.apply), "no second derivative|no second derivatives")
+        refused(Around(Once.apply), "no second derivative|not second derivatives")
     else:
-        refused(Around(lambda x: x * x.detach()), r"no second derivatives: .*loss of batch \d rises by")
-        squares = "no second derivatives: .*differs from the difference"
+        refused(Around(lambda x: x * x.detach()), r"not second derivatives: .*loss of batch \d rises by")
+        squares = "not second derivatives: .*differs from the difference"
         refused(Around(torch.square), squares, lambda out, y: Detaching.apply(out - y[:, None]).mean())
     Curvature(Around(torch.square), cross_entropy, data, matrix=matrix)
 
@@ -345,8 +345,8 @@ def test_other_models_that_do_not_serve_are_told_why():
         def forward(self, x):
             return {"logits": self.inner(x)}
 
-    def refused(model, told, data=(X, Y)):
-        with pytest.raises(CurvatureError, match=told):
+    def refused(model, message, data=(X, Y)):
+        with pytest.raises(CurvatureError, match=message):
             Curvature(model, nn.CrossEntropyLoss(), data)
 
     refused(Named(), "returns a dict with the keys 'logits', which the loss cannot take.*--loss module:function")

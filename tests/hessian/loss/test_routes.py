@@ -16,7 +16,7 @@ from hessian import (
     sample_hessians,
     stable_rank,
 )
-from hessian.loss.graphs import HessianGraph, SandwichGraph, pull
+from hessian.loss.graphs import GaussNewtonGraph, HessianGraph, pull
 from hessian.operators import per_sample
 from workloads.image_networks.resnet import resnet
 
@@ -122,7 +122,7 @@ def test_a_trial_says_why_it_takes_one_vector_and_warns_of_nothing():
 def test_any_route_that_is_wrong_for_a_small_parameter_is_not_used(matrix, fails, share, monkeypatch):
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
     given = data(5, 3)
-    for kind in (HessianGraph, SandwichGraph):
+    for kind in (HessianGraph, GaussNewtonGraph):
         product = kind.product
 
         def wrong(self, parts, batched, last=False, product=product):

@@ -78,7 +78,7 @@ def test_those_of_some_samples_are_found_wherever_these_are(function, dtype, dat
     order = X[:, 0].argsort()  # the last ones
     x, y = X[order], Y[order]
     data = (x, y) if isinstance(data, tuple) else list(zip(x.split(16), y.split(16), strict=True))
-    with pytest.raises(CurvatureError, match="no second derivatives"):
+    with pytest.raises(CurvatureError, match="not second derivatives"):
         Curvature(model, nn.CrossEntropyLoss(), data)
 
 
@@ -124,7 +124,7 @@ def test_a_norm_in_single_precision_inside_is_no_reason_to_refuse():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 def test_a_loss_near_its_minimum_is_no_reason_to_refuse(dtype, scale):
-    """Logits so large that the loss is nearly zero, and rounding is large beside it."""
+    """Logits so large that the loss is nearly zero, and rounding is large compared with it."""
     model = nn.Sequential(nn.Linear(6, 3)).to(dtype)
     with torch.no_grad():
         model[0].weight.copy_(30.0 * torch.randn(3, 6, generator=torch.Generator().manual_seed(1)))
@@ -239,7 +239,7 @@ def test_a_model_that_rounds_to_single_precision_is_no_reason_to_refuse(number, 
     ids=["first", "second by little", "second"],
 )
 def test_one_that_rounds_is_refused_where_its_derivatives_are_wrong(number, wrong, dtype):
-    with pytest.raises(CurvatureError, match="no second derivatives"):
+    with pytest.raises(CurvatureError, match="not second derivatives"):
         Curvature(Around(Rounding(number, wrong)).to(dtype), nn.CrossEntropyLoss(), (X.to(dtype), Y))
 
 
@@ -262,7 +262,7 @@ def test_what_is_rounded_for_a_mask_excuses_no_small_fault(aside, dtype):
 
 def test_half_precision_within_a_model_that_rounds_to_single_is_refused_still():
     model = Around(lambda h, x: Rounding(1.0)(h.bfloat16().to(h.dtype), x))
-    with pytest.raises(CurvatureError, match="no second derivatives"):
+    with pytest.raises(CurvatureError, match="not second derivatives"):
         Curvature(model, nn.CrossEntropyLoss(), (X, Y))
 
 

@@ -1,4 +1,4 @@
-"""Values and derivatives are computed in float32 on a GPU, whatever torch's defaults, which stand afterwards."""
+"""Values and derivatives are computed in float32 on a GPU for any defaults of torch, which are restored afterwards."""
 
 from contextlib import nullcontext, suppress
 
@@ -157,16 +157,16 @@ def test_products_with_convolutions_have_seven_digits_on_a_gpu():
 
 @pytest.mark.parametrize("chosen", ["highest", "high", "medium"])
 def test_algebra_is_exact_whatever_products_of_matrices_are_asked_for(chosen):
-    def told():
+    def precisions():
         return [of.fp32_precision for of in (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul)]
 
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(chosen)
     try:
-        outside = told()
+        outside = precisions()
         with exact_algebra(), exact_algebra():
-            assert set(told()) <= {"ieee", "none"}
-        assert told() == outside
+            assert set(precisions()) <= {"ieee", "none"}
+        assert precisions() == outside
         assert torch.get_float32_matmul_precision() == chosen
     finally:
         torch.set_float32_matmul_precision(before)

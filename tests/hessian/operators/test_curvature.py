@@ -368,7 +368,7 @@ BAD = {
     "empty batch": (lambda g: g.update(data=(torch.empty(0, 6), torch.empty(0).long())), "no samples"),
     "iterator": (lambda g: g.update(data=iter([CASES["mlp"].batch()])), "read once"),
     "no data": (lambda g: g.update(data=3), "expected .*got int"),
-    "no batches": (lambda g: g.update(data=["a", "b", "c"]), "item 1 is no batch"),
+    "no batches": (lambda g: g.update(data=["a", "b", "c"]), "item 1 is not a batch"),
     "dropout": (_dropout, "dropout is on in '1'"),
     "noise": (_noise, "model is random"),
     "batch norm": (_batch_norm, "name the statistics"),

@@ -175,7 +175,7 @@ def test_a_penalty_is_included_and_not_left_to_the_layered_route():
     weights = nn.utils.parameters_to_vector(model.parameters()).detach()
     expected = oracle(model, CROSS_ENTROPY, x, y) + torch.diag(1.2 * weights**2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match="reads parameters beside the model's output"):
+    with pytest.raises(ValueError, match="reads parameters in addition to the model's output"):
         exact_hessian(model, loss, x, y, method="layered")
 
 
@@ -315,7 +315,7 @@ def test_a_small_penalty_in_single_precision_is_not_left_out():
 
 
 def test_buffers_keep_a_dtype_of_their_own():
-    """Times in double precision, beside weights in single, differ by less than single precision tells apart."""
+    """Times in double precision, with weights in single, differ by less than single precision resolves."""
 
     class Timed(nn.Module):
         def __init__(self):

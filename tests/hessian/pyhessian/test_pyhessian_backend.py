@@ -304,7 +304,7 @@ def _frozen(model):
 def test_other_devices_are_refused_by_name(monkeypatch):
     model, inputs, targets = problem(torch.float32)
     monkeypatch.setattr(
-        "hessian.pyhessian.backend.selected", lambda model, selection: {"w": torch.empty(1, device="meta")}
+        "hessian.pyhessian.backend.select_parameters", lambda model, selection: {"w": torch.empty(1, device="meta")}
     )
     with pytest.raises(CurvatureError, match="cpu and cuda, not meta"):
         top_eigenvalues(model, LOSS, (inputs, targets))

@@ -85,6 +85,13 @@ def test_positions_of_roberta_begin_behind_its_padding():
         head_of(made, "hed")
 
 
+def test_the_name_of_a_head_goes_before_a_pattern():
+    model = torch.nn.ModuleDict({"head[12]": torch.nn.Linear(2, 3), "head1": torch.nn.Linear(2, 3)})
+    assert head_of(model, "head[12]") == ("head[12].weight", "head[12].bias")
+    assert head_of(model, "head[12].bias, head1.*") == ("head[12].bias", "head1.weight", "head1.bias")
+    assert head_of(model, "head[1]") == ("head1.weight", "head1.bias")
+
+
 def without(name):
     return lambda folder: (folder / name).unlink()
 

@@ -1,0 +1,57 @@
+"""Batch norm without running statistics couples the samples of a batch in evaluation mode too."""
+
+import pytest
+import torch
+from torch import nn
+
+from hessian import Curvature, CurvatureError, exact_hessian, sample_factors, stable_rank
+
+GENERATOR = torch.Generator().manual_seed(0)
+X = torch.randn(23, 4, generator=GENERATOR).double()
+Y = torch.randint(3, (23,), generator=GENERATOR)
+CE = nn.CrossEntropyLoss()
+
+
+def network(tracked, training):
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        norm = nn.BatchNorm1d(5, track_running_stats=tracked)
+        return nn.Sequential(nn.Linear(4, 5), norm, nn.Tanh(), nn.Linear(5, 3)).double().train(training)
+
+
+def by_hand(model, batches):
+    chosen = list(model.parameters())
+    value = sum(len(y) / len(Y) * CE(model(x), y) for x, y in batches)
+    slopes = torch.autograd.grad(value, chosen, create_graph=True)
+    flat = torch.cat([slope.flatten() for slope in slopes])
+    rows = [torch.autograd.grad(one, chosen, retain_graph=True) for one in flat]
+    return torch.stack([torch.cat([part.flatten() for part in row]) for row in rows])
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("named", [None, "running"])
+@pytest.mark.parametrize("measure", [Curvature, stable_rank, sample_factors])
+def test_it_is_refused_with_the_statistics_that_there_are(measure, named, training):
+    with pytest.raises(CurvatureError, match=r"batch norm '1' keeps no running .*batch_norm='batch'") as caught:
+        measure(network(False, training), CE, (X, Y), batch_norm=named)
+    assert caught.value.keywords == ("batch_norm",)
+
+
+def test_a_dense_hessian_refuses_it_too():
+    with pytest.raises(CurvatureError, match="keeps no running statistics"):
+        exact_hessian(network(False, False), CE, X, Y)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_statistics_of_each_batch_are_taken_where_they_are_named(training):
+    batches = [(X[:9], Y[:9]), (X[9:], Y[9:])]
+    operator = Curvature(network(False, training), CE, batches, batch_norm="batch")
+    torch.testing.assert_close(
+        operator @ torch.eye(operator.P).double(), by_hand(network(False, True), batches), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_running_statistics_are_used_where_there_are_some():
+    model = network(True, False)
+    operator = Curvature(model, CE, (X, Y))
+    torch.testing.assert_close(operator @ torch.eye(operator.P).double(), by_hand(model, [(X, Y)]))

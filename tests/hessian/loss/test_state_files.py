@@ -1,0 +1,141 @@
+"""Files of weights of models whose state_dict has more names than parameters, or more than tensors."""
+
+import pytest
+import torch
+from safetensors.torch import save_file, save_model
+from torch import nn
+
+from hessian import CurvatureError
+from hessian.loss.state_files import load_state
+
+
+class Tied(nn.Module):
+    """Embeds and decodes by one weight, and counts what it has seen."""
+
+    def __init__(self, tied=True):
+        super().__init__()
+        self.dec, self.emb = nn.Linear(3, 6), nn.Embedding(6, 3)
+        if tied:
+            self.dec.weight = self.emb.weight
+        self.register_buffer("seen", torch.zeros(2))
+
+
+class Extra(nn.Module):
+    """Holds a layer with a state of its own."""
+
+    class Layer(nn.Linear):
+        """Counts its steps outside of its tensors."""
+
+        def __init__(self):
+            super().__init__(2, 3)
+            self.steps = {"epoch": 0}
+
+        def get_extra_state(self):
+            return self.steps
+
+        def set_extra_state(self, state):
+            self.steps = {"epoch": int(state["epoch"])}
+
+    def __init__(self):
+        super().__init__()
+        self.inner = self.Layer()
+
+
+def drawn(model, seed):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for tensor in (*model.parameters(), *model.buffers()):
+            tensor.copy_(torch.randn(tensor.shape, generator=generator))
+    return model
+
+
+def stored_twice(model):
+    """The same, with a parameter of its own for each name, on one storage."""
+    model.dec.weight = nn.Parameter(model.emb.weight.data)
+    return model
+
+
+@pytest.mark.parametrize("build", [Tied, lambda: stored_twice(Tied())])
+def test_a_tied_weight_is_read_from_the_one_name_that_a_file_has(tmp_path, build):
+    saved, path = drawn(build(), 1), tmp_path / "step-1.safetensors"
+    save_model(saved, str(path))
+    read = drawn(build(), 2)
+    load_state(read, path)
+    for name, value in saved.state_dict().items():
+        torch.testing.assert_close(read.state_dict()[name], value, rtol=0, atol=0)
+    assert read.dec.weight.data_ptr() == read.emb.weight.data_ptr()
+
+
+@pytest.mark.parametrize("missing", ["emb.weight", "dec.weight"])
+def test_either_name_suffices(tmp_path, missing):
+    saved, path = drawn(Tied(), 1), tmp_path / "step-1.pt"
+    torch.save({name: value for name, value in saved.state_dict().items() if name != missing}, path)
+    read = drawn(Tied(), 2)
+    load_state(read, path)
+    assert torch.equal(read.emb.weight, saved.emb.weight)
+
+
+def test_a_weight_that_is_under_no_name_is_missing(tmp_path):
+    state = drawn(Tied(), 1).state_dict()
+    save_file({"dec.bias": state["dec.bias"], "seen": state["seen"]}, tmp_path / "step-1.safetensors")
+    with pytest.raises(CurvatureError, match=r"not those of the model.*Missing key"):
+        load_state(Tied(), tmp_path / "step-1.safetensors")
+
+
+def test_two_values_of_a_tied_weight_are_refused_and_two_equal_ones_are_read(tmp_path):
+    untied, path = drawn(Tied(tied=False), 1), tmp_path / "step-1.pt"
+    torch.save(untied.state_dict(), path)
+    with pytest.raises(CurvatureError, match=r"dec\.weight and emb\.weight differ in .*one tensor in the model"):
+        load_state(Tied(), path)
+    with torch.no_grad():
+        untied.dec.weight.copy_(untied.emb.weight)
+        untied.dec.weight[0, 0] = untied.emb.weight[0, 0] = float("nan")
+    torch.save(untied.state_dict(), path)
+    read = Tied()
+    load_state(read, path)
+    assert torch.equal(read.emb.weight.nan_to_num(), untied.emb.weight.nan_to_num())
+
+
+def test_what_get_extra_state_returned_is_given_back(tmp_path):
+    saved, path = drawn(Extra(), 1), tmp_path / "step-1.pt"
+    saved.inner.steps = {"epoch": 7}
+    torch.save(saved.state_dict(), path)
+    read = Extra()
+    load_state(read, path)
+    assert read.inner.steps == {"epoch": 7}
+    assert torch.equal(read.inner.weight, saved.inner.weight)
+
+
+class Counter:
+    """A state that is more than plain values."""
+
+
+@pytest.mark.parametrize(
+    ("extra", "model", "why"),
+    [
+        ({"epoch": 7}, lambda: nn.ModuleDict({"inner": nn.Linear(2, 3)}), r"inner\._extra_state.*no such method"),
+        ({"other": 7}, Extra, r"not those of the model"),
+        (Counter(), Extra, r"an object of .*Counter, which could run code.*get_extra_state"),
+    ],
+)
+def test_a_state_that_cannot_be_given_back_is_one_line(tmp_path, extra, model, why):
+    saved = drawn(Extra(), 1)
+    saved.inner.steps = extra
+    torch.save(saved.state_dict(), tmp_path / "step-1.pt")
+    with pytest.raises(CurvatureError, match=why) as caught:
+        load_state(model(), tmp_path / "step-1.pt")
+    assert "\n" not in str(caught.value)
+
+
+def test_tensors_as_extra_state_keep_their_type(tmp_path):
+    class Counted(nn.Linear):
+        def get_extra_state(self):
+            return torch.tensor(3)
+
+        def set_extra_state(self, state):
+            self.seen = state
+
+    model = Counted(2, 3)
+    save_file(model.state_dict(), tmp_path / "step-1.safetensors")
+    load_state(model, tmp_path / "step-1.safetensors")
+    assert model.seen.dtype == torch.int64
