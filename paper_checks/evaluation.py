@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType, ModuleType
+from types import FrameType, MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
 Number = Fraction | float
@@ -301,6 +301,7 @@ class Replay:
         evaluate: the evaluation of stored values; a proof that needs none takes its constants alone.
         states: for a proof in the form of version 0.1, constants that its file must repeat.
         words: what stored values are in the field's words, by name, where the name does not say it.
+        module: The module whose body declares it; the function can be in another one, which several replays share.
     """
 
     id: str
@@ -308,6 +309,13 @@ class Replay:
     evaluate: Callable[..., Violation | Proof | str]
     states: Mapping[str, Any] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+    module: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.module:
+            frame = _declaring_frame()
+            module = self.evaluate.__module__ if frame is None else str(frame.f_globals["__name__"])
+            object.__setattr__(self, "module", module)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -337,15 +345,21 @@ def noted(item: Declared) -> Declared:
 
     Declarations in functions that are called later are not noted.
     """
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name != "<module>":
-        frame = frame.f_back
+    frame = _declaring_frame()
     if frame is not None:
         body, items = frame.f_globals.get(_DECLARED, (None, []))
         if body is not frame.f_code:  # the module is loaded again
             frame.f_globals[_DECLARED] = body, items = frame.f_code, []
         items.append((frame.f_lineno, item))
     return item
+
+
+def _declaring_frame() -> FrameType | None:
+    """Return the frame of the module whose body runs now; None if none does."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame
 
 
 def declared_in(module: ModuleType, kind: type[Any]) -> list[tuple[int, Any]]:
