@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
 from paper_checks.engine.lines import Lines, Strength
-from paper_checks.evaluation import as_bool, noted
+from paper_checks.evaluation import as_bool, note
 from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "depends on the reading", "corrected", "refuted", "not checkable here"]
@@ -400,6 +400,6 @@ def claim(
             module=judge.__module__,
             **rest,
         )
-        return noted(found)
+        return note(found)
 
     return declare

@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeVar
 
 Number = Fraction | float
 Declared = TypeVar("Declared")
-Relation = Literal["<", "<=", "=", ">=", ">", "!="]
-HOLDS: Mapping[Relation, Callable[[Any, Any], Any]] = {
+Comparison = Literal["<", "<=", "=", ">=", ">", "!="]
+HOLDS: Mapping[Comparison, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     "=": operator.eq,
@@ -117,7 +117,7 @@ class Hypothesis:
 
     name: str
     value: Number | str
-    relation: Relation
+    relation: Comparison
     bound: Number | str
 
     def __post_init__(self) -> None:
@@ -340,7 +340,7 @@ class Replay:
 _DECLARED = "__declared__"
 
 
-def noted(item: Declared) -> Declared:
+def note(item: Declared) -> Declared:
     """Return a claim or a replay, noted in the module whose body declares it, so that none loses its name unnoticed.
 
     Declarations in functions that are called later are not noted.
@@ -390,7 +390,9 @@ def require_kept(module: ModuleType, kind: type[Any], evaluation: str) -> None:
         if (item.id, getattr(item, evaluation)) in kept:
             continue
         lost = f"{item.id} ({declared_at(module, item)})"
-        of_name = ((name, lines) for name, lines in bound(module).items() if any(a <= line <= b for a, b in lines))
+        of_name = (
+            (name, lines) for name, lines in binding_lines(module).items() if any(a <= line <= b for a, b in lines)
+        )
         name, lines = next(of_name, ("", []))
         later = next(((first, last) for first, last in lines if first > line), None)
         if later is None:
@@ -399,7 +401,7 @@ def require_kept(module: ModuleType, kind: type[Any], evaluation: str) -> None:
         raise ValueError(f"{lost} and {other}(line {later[0]}) are both named {name}; rename one of them")
 
 
-def bound(module: ModuleType) -> dict[str, list[tuple[int, int]]]:
+def binding_lines(module: ModuleType) -> dict[str, list[tuple[int, int]]]:
     """Return the first and the last line of each statement that binds a name of a module, by name."""
     found: dict[str, list[tuple[int, int]]] = {}
     for node in _statements(ast.parse(inspect.getsource(module)).body):
@@ -430,7 +432,7 @@ def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Vio
         id: of the claim, or of the reading.
         words: what stored values are in the field's words, where their names do not say it.
     """
-    return lambda evaluate: noted(Replay(id, "witness", evaluate, words=words))
+    return lambda evaluate: note(Replay(id, "witness", evaluate, words=words))
 
 
 def proof(
@@ -454,13 +456,13 @@ def proof(
     ...     "$2(3^2 + 4^2) - (3 + 4)^2 = (4 - 3)^2$."
     ...     require(factor * (3**2 + 4**2) - (3 + 4) ** 2 >= 0, "the difference")
     ...     return "a square"
-    >>> evaluated(sum_of_squares, {}).detail, evaluated(sum_of_squares, {}, {"factor": 1}).detail
+    >>> evaluate_replay(sum_of_squares, {}).detail, evaluate_replay(sum_of_squares, {}, {"factor": 1}).detail
     ('a square', 'the difference')
     """
-    return lambda evaluate: noted(Replay(id, "certificate", evaluate, states, words or {}))
+    return lambda evaluate: note(Replay(id, "certificate", evaluate, states, words or {}))
 
 
-def evaluated(
+def evaluate_replay(
     replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] = MappingProxyType({})
 ) -> Replayed:
     """Evaluate stored values; whatever they are, the answer is one line and no exception.
@@ -471,14 +473,18 @@ def evaluated(
         constants: Other constants than a proof has, by name, to see that it needs its own.
     """
     try:
-        return _violated(replay, values) if replay.kind == "witness" else _proved(replay, values, constants)
+        return (
+            _evaluate_witness(replay, values)
+            if replay.kind == "witness"
+            else _evaluate_proof(replay, values, constants)
+        )
     except UnmetError as error:
-        return Replayed(replay.kind, False, False, None, None, str(error), _told(error.assumes))
+        return Replayed(replay.kind, False, False, None, None, str(error), _describe_hypotheses(error.assumes))
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
         return Replayed(replay.kind, False, False, None, None, f"not a case of this claim: {error!r}")
 
 
-def used(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
+def select_read(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the values that a replay reads: what is worth storing."""
     read = _Read(values)
     replay.evaluate(read)
@@ -496,7 +502,7 @@ class _Read(Mapping[str, Any]):
         value = self.values_on_file[name]
         if name not in self.read:
             self.read.add(name)
-            self._within[name] = _followed(value)
+            self._within[name] = _follow(value)
         return self._within[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -516,10 +522,10 @@ class _Read(Mapping[str, Any]):
         return (set(self.values_on_file) - self.read) | inner
 
 
-def _followed(value: Any) -> Any:
+def _follow(value: Any) -> Any:
     if isinstance(value, dict):
         return _Read(value)
-    return [_followed(part) for part in value] if isinstance(value, list) else value
+    return [_follow(part) for part in value] if isinstance(value, list) else value
 
 
 def _mappings(value: Any) -> Iterator[_Read]:
@@ -540,7 +546,7 @@ def as_in_json(value: Any) -> Any:
     return value if value is None or type(value) in (int, float, str) else str(value)
 
 
-def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
+def _evaluate_proof(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
     for name, stated in replay.states.items():
         if repr(values[name]) != repr(as_in_json(stated)):  # 1, 1.0, True and "1" are four values
             detail = f"a certificate of another statement: {name} = {values[name]}, and here it is {stated}"
@@ -560,14 +566,14 @@ def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, A
     return Replayed("certificate", met, met, None, None, steps, words=replay.words, proves=replay.constants)
 
 
-def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
+def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     read = _Read(values)
     outcome = replay.evaluate(read)
     if not isinstance(outcome, Violation):
         raise TypeError(f"a replay of a witness returns a Violation, got {type(outcome).__name__} {outcome!r}")
     gap, error = outcome.gap, _finite(outcome.error)
     left, right = float(outcome.left), float(outcome.right)
-    assumes = _told(outcome.assumes)
+    assumes = _describe_hypotheses(outcome.assumes)
     given = {name: plain(value) for name, value in outcome.given.items()}
     flaw = _broken(outcome.assumes) or read.unread
     if flaw:
@@ -577,7 +583,7 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = "=" if equal else ">" if confirmed else "<="
     # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
-    told = told_apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
+    told = format_apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
     whole = [sum(map(Fraction, text.split(" + "))) for text in told] == [_finite(outcome.left), _finite(outcome.right)]
     known = f"error at most {float(error):.3g}" if error else "exact" if whole else "exact, digits rounded"
     how = "; ".join([known, *filter(None, [outcome.sampled])])
@@ -585,12 +591,12 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)
 
 
-def told_apart(left: float, right: float, gap: Fraction | float | None = None) -> tuple[str, str]:
+def format_apart(left: float, right: float, gap: Fraction | float | None = None) -> tuple[str, str]:
     """Two sides in six digits, or in as many as tell them apart; where no float does, the left one by the gap.
 
-    >>> told_apart(0.360036, 0.36), told_apart(0.36 + 1e-9, 0.36)
+    >>> format_apart(0.360036, 0.36), format_apart(0.36 + 1e-9, 0.36)
     (('0.360036', '0.36'), ('0.360000001', '0.36'))
-    >>> told_apart(0.36, 0.36, Fraction(1, 10**40))
+    >>> format_apart(0.36, 0.36, Fraction(1, 10**40))
     ('0.36 + 1e-40', '0.36')
     """
     apart = left != right if gap is None else gap != 0
@@ -601,7 +607,7 @@ def told_apart(left: float, right: float, gap: Fraction | float | None = None) -
     return (f"{right:.6g} + {float(gap):.3g}", f"{right:.6g}") if gap else told
 
 
-def _told(assumes: Sequence[Hypothesis]) -> list[tuple[str, bool]]:
+def _describe_hypotheses(assumes: Sequence[Hypothesis]) -> list[tuple[str, bool]]:
     return [(str(one), one.met) for one in assumes]
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import sympy
 from sympy.polys.rings import PolyRing
 
-from paper_checks.evaluation import HOLDS, Relation
+from paper_checks.evaluation import HOLDS, Comparison
 from paper_checks.evaluation import as_fraction as as_fraction
 
 Exact: TypeAlias = Any
@@ -41,10 +41,10 @@ class Fact:
             raise TypeError(f"{self.says!r} is declared and not shown: facts come from identity, positive, compared")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.says, self.everywhere)
+        return _restore, (self.says, self.everywhere)
 
 
-def _restored(says: str, everywhere: bool) -> Fact:
+def _restore(says: str, everywhere: bool) -> Fact:
     """A fact from another process of the same run, which showed it there."""
     return Fact(says, everywhere, _SHOWN)
 
@@ -71,7 +71,7 @@ def positive(says: str, expression: sympy.Expr, substitution: Mapping[sympy.Symb
     return Fact(words, True, _SHOWN) if proves_positive(expression, substitution) else None
 
 
-def compared(says: str, left: Exact, relation: Relation, right: Exact) -> Fact | None:
+def compare(says: str, left: Exact, relation: Comparison, right: Exact) -> Fact | None:
     """Shows that two exact numbers stand in a relation.
 
     Raises:
@@ -98,7 +98,7 @@ def require_exact(*expressions: Any, where: str = "") -> None:
             raise TypeError(f'{found}, but exact expressions have no floats; write fractions, such as rational("0.1")')
 
 
-def together(*facts: Fact | None) -> tuple[Fact, ...]:
+def combine(*facts: Fact | None) -> tuple[Fact, ...]:
     """All of the facts, or none at all if one of them could not be shown."""
     return () if any(fact is None for fact in facts) else tuple(fact for fact in facts if fact is not None)
 

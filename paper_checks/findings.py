@@ -51,7 +51,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         page: what it covers.
         folder: where it belongs; its ``figures`` hold the manifests of figures that claims are seen in.
     """
-    told = [paper.told(theme) for theme in page.themes]
+    told = [paper.read_theme(theme) for theme in page.themes]
     claims = [claim for _, group in told for claim in group]
     files = {claim.id: paper.to_replay(claim.id) for claim in claims}
     whole = [file for of_claim in files.values() for file in of_claim]
@@ -98,7 +98,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
             "What the figures at laptop scale show, with the command that redraws each.",
             "",
         ]
-        lines += [f"- {_found(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
+        lines += [f"- {_find_result(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
     return "\n".join(map(_without_html, lines)) + "\n"
@@ -201,10 +201,10 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         says = ("As corrected", claim.correction.says)
     lines = [f"# Proof of {claim.id}", "", f"{_mathematics(claim.where)}; {kind}.", "", f"> {_mathematics(claim.says)}"]
     lines += ["", f"{says[0]}:", "", f"> {_mathematics(says[1])}"] if says[1] else []
-    lines += ["", "## Setting", *_spaced(argument.setting)] if argument.setting else []
-    lines += ["", "## Proof", *_spaced(argument.proof)]
+    lines += ["", "## Setting", *_space_out(argument.setting)] if argument.setting else []
+    lines += ["", "## Proof", *_space_out(argument.proof)]
     for name, text in argument.lemmas:
-        lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_spaced(text)]
+        lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_space_out(text)]
     checked = f"{_mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
     if answer.proves:
         constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
@@ -220,7 +220,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
     return "\n".join(map(_without_html, lines)) + "\n"
 
 
-def _spaced(paragraphs: Sequence[str]) -> Iterator[str]:
+def _space_out(paragraphs: Sequence[str]) -> Iterator[str]:
     for text in paragraphs:
         yield ""
         yield _mathematics(text)
@@ -245,8 +245,8 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
     for file, answer in replayed:
         if file.kind == "witness":
             yield ""
-            found = answer.detail if answer.exact else _rounded(answer.detail)
-            yield f"Witness{_named(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
+            found = answer.detail if answer.exact else _round_numbers(answer.detail)
+            yield f"Witness{_name_reading(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
     if claim.expect in ("corrected", "depends on the reading") and claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"
@@ -259,11 +259,11 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            found = ", as found" if file.id in refuted else _named(claim, file)
+            found = ", as found" if file.id in refuted else _name_reading(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
     without = _without_proof(claim, replayed)
-    if without is not None and (compared := _compared(claim)):
+    if without is not None and (compared := _describe_comparison(claim)):
         yield ""
         yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}{without}: {_mathematics(compared)}"
     if claim.seen_in:
@@ -297,7 +297,7 @@ def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) ->
     return None
 
 
-def _compared(claim: Claim) -> str:
+def _describe_comparison(claim: Claim) -> str:
     """The judge's comparison, by the first line of its docstring, if any, without the clauses on its switches.
 
     >>> from types import SimpleNamespace
@@ -331,7 +331,7 @@ def _reading_of(claim: Claim, file: Stored) -> Reading:
     return claim.readings[claim.file_ids().index(file.id)]
 
 
-def _named(claim: Claim, file: Stored) -> str:
+def _name_reading(claim: Claim, file: Stored) -> str:
     """Which reading a file is of, where the claim has several."""
     return f", {_reading_of(claim, file).name}" if len(claim.readings) > 1 else ""
 
@@ -340,13 +340,13 @@ def _file(figure: str) -> str:
     return figure.replace("/", "-")
 
 
-def _found(folder: Path, figure: str) -> str:
+def _find_result(folder: Path, figure: str) -> str:
     """A figure, and what its stored manifest says was found."""
     manifest = folder / "figures" / f"{_file(figure)}.manifest.json"
     if not manifest.exists():
         return f"{_picture(folder, figure)}."
     found = json.loads(manifest.read_text(encoding="utf-8"))["found"]
-    return f"{_picture(folder, figure)}: {_mathematics(_rounded(found))}"
+    return f"{_picture(folder, figure)}: {_mathematics(_round_numbers(found))}"
 
 
 def _picture(folder: Path, figure: str) -> str:
@@ -396,7 +396,7 @@ def _plain(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _rounded(text: str) -> str:
+def _round_numbers(text: str) -> str:
     """Decimals to four digits, so that the last bits of a processor do not show."""
     return _DECIMAL.sub(lambda match: f"{float(match.group(0)):.4g}", text)
 

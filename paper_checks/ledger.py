@@ -72,7 +72,9 @@ class Ledger:
         A command about one claim is spared most of the libraries that other themes load. What the claims use is not
         looked up.
         """
-        parts = {paper: [one for theme in paper.declaring(ids) for one in paper.told(theme)[1]] for paper in papers}
+        parts = {
+            paper: [one for theme in paper.declaring(ids) for one in paper.read_theme(theme)[1]] for paper in papers
+        }
         claims = tuple(claim for part in parts.values() for claim in part)
         if not ids or not {*ids} <= {id for claim in claims for id in (claim.id, *claim.also)}:
             return cls.of(papers)

@@ -107,7 +107,7 @@ def _check(paper: Paper) -> None:
     for theme in paper.themes:
         if not paper.folder.joinpath(*theme.split(".")).with_suffix(".py").is_file():
             raise LedgerError(f"{paper.name}: there is no theme {theme}.py in {paper.folder}; write it or leave it out")
-        if not paper.told(theme)[1]:
+        if not paper.read_theme(theme)[1]:
             raise LedgerError(f"{paper.name}: the theme {theme} declares no claim; declare one or leave the theme out")
     for claim in paper.claims():
         if not all(isinstance(text, str) for text in (claim.says, claim.where)) or isinstance(claim.uses, str):
@@ -127,7 +127,7 @@ def _check(paper: Paper) -> None:
             raise LedgerError(f"{paper.name}: names of its pages begin with {paper.name}, got {page.name!r}")
         if not {*page.themes} <= {*paper.themes}:
             raise LedgerError(f"{paper.name}: the page {page.name} has themes that the paper lacks: {page.themes}")
-        told = {claim.id for theme in page.themes for claim in paper.told(theme)[1]}
+        told = {claim.id for theme in page.themes for claim in paper.read_theme(theme)[1]}
         for id in (id for headline in page.headlines for id in headline.claims if id not in told):
             raise LedgerError(f"{paper.name}: a headline of the page {page.name} rests on {id}, which it does not tell")
     pickle.dumps(paper)  # workers are handed it

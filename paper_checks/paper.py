@@ -100,7 +100,7 @@ class Paper:
         """Claims in the order of their declaration."""
         found = []
         for theme in self.themes:
-            found += self.told(theme)[1]
+            found += self.read_theme(theme)[1]
         return tuple(found)
 
     def declaring(self, ids: Collection[str]) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Paper:
         declared = re.compile(rf'\w\(\s*"({"|".join(map(re.escape, ids))})"')
         return tuple(theme for theme, text in texts.items() if declared.search(text))
 
-    def told(self, theme: str) -> tuple[str, list[Claim]]:
+    def read_theme(self, theme: str) -> tuple[str, list[Claim]]:
         """Return the subject of a theme, in one line, and its claims in the order of their declaration.
 
         Raises:

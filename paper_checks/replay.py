@@ -32,12 +32,12 @@ from paper_checks.evaluation import (
     Violation,
     assuming,
     declared_at,
-    evaluated,
+    evaluate_replay,
     proof,
     replay,
     require,
     require_kept,
-    used,
+    select_read,
 )
 from paper_checks.stored_values import require_short
 
@@ -163,7 +163,7 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
     if replay is None:
         return dict(found)
     try:
-        return used(replay, found)
+        return select_read(replay, found)
     except Exception as error:  # a replay of somebody's paper can fail in any way
         raise ReplayError(
             f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: {error}): "
@@ -302,7 +302,7 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
         detail = f"no replay is written for the {file.kind} of this claim"
         return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
     try:
-        found = evaluated(known[file.id, file.kind], file.values)
+        found = evaluate_replay(known[file.id, file.kind], file.values)
     except Exception as error:  # a changed file can ask for anything
         found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
     return replace(found, reading=file.reading, words=known[file.id, file.kind].words)

@@ -8,7 +8,7 @@ from typing import Any
 from paper_checks.claim import Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget
 from paper_checks.engine.judging import Judged, obtained_beside
-from paper_checks.engine.proved_constants import unnamed
+from paper_checks.engine.proved_constants import unnamed_constants
 from paper_checks.engine.sensitivity import NoticedChange
 from paper_checks.engine.verdict import Decision
 from paper_checks.evaluation import as_in_json
@@ -118,7 +118,7 @@ class Result:
             "witness_words": dict(violated.words) if violated else {},
         }
 
-    def files_told_once(self) -> list[tuple[Stored, Replayed, list[str]]]:
+    def distinct_files(self) -> list[tuple[Stored, Replayed, list[str]]]:
         """Stored files with their replays, a witness that several readings share but once, and the readings' names.
 
         No names where there is one witness, or the claim was not judged, and none of certificates.
@@ -147,8 +147,12 @@ class Result:
         printed, fix = self.claim.printed_constants(), self.claim.correction
         for one in self.judged.readings(self.claim):
             if one.key == answer.reading and one.evidence.ok:
-                return unnamed(answer, {**printed, **one.reading.constants}, [changed for changed, _ in one.mutants])
-        return unnamed(answer, {**printed, **fix.constants}, fix.mutants) if fix and not answer.reading else ()
+                return unnamed_constants(
+                    answer, {**printed, **one.reading.constants}, [changed for changed, _ in one.mutants]
+                )
+        return (
+            unnamed_constants(answer, {**printed, **fix.constants}, fix.mutants) if fix and not answer.reading else ()
+        )
 
     @property
     def hypotheses(self) -> tuple[tuple[Dropped, bool | None], ...]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from paper_checks.claim import GRADES, VERDICTS, Claim
 from paper_checks.context import Budget, Context
 from paper_checks.engine.judging import Judged, judge
-from paper_checks.engine.processes import mapped
+from paper_checks.engine.processes import map_work
 from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
 from paper_checks.engine.verdict import Decision, decide
 from paper_checks.paper import Paper
@@ -137,7 +137,7 @@ def _answers(work: Sequence[_Theme | _OnFile], jobs: int, pool: Executor | None)
         yield from chain.from_iterable(one.done() for one in work)
         return
     named = [one.named() if isinstance(one, _Theme) else one for one in work]
-    with closing(mapped(_done, named, jobs, pool, [len(getattr(one, "ids", ())) for one in named])) as answers:
+    with closing(map_work(_done, named, jobs, pool, [len(getattr(one, "ids", ())) for one in named])) as answers:
         for some in answers:
             yield from some
 
@@ -186,7 +186,7 @@ class _Named:
     budget: Budget
 
     def done(self) -> Iterator[_Measured]:
-        known = {claim.id: claim for theme in self.themes for claim in self.paper.told(theme)[1]}
+        known = {claim.id: claim for theme in self.themes for claim in self.paper.read_theme(theme)[1]}
         return _Theme(self.paper, tuple(known[id] for id in self.ids), self.seed, self.budget).done()
 
 

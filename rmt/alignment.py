@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
 from rmt.banded import BandedDraw, draw_banded
-from rmt.checks import number, numbers, require, whole
+from rmt.checks import require, require_number, require_numbers, require_order
 from rmt.spiked import SpikedModel, check_dimension, power_of_two
 
 Array = NDArray[np.float64]
@@ -43,9 +43,9 @@ class ClientGradients:
     noise_square: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "along", numbers("along", self.along))
+        object.__setattr__(self, "along", require_numbers("along", self.along))
         for name in ("elsewhere", "noise_square"):
-            object.__setattr__(self, name, number(name, getattr(self, name)))
+            object.__setattr__(self, name, require_number(name, getattr(self, name)))
         if not all(map(isfinite, (*self.along, self.elsewhere, self.noise_square))) or self.noise_square < 0:
             raise ValueError(f"gradients need finite components and a noise square of at least 0, got {self}")
 
@@ -108,10 +108,10 @@ def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Seq
     unit = power_of_two(slopes)
     slopes, noise = slopes / unit, gradients.noise_square**0.5 / unit
     cosines = []
-    for given in numbers("ranks", ranks):
+    for given in require_numbers("ranks", ranks):
         if given < 1:
             raise ValueError(f"a rank must be at least 1, got {given:g}")
-        rank = whole("a rank", given)
+        rank = require_order("a rank", given)
         if rank < len(moduli) and isclose(moduli[rank], moduli[rank - 1], rel_tol=1e-12):
             raise ValueError(f"rank {rank} lies between two outliers of equal modulus")
         squares = slopes[:rank] ** 2
@@ -168,7 +168,7 @@ class TwoClients:
         if len(gradients.along) != len(self.model.spikes):
             raise ValueError(f"expected {len(self.model.spikes)} components, one per spike, got {len(gradients.along)}")
         common = self.towards @ np.array(gradients.along) + gradients.elsewhere * self.elsewhere
-        samples = whole("samples", samples)
+        samples = require_order("samples", samples)
         require(samples >= 1, f"samples must be at least 1, got {samples}")
         noise = rng.standard_normal((2, samples, common.shape[1]))
         return common[:, None, :] + np.sqrt(gradients.noise_square) * noise
@@ -218,10 +218,10 @@ def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank:
         ValueError: non-semicircular noise, or a rank that does not fit.
     """
     spikes = len(model.spikes)
-    number("rank", rank)
+    require_number("rank", rank)
     if rank < 1 or 2 * rank + spikes + 2 > R:
         raise ValueError(f"need 1 <= rank and 2 rank + spikes + 2 <= R, got rank {rank}, {spikes} spikes, R = {R}")
-    rank, R = whole("rank", rank), check_dimension(R)
+    rank, R = require_order("rank", rank), check_dimension(R)
     leading = [_leading(draw_banded(model, R, rng, top=rank, bottom=rank), rank) for _ in range(2)]
     values, towards = np.array([pair[0] for pair in leading]), np.array([pair[1] for pair in leading])
     complement = R - spikes

@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from rmt.checks import kept, reals, require, whole
+from rmt.checks import freeze, require, require_order, require_reals
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
@@ -61,7 +61,7 @@ class BandedDraw:
     bottom_kept: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "band", kept("band", self.band))
+        object.__setattr__(self, "band", freeze("band", self.band))
 
     @property
     def rows(self) -> int:
@@ -102,7 +102,7 @@ class BandedDraw:
             raise ValueError(f"needs all {self.R} rows and at most one spike, got {self.rows} rows")
         if not 1 <= index <= self.R:
             raise ValueError(f"index must lie between 1 and R = {self.R}, got {index}")
-        index = whole("index", index)
+        index = require_order("index", index)
         window, (band, unit) = (self.R - index, self.R - index), self._scaled
         return unit * float(
             eigh_tridiagonal(band[0], band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
@@ -166,7 +166,7 @@ class BandedDraw:
         if self.band.shape[0] > 2:
             raise ValueError("counts are for models of at most one spike; a few spikes do not change the bulk")
         band, unit = self._scaled
-        points = reals("grid", grid)
+        points = require_reals("grid", grid)
         require(points.ndim == 1, f"the grid must be points in a row, (points,), got shape {points.shape}")
         grid = points / unit
         squares = band[1] ** 2
@@ -190,7 +190,7 @@ class BandedDraw:
                 f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, asked for {count}; "
                 "draw with a larger top or bottom, or with more rows"
             )
-        return whole("count", count)
+        return require_order("count", count)
 
 
 def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, tolerance: float = 1e-12) -> int:
@@ -251,12 +251,12 @@ def draw_banded(
     R = check_dimension(R, at_least=max(1, len(spikes)))
     if min(top, bottom) < 0 or max(top, bottom) > R:
         raise ValueError(f"top and bottom must lie between 0 and R = {R}, got {top} and {bottom}")
-    top, bottom = whole("top", top), whole("bottom", bottom)
+    top, bottom = require_order("top", top), require_order("bottom", bottom)
     if rows is None:
         rows = rows_needed(model, R, top, bottom)
     if not max(1, len(spikes)) <= rows <= R:
         raise ValueError(f"rows must lie between {max(1, len(spikes))} and R = {R}, got {rows}")
-    rows, width = whole("rows", rows), max(1, len(spikes))
+    rows, width = require_order("rows", rows), max(1, len(spikes))
     scale = sigma / np.sqrt(R)
     band = np.empty((width + 1, rows))
     band[0] = np.sqrt(2.0) * rng.standard_normal(rows)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, t
 
-from rmt.checks import kept, number, require
+from rmt.checks import freeze, require, require_number
 from rmt.laws import Law
 from rmt.results import Result
 from rmt.spiked import power_of_two
@@ -50,7 +50,7 @@ class Comparison(Result):
         Raises:
             ValueError: fewer than two draws, or one that is not finite.
         """
-        draws = kept(f"{quantity}: a sample", sample).reshape(-1)
+        draws = freeze(f"{quantity}: a sample", sample).reshape(-1)
         if len(draws) < 2 or not np.isfinite(draws).all():
             raise ValueError(f"{quantity}: a sample needs at least two finite draws, got {len(draws)}")
         unit = power_of_two(draws)  # squares of the draws themselves may leave double precision
@@ -103,7 +103,7 @@ class Comparison(Result):
 
     def _quantile(self, level: float) -> float:
         """Half the width of the interval, in standard errors."""
-        inside = _LEAST_LEVEL <= number("level", level) < 1.0
+        inside = _LEAST_LEVEL <= require_number("level", level) < 1.0
         require(inside, f"level, a chance to miss, must lie between {_LEAST_LEVEL:g} and 1, got {level}")
         tail = level / 2.0
         return float(t.isf(tail, self.draws - 1)) if self.source == "sample" else float(norm.isf(tail))
@@ -115,7 +115,7 @@ def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
     Raises:
         ValueError: no eigenvalues.
     """
-    values = np.sort(kept("eigenvalues", eigenvalues).reshape(-1))
+    values = np.sort(freeze("eigenvalues", eigenvalues).reshape(-1))
     if not len(values):
         raise ValueError("no eigenvalues to compare")
     jumps = np.zeros(len(values))

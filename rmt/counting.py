@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import levels_of, unwrapped
+from .checks import require_levels, unwrap
 from .laws import Law
 from .panel_quadrature import Panels
 
@@ -102,7 +102,7 @@ class CountedLaw(Law):
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
-        levels = levels_of(p)
+        levels = require_levels(p)
         flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
         up_to_0 = self._negative_mass + sum(mass for _, mass in self.atoms)
@@ -118,7 +118,7 @@ class CountedLaw(Law):
 
         start = np.full_like(self._numbers(np.full(len(flat), 1j)), -1j)
         found = quantiles(flat, low, high, counted, start, SMALLEST) * self._unit
-        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
+        return unwrap(self._reaching(flat, found).reshape(levels.shape))
 
     @cached_property
     def _panels(self) -> Panels:

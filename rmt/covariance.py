@@ -25,7 +25,7 @@ from math import isfinite, log, sqrt
 import numpy as np
 from scipy.optimize import brentq
 
-from rmt.checks import numbers, positive
+from rmt.checks import require_numbers, require_positive
 from rmt.closed_laws import PointMass
 from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
 from rmt.spiked import Outlier, StableRank, check_dimension
@@ -58,12 +58,12 @@ class SpikedCovariance:
     ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        spikes = tuple(sorted(numbers("spikes", self.spikes), reverse=True))
+        spikes = tuple(sorted(require_numbers("spikes", self.spikes), reverse=True))
         for spike in spikes:
             if not (isfinite(spike) and spike > 0.0):
                 raise ValueError(f"spikes of a population must be positive and finite, got {spike}")
         object.__setattr__(self, "spikes", spikes)
-        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
+        object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
         if self.law.weights.support[0] < 0:
             raise ValueError(
                 f"weights must not be negative here, got {self.weights.support[0]}; SeparableLaw takes them"
@@ -92,12 +92,12 @@ class SpikedCovariance:
 
     def separates(self, spike: float) -> bool:
         """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold."""
-        spike, (below, above) = positive("spike", spike), self.thresholds
+        spike, (below, above) = require_positive("spike", spike), self.thresholds
         return spike > above or spike < below
 
     def outlier(self, spike: float) -> Outlier:
         """Limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
-        spike = positive("spike", spike)
+        spike = require_positive("spike", spike)
         if not self.separates(spike):
             lower, upper = self.bulk_edges
             return Outlier(spike, upper if spike >= self.bulk.mean else lower, False, 0.0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import kept
+from rmt.checks import freeze
 from rmt.closed_laws import MarchenkoPastur
 from rmt.covariance import SpikedCovariance
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
@@ -41,7 +41,7 @@ class WeightedSamples:
 
     def __post_init__(self) -> None:
         for name in ("population", "weights"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -123,18 +123,18 @@ def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -
     Raises:
         ValueError: P out of range, or no sample left.
     """
-    population, weights = _placed(model, P)
+    population, weights = _place(model, P)
     return CovarianceDraw(population, weights, rng.standard_normal((len(weights), len(population))), None, model)
 
 
 def draw_covariance_matrix_free(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:
     """Draws the model for products with vectors, as `draw_covariance` otherwise."""
-    population, weights = _placed(model, P)
+    population, weights = _place(model, P)
     rotations = Rotation.draw(len(weights), rng), Rotation.draw(len(population), rng)
     return CovarianceDraw(population, weights, None, rotations, model)
 
 
-def _placed(model: SpikedCovariance, P: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _place(model: SpikedCovariance, P: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     P = check_dimension(P, at_least=max(2, len(model.spikes)))
     m, others = round(P / model.ratio), P - len(model.spikes)
     if m < 1:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import finite, numbers, positive, reals, require, shown
+from rmt.checks import abbreviate, require, require_finite, require_numbers, require_positive, require_reals
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
@@ -48,9 +48,11 @@ def of_every_group(
     """
     given = type(population).__name__
     require(isinstance(population, JointPopulation), f"population must be a JointPopulation, got a {given}")
-    single = f"weights must be a sequence of laws, one for each group, got {shown(weights)}; write (law,) for one group"
+    single = (
+        f"weights must be a sequence of laws, one for each group, got {abbreviate(weights)}; write (law,) for one group"
+    )
     require(isinstance(weights, Iterable), single)
-    laws, counts = tuple(weights), numbers("samples", samples)
+    laws, counts = tuple(weights), require_numbers("samples", samples)
     counted = f"got {population.groups} covariances, {len(laws)} laws of weights, {len(counts)} numbers of samples"
     require(len(laws) == len(counts) == population.groups, f"every group needs weights and samples, {counted}")
     for law in laws:
@@ -110,8 +112,8 @@ class CovarianceSum(CountedLaw):
         for law in weights:
             require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "samples", tuple(positive("a number of samples", count) for count in samples))
-        positive("the product of the largest eigenvalue and the largest weight", self._unit)
+        object.__setattr__(self, "samples", tuple(require_positive("a number of samples", count) for count in samples))
+        require_positive("the product of the largest eigenvalue and the largest weight", self._unit)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -158,7 +160,7 @@ class CovarianceSum(CountedLaw):
     @cached_property
     def _mirrored(self) -> CovarianceSum:
         """The law of -X."""
-        return CovarianceSum(self.population, tuple(_negated(law) for law in self.weights), self.samples)
+        return CovarianceSum(self.population, tuple(_negate(law) for law in self.weights), self.samples)
 
     @property
     def frobenius_squared(self) -> float:
@@ -232,7 +234,7 @@ class CovarianceSum(CountedLaw):
         Returns:
             (n, k).
         """
-        z = np.atleast_1d(reals("x", x)) / self._unit + 0j
+        z = np.atleast_1d(require_reals("x", x)) / self._unit + 0j
         b = self._equations.solve(z)
         a, _ = self._equations.lift(b)
         population = self._equations.population
@@ -241,7 +243,7 @@ class CovarianceSum(CountedLaw):
 
     def scaled(self, s: float) -> CovarianceSum:
         """The law of s X, s > 0."""
-        factors = np.full(self.population.groups, positive("s", s))
+        factors = np.full(self.population.groups, require_positive("s", s))
         return CovarianceSum(self.population.scaled(factors), self.weights, self.samples)
 
     @cached_property
@@ -289,7 +291,7 @@ class CovarianceSum(CountedLaw):
             if not (left - 1e-9 <= below <= above - kernel + 1e-9 and above <= right + 1e-9):
                 break
             left, right = below, above
-        return finite("the mass below 0, which an atom at 0 may hide,", float(left))
+        return require_finite("the mass below 0, which an atom at 0 may hide,", float(left))
 
     def _mass_below(self, places: Array) -> Array:
         """Mass below points that are no eigenvalues, in units of the width, (n,); nan for a solution that repels."""
@@ -318,5 +320,5 @@ class CovarianceSum(CountedLaw):
         return self._equations.above(z, numbers)
 
 
-def _negated(law: Atoms) -> AtomicLaw:
+def _negate(law: Atoms) -> AtomicLaw:
     return AtomicLaw([-location for location, _ in law.atoms], [mass for _, mass in law.atoms])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from rmt.checks import whole
+from rmt.checks import require_order
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, check_dimension
@@ -114,7 +114,7 @@ class DenseDraw:
         R = len(self.matrix)
         if not 1 <= count <= R:
             raise ValueError(f"count must lie between 1 and R = {R}, got {count}")
-        count = whole("count", count)
+        count = require_order("count", count)
         if self.device is None:
             window = (R - count, R - 1) if largest else (0, count - 1)
             values, vectors = eigh(self.matrix, subset_by_index=window, check_finite=False)

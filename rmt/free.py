@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import finite, levels_of, positive, require, unwrapped
+from .checks import require, require_finite, require_levels, require_positive, unwrap
 from .closed_laws import PointMass, Semicircle
 from .continuation import LEAST, descend, lowest_heights
 from .counting import SMALLEST, quantiles
@@ -123,17 +123,17 @@ class FreeSum(_CumulantsFirst):
 
     def scaled(self, s: float) -> FreeSum:
         """The law of s X, s > 0."""
-        return FreeSum(self.a.scaled(positive("s", s)), self.b.scaled(s))
+        return FreeSum(self.a.scaled(require_positive("s", s)), self.b.scaled(s))
 
     def shifted(self, m: float) -> FreeSum:
         """The law of X + m."""
-        return FreeSum(self.a.shifted(finite("m", m)), self.b)
+        return FreeSum(self.a.shifted(require_finite("m", m)), self.b)
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         if self._same:
             return self._same.quantile(p)
-        levels, (lower, upper) = levels_of(p), self.support
+        levels, (lower, upper) = require_levels(p), self.support
         flat = levels.ravel()
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
         for (location, mass), below in zip(self.atoms, self._below_atoms, strict=True):
@@ -149,7 +149,7 @@ class FreeSum(_CumulantsFirst):
             return 1 - self._angle_at(z, omega), density, omega
 
         found = quantiles(flat, low, high, counted, np.full(flat.shape, -1j), SMALLEST)
-        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
+        return unwrap(self._reaching(flat, found).reshape(levels.shape))
 
     @property
     def _interval(self) -> tuple[float, float]:

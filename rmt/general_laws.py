@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import numbers, require, shown
+from .checks import abbreviate, require, require_numbers
 from .continuation import descend
 from .laws import EPS, ROUNDING, Law
 from .panel_quadrature import Panels
@@ -63,8 +63,8 @@ class DensityLaw(Law):
     name: str = "density"
 
     def __post_init__(self) -> None:
-        require(callable(self.density), f"{self.name}: density must be a function, got {shown(self.density)}")
-        support = numbers(f"{self.name}: the support", self.interval)
+        require(callable(self.density), f"{self.name}: density must be a function, got {abbreviate(self.density)}")
+        support = require_numbers(f"{self.name}: the support", self.interval)
         require(len(support) == 2, f"{self.name}: the support must be a pair (L, U), got {self.interval}")
         require(bool(np.all(np.isfinite(support))), f"{self.name}: needs a compact support, got {support}")
         require(support[0] < support[1], f"{self.name}: support must have L < U, got {support}")
@@ -173,7 +173,9 @@ class RTransformLaw(Law):
     name: str = "R-transform"
 
     def __post_init__(self) -> None:
-        require(callable(self.transform), f"{self.name}: transform must be a function, got {shown(self.transform)}")
+        require(
+            callable(self.transform), f"{self.name}: transform must be a function, got {abbreviate(self.transform)}"
+        )
         require(self.variance_scale > 0, f"{self.name}: R'(0), the variance, must be positive")
         lower, upper = self.support
         require(lower < upper, f"{self.name}: edges out of order, got ({lower}, {upper})")

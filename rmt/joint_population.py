@@ -13,7 +13,7 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import kept, require
+from rmt.checks import freeze, require
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-12
@@ -59,15 +59,17 @@ class JointPopulation:
     @classmethod
     def of(cls, atoms: ArrayLike, counts: ArrayLike, block: ArrayLike | None = None) -> JointPopulation:
         """From whatever makes arrays; without a block by default."""
-        found = kept("atoms", atoms)
+        found = freeze("atoms", atoms)
         require(found.ndim == 2, f"atoms must be (n, G), got {found.shape}")
         return cls(
-            found, kept("counts", counts), np.zeros((found.shape[1], 0, 0)) if block is None else kept("block", block)
+            found,
+            freeze("counts", counts),
+            np.zeros((found.shape[1], 0, 0)) if block is None else freeze("block", block),
         )
 
     def __post_init__(self) -> None:
         for name in ("atoms", "counts", "block"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
         shapes = f"got atoms {self.atoms.shape}, counts {self.counts.shape} and block {self.block.shape}"
         require(self.atoms.ndim == 2 and self.atoms.shape[1] > 0, f"atoms must be (n, G), {shapes}")
         require(self.counts.shape == self.atoms.shape[:1], f"every atom needs one count, {shapes}")

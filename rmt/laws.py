@@ -18,7 +18,17 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
-from .checks import finite, levels_of, positive, power, reals, representable, require, unwrapped, whole
+from .checks import (
+    power,
+    require,
+    require_finite,
+    require_levels,
+    require_order,
+    require_positive,
+    require_reals,
+    require_representable,
+    unwrap,
+)
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from .panel_quadrature import Panels
 
@@ -86,32 +96,32 @@ class Law(ABC):
 
     def pdf(self, x: ArrayLike) -> Any:
         """Density of the continuous part; 0 outside the support, possibly inf at an edge."""
-        points = reals("x", x)
+        points = require_reals("x", x)
         self._complete()
         lower, upper = self._interval
         density = np.zeros(points.shape)
         inside = (points >= lower) & (points <= upper)
         with np.errstate(all="ignore"):  # at an edge, or in units too small, the density may be infinite
             density[inside] = self._pdf(points[inside])
-        return unwrapped(density)
+        return unwrap(density)
 
     def cdf(self, x: ArrayLike) -> Any:
         """Probability of values up to and including x; an atom counts at points closer than its place is known."""
-        points = self._on_atoms(reals("x", x))
+        points = self._on_atoms(require_reals("x", x))
         self._complete()
         lower, upper = self.support
         mass = self._orderly(points.ravel(), self._mass_up_to(points.ravel())).reshape(points.shape)
-        return unwrapped(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
+        return unwrap(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
-        levels = levels_of(p)
+        levels = require_levels(p)
         low, high = (np.full(levels.shape, edge) for edge in self.support)
         for _ in range(64):
             middle = low + (high - low) / 2
             enough = np.asarray(self.cdf(middle)) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
+        return unwrap(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0.
@@ -119,17 +129,19 @@ class Law(ABC):
         Raises:
             ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
         """
-        n, about = whole("the order of a moment", n), finite("about", about)
+        n, about = require_order("the order of a moment", n), require_finite("about", about)
         if n == 0:
             return 1.0
         locations, weights = np.array(self.atoms).reshape(-1, 2).T
         with np.errstate(over="ignore", invalid="ignore"):
             discrete = weights @ (locations - about) ** n
-            return representable(float(discrete + np.sum(self._panels.masses * (self._panels.points - about) ** n)), n)
+            return require_representable(
+                float(discrete + np.sum(self._panels.masses * (self._panels.points - about) ** n)), n
+            )
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """The first n free cumulants, (mean, variance, ...)."""
-        n = whole("the number of cumulants", n)
+        n = require_order("the number of cumulants", n)
         # Only the first cumulant feels a shift: central moments avoid the cancellation of a far-away mean.
         central = [0.0, *(self.moment(k, about=self.mean) for k in range(2, n + 1))]
         return (self.mean, *free_cumulants_from_moments(central)[1:])[:n]
@@ -146,12 +158,12 @@ class Law(ABC):
         """The real z outside [L, U] with g(z) = w, for real w != 0 strictly between g(L-) and g(U+)."""
         values = self._transform_domain(w)
         require(not np.any(values == 0), "g(z) = 0 only at infinity: w must not be 0")
-        return unwrapped(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
+        return unwrap(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
 
     def r_transform(self, w: ArrayLike) -> Any:
         """R(w) = g^{-1}(w) - 1/w for real w strictly between g(L-) and g(U+); R(0) is the mean."""
         values = self._transform_domain(w)
-        return unwrapped(self._r_transform(values.ravel()).reshape(values.shape))
+        return unwrap(self._r_transform(values.ravel()).reshape(values.shape))
 
     def outlier(self, theta: float, scale: float = 1.0) -> tuple[float, float]:
         r"""Limits of the outlier eigenvalue and of its squared overlap for a spike theta in noise scale * X.
@@ -162,7 +174,7 @@ class Law(ABC):
         Raises:
             ValueError: theta inside the thresholds, zero or not finite, or a scale that is not positive and finite.
         """
-        theta, scale = finite("a spike", theta), positive("scale", scale)
+        theta, scale = require_finite("a spike", theta), require_positive("scale", scale)
         below, above = self.thresholds
         outside = theta > scale * above if theta > 0 else theta < scale * below
         require(outside, f"a spike must lie outside [{scale * below}, {scale * above}], got {theta}")
@@ -174,11 +186,11 @@ class Law(ABC):
 
     def scaled(self, s: float) -> Law:
         """The law of s X, s > 0; C_n becomes s^n C_n."""
-        return Affine(self, scale=positive("s", s))
+        return Affine(self, scale=require_positive("s", s))
 
     def shifted(self, m: float) -> Law:
         """The law of X + m; C_1 becomes C_1 + m."""
-        return Affine(self, shift=finite("m", m))
+        return Affine(self, shift=require_finite("m", m))
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -285,7 +297,7 @@ class Law(ABC):
         return self._panels.cdf(x)
 
     def _transform_domain(self, w: ArrayLike) -> np.ndarray:
-        values = reals("w", w)
+        values = require_reals("w", w)
         low, high = self.edge_stieltjes
         bad = values[(values <= low) | (values >= high)]
         if bad.size:
@@ -318,7 +330,7 @@ class Law(ABC):
             raise ValueError(f"the transform exceeds double precision at z = {lost[:1]}; take the law in other units")
         if at_edges:
             result[edges] = np.where(flat[edges].real == upper, at_edges[1], at_edges[0])
-        return unwrapped((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
+        return unwrap((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         """R(w) by its series near 0 and by solving g(z) = w elsewhere; beyond an edge value of g, z is the edge."""
@@ -395,11 +407,11 @@ class _CumulantsFirst(Law):
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the free cumulants."""
-        n, about = whole("the order of a moment", n), finite("about", about)
+        n, about = require_order("the order of a moment", n), require_finite("about", about)
         cumulants = self.free_cumulants(n)
         if n == 0:
             return 1.0
-        return representable(float(moments_from_free_cumulants((cumulants[0] - about, *cumulants[1:]))[-1]), n)
+        return require_representable(float(moments_from_free_cumulants((cumulants[0] - about, *cumulants[1:]))[-1]), n)
 
     @property
     def mean(self) -> float:
@@ -425,14 +437,16 @@ class Affine(_CumulantsFirst):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "shift", finite("shift", self.shift))
+        object.__setattr__(self, "scale", require_positive("scale", self.scale))
+        object.__setattr__(self, "shift", require_finite("shift", self.shift))
 
     @property
     def support(self) -> tuple[float, float]:
         """The convex hull (L, U) of the support."""
         lower, upper = (self.scale * edge + self.shift for edge in self.base.support)
-        return finite("the lower end of the support", lower), finite("the upper end of the support", upper)
+        return require_finite("the lower end of the support", lower), require_finite(
+            "the upper end of the support", upper
+        )
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
@@ -462,11 +476,11 @@ class Affine(_CumulantsFirst):
 
     def scaled(self, s: float) -> Law:
         """The law of s X, s > 0."""
-        return Affine(self.base, self.scale * positive("s", s), self.shift * float(s))
+        return Affine(self.base, self.scale * require_positive("s", s), self.shift * float(s))
 
     def shifted(self, m: float) -> Law:
         """The law of X + m."""
-        return Affine(self.base, self.scale, self.shift + finite("m", m))
+        return Affine(self.base, self.scale, self.shift + require_finite("m", m))
 
     @property
     def _size(self) -> float:

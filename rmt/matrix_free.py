@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import kept
+from rmt.checks import freeze
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
 from rmt.secular import RotatedDraw
 from rmt.spiked import SpikedModel, check_dimension
@@ -62,7 +62,7 @@ class MatrixFreeDraw:
 
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "signs"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
 
     def operator(self) -> LinearOperator:
         """The matrix as a scipy operator; the spikes sit on the first coordinates."""

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
-from rmt.checks import kept, whole
+from rmt.checks import freeze, require_order
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
@@ -60,7 +60,7 @@ class RotatedDraw:
 
     def __post_init__(self) -> None:
         for name in ("noise", "directions"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
 
     @property
     def R(self) -> int:
@@ -128,7 +128,7 @@ class RotatedDraw:
         R, (noise, spikes) = self.R, self._scaled
         if not 1 <= index <= R:
             raise ValueError(f"index must lie between 1 and R = {R}, got {index}")
-        index = whole("index", index)
+        index = require_order("index", index)
         positive = sum(spike > 0 for spike in spikes)
         negative = len(spikes) - positive
         # Weyl: at most ``positive`` eigenvalues move up past one of the noise, at most ``negative`` down.
@@ -145,11 +145,11 @@ class RotatedDraw:
 
     def top(self, count: int) -> NDArray[np.float64]:
         """The ``count`` largest eigenvalues, in decreasing order."""
-        return np.array([self.eigenvalue(index) for index in range(1, whole("count", count) + 1)])
+        return np.array([self.eigenvalue(index) for index in range(1, require_order("count", count) + 1)])
 
     def bottom(self, count: int) -> NDArray[np.float64]:
         """The ``count`` smallest eigenvalues, in increasing order."""
-        return np.array([self.eigenvalue(self.R - index) for index in range(whole("count", count))])
+        return np.array([self.eigenvalue(self.R - index) for index in range(require_order("count", count))])
 
     def stable_rank(self) -> StableRank:
         r"""Stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import positive, reals, require, unwrapped
+from .checks import require, require_positive, require_reals, unwrap
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import descend, lowest_heights
 from .counting import CountedLaw
@@ -98,8 +98,8 @@ class SeparableLaw(CountedLaw):
             require(any(location for location, _ in part.atoms), f"{name} must not be 0 altogether")
         least = self.population.support[0]
         require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
-        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
-        positive("the product of the largest eigenvalue and the largest weight", self._unit)
+        object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
+        require_positive("the product of the largest eigenvalue and the largest weight", self._unit)
         products = 1.0
         for part in (self.population, self.weights):
             sizes = [abs(location) for location, _ in part.atoms if location]
@@ -160,7 +160,7 @@ class SeparableLaw(CountedLaw):
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         a, b = self._solve(points.ravel() / self._unit)
         unit = power_of_two_of(self.weights)
-        return unwrapped(a.reshape(points.shape) * unit), unwrapped(b.reshape(points.shape) / unit)
+        return unwrap(a.reshape(points.shape) * unit), unwrap(b.reshape(points.shape) / unit)
 
     def overlaps(self, x: ArrayLike, eigenvalues: ArrayLike) -> Any:
         r"""Share of each population eigenvector in the eigenvectors at x, times the dimension.
@@ -175,20 +175,20 @@ class SeparableLaw(CountedLaw):
         Returns:
             (n, k).
         """
-        a, _ = self._solve(np.atleast_1d(reals("x", x)) / self._unit + 0j)
-        points = np.atleast_1d(reals("x", x)) / self._unit
+        a, _ = self._solve(np.atleast_1d(require_reals("x", x)) / self._unit + 0j)
+        points = np.atleast_1d(require_reals("x", x)) / self._unit
 
         def share(values: np.ndarray) -> np.ndarray:
             # -Im 1/(x - a lambda) up to the common factor -Im a, which may underflow
             return values / np.abs(points[:, None] - a[:, None] * values) ** 2
 
-        chosen = np.atleast_1d(reals("eigenvalues", eigenvalues)) / power_of_two_of(self.population)
+        chosen = np.atleast_1d(require_reals("eigenvalues", eigenvalues)) / power_of_two_of(self.population)
         locations, masses, _, _ = self._arrays
         return share(chosen) / (share(locations) @ masses)[:, None]
 
     def scaled(self, s: float) -> SeparableLaw:
         """The law of s X, s > 0."""
-        return SeparableLaw(self.population.scaled(positive("s", s)), self.weights, self.ratio)
+        return SeparableLaw(self.population.scaled(require_positive("s", s)), self.weights, self.ratio)
 
     def negated(self) -> SeparableLaw:
         """The law of -X: the weights change their signs."""

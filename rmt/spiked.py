@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rmt.checks import number, numbers, positive
+from rmt.checks import require_number, require_numbers, require_positive
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.results import Result
@@ -79,8 +79,8 @@ class SpikedModel(Result):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        spikes = tuple(sorted(map(_nonzero, numbers("spikes", self.spikes)), reverse=True))
-        scale = positive("scale", self.scale)
+        spikes = tuple(sorted(map(_nonzero, require_numbers("spikes", self.spikes)), reverse=True))
+        scale = require_positive("scale", self.scale)
         if not isinstance(self.noise, Law):
             raise ValueError(f"noise must be a law of rmt, got {type(self.noise).__name__}")
         object.__setattr__(self, "spikes", spikes)
@@ -237,7 +237,7 @@ def _nonzero(spike: float) -> float:
     Raises:
         ValueError: It is zero or not finite.
     """
-    if not isfinite(number("a spike", spike)) or spike == 0.0:
+    if not isfinite(require_number("a spike", spike)) or spike == 0.0:
         raise ValueError(f"spikes must be finite and non-zero, got {spike}; leave a zero spike out")
     return float(spike)
 
@@ -270,7 +270,7 @@ def check_dimension(R: int, at_least: int = 1) -> int:
     Raises:
         ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles lose its digits.
     """
-    if number("the dimension R", R) > 10**15:
+    if require_number("the dimension R", R) > 10**15:
         raise ValueError("the dimension R must not exceed 10^15, where doubles lose its digits")
     if isinstance(R, bool) or not isfinite(R) or int(R) != R or at_least > R:
         raise ValueError(f"the dimension R must be a whole number of at least {at_least}, got {R}")

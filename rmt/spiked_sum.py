@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from rmt.checks import kept, positive, require
+from rmt.checks import freeze, require, require_positive
 from rmt.covariance_sum import CovarianceSum
 from rmt.joint_population import JointPopulation, check_block
 from rmt.results import Result
@@ -82,7 +82,7 @@ class SpikedSum:
     def __post_init__(self) -> None:
         given = type(self.bulk).__name__
         require(isinstance(self.bulk, JointPopulation), f"bulk must be a JointPopulation, got a {given}")
-        object.__setattr__(self, "spikes", kept("spikes", self.spikes))
+        object.__setattr__(self, "spikes", freeze("spikes", self.spikes))
         require(self.spikes.shape[-1:] > (0,), f"spikes must be (G, r, r) with r > 0, got {self.spikes.shape}")
         check_block("the array spikes", self.spikes, self.bulk.groups)
         law = self.law
@@ -92,7 +92,7 @@ class SpikedSum:
 
     def with_samples(self, factor: float) -> SpikedSum:
         """The same populations and weights with so many times the samples."""
-        return replace(self, samples=tuple(positive("factor", factor) * count for count in self.samples))
+        return replace(self, samples=tuple(require_positive("factor", factor) * count for count in self.samples))
 
     @cached_property
     def population(self) -> JointPopulation:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import kept, require
+from rmt.checks import freeze, require
 from rmt.covariance_draws import WeightedSamples
 from rmt.covariance_sum import of_every_group
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
@@ -36,7 +36,7 @@ class SumDraw:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple(self.groups))
-        object.__setattr__(self, "turns", kept("turns", self.turns))
+        object.__setattr__(self, "turns", freeze("turns", self.turns))
 
     @property
     def P(self) -> int:

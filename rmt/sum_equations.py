@@ -182,8 +182,8 @@ class SumEquations:
         s = np.array([slack for _, (_, slack) in followed])
         powers = (s[:, None] / s.max()) ** np.arange(len(s) + 1)
         # z has no linear term, b has one.
-        edge = _solved(np.delete(powers, 1, axis=1), np.array([place - high for place, _ in followed]))[0]
-        at_edge = _solved(powers[:, :-1], np.array([one for _, (one, _) in followed]))[0]
+        edge = _solve_linear(np.delete(powers, 1, axis=1), np.array([place - high for place, _ in followed]))[0]
+        at_edge = _solve_linear(powers[:, :-1], np.array([one for _, (one, _) in followed]))[0]
         # Where scales differ widely the series may not reach: the bracket then is the better answer.
         reached = np.isfinite(at_edge).all() and abs(edge) <= high - low + SERIES_TRUST * max(
             abs(high), abs(high - low)
@@ -203,7 +203,7 @@ class SumEquations:
         low, (b, slack), halvings = -high, found, 0
         last = [(high, slack)]
         while halvings < EDGE_HALVINGS:
-            lower, upper, ahead = _halved(low, high, EDGE_HALVINGS - halvings, *_end(last))
+            lower, upper, ahead = _bisect(low, high, EDGE_HALVINGS - halvings, *_end(last))
             here = beyond(upper, b) if upper < high else (b, slack)
             if ahead > 1 and (here is None or (lower > low and beyond(lower, here[0]) is not None)):
                 lower, upper, ahead = low, low + (high - low) / 2, 1  # they told wrong
@@ -267,7 +267,7 @@ class SumEquations:
             image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), lifted)
             if slack <= 0.0:
                 return None
-            step = _solved(np.eye(len(m)) - derivative, image[0] - b)
+            step = _solve_linear(np.eye(len(m)) - derivative, image[0] - b)
             if not np.isfinite(step).all():
                 return None
             b = b + step
@@ -310,7 +310,7 @@ class SumEquations:
         return np.asarray(slope * np.linalg.solve(jacobian, (-found.slope / m)[..., None])[..., 0])
 
 
-def _solved(matrix: Array, right: Array) -> Array:
+def _solve_linear(matrix: Array, right: Array) -> Array:
     """Return the solution of linear equations, nan where they are singular."""
     columns = right.reshape(len(right), -1)
     return nan_where_singular(np.linalg.solve, matrix[None], columns[None])[0].reshape(right.shape)
@@ -339,7 +339,7 @@ def _doublings(points: list[tuple[float, float]], reach: float) -> int:
     return max(0, floor(log2((SERIES_REACH / 2.0) ** 2 * (far - near) / (more**2 - less**2) / reach)))
 
 
-def _halved(low: float, high: float, most: int, guess: float, room: float) -> tuple[float, float, int]:
+def _bisect(low: float, high: float, most: int, guess: float, room: float) -> tuple[float, float, int]:
     """A bracket halved towards a guess while its ends stay out of the room about it, else once; how often."""
     lower, upper, done = low, high, 0
     while low < guess < high and done < most and abs((middle := lower + (upper - lower) / 2) - guess) > room:

@@ -52,39 +52,39 @@ class TracyWidom1:
 
     def cdf(self, s: ArrayLike) -> Any:
         r"""The distribution function F_1(s), shaped like s; s may be infinite."""
-        return _unwrapped(np.exp(_log_cdf(_checked("s", s))[0]))
+        return _unwrap(np.exp(_log_cdf(_require_reals("s", s))[0]))
 
     def sf(self, s: ArrayLike) -> Any:
         r"""The upper tail 1 - F_1(s), without cancellation."""
-        return _unwrapped(0.0 - np.expm1(_log_cdf(_checked("s", s))[0]))
+        return _unwrap(0.0 - np.expm1(_log_cdf(_require_reals("s", s))[0]))
 
     def pdf(self, s: ArrayLike) -> Any:
         r"""The density, the exact derivative of the discretised determinant.
 
         .. math:: F_1'(s) = -F_1(s) \operatorname{tr}\bigl((I - B_s)^{-1} B_s'\bigr)
         """
-        log_cdf, slope = _log_cdf(_checked("s", s))
-        return _unwrapped(np.exp(log_cdf) * slope + 0.0)  # + 0.0: no negative zero far right
+        log_cdf, slope = _log_cdf(_require_reals("s", s))
+        return _unwrap(np.exp(log_cdf) * slope + 0.0)  # + 0.0: no negative zero far right
 
     def quantile(self, p: ArrayLike) -> Any:
         """The s with F_1(s) = p, for p in [0, 1]; ValueError otherwise. Absolute accuracy 1e-12 / pdf(s) or better."""
-        levels = _checked("p", p)
+        levels = _require_reals("p", p)
         if np.any((levels < 0) | (levels > 1)):
             raise ValueError(f"p must lie in [0, 1], got {levels[(levels < 0) | (levels > 1)][0]}")
         result = np.where(levels > 0.5, np.inf, -np.inf)
         inner = (levels > 0) & (levels < 1)
         result[inner] = _solve_quantile(levels[inner])
-        return _unwrapped(result)
+        return _unwrap(result)
 
 
-def _checked(name: str, values: ArrayLike) -> np.ndarray:
+def _require_reals(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     if np.any(np.isnan(array)):
         raise ValueError(f"{name} must be a number, got nan")
     return array
 
 
-def _unwrapped(values: Any) -> Any:
+def _unwrap(values: Any) -> Any:
     """A plain number for a scalar argument, the array otherwise."""
     return values if np.ndim(values) else float(values)
 

@@ -23,7 +23,7 @@ from scipy.stats import gamma
 from hessian.fits.binned_laws import binned, law_of
 from hessian.operators.per_sample import SampleSpectra, mean_square
 from rmt import AtomicLaw, SeparableLaw
-from rmt.checks import row
+from rmt.checks import require_row
 from rmt.results import Result
 
 Array = NDArray[np.float64]
@@ -138,7 +138,7 @@ def fit_covariance(
     Raises:
         ValueError: no positive eigenvalue, a trace that is not that of the samples, or a missing or too small norm.
     """
-    known = np.sort(row("eigenvalues", eigenvalues))[::-1]
+    known = np.sort(require_row("eigenvalues", eigenvalues))[::-1]
     known = known[known > known[:1] * 1e-14]
     if not len(known) or not np.isfinite(known).all():
         raise ValueError("the population needs at least one positive eigenvalue, all of them finite")

@@ -73,12 +73,12 @@ def line_of(
     return Line(ok, digests, sides, equal, strict, formula)
 
 
-def changed(before: Lines, after: Lines) -> set[str]:
+def changed_lines(before: Lines, after: Lines) -> set[str]:
     """Names of the lines whose sides are other ones, of those that stand in both."""
     return {name for name in before.keys() & after.keys() if before[name].compared != after[name].compared}
 
 
-def refuted(lines: Lines) -> set[str]:
+def refuted_lines(lines: Lines) -> set[str]:
     """Names of the lines that fail."""
     return {name for name, line in lines.items() if line.fails}
 

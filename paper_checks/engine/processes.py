@@ -56,7 +56,7 @@ def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
         watched.close()
 
 
-def mapped(
+def map_work(
     function: Callable[[Work], Answer],
     work: Sequence[Work],
     jobs: int,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from paper_checks.claim import Claim, Constants, Evidence
-from paper_checks.engine.lines import Lines, changed
+from paper_checks.engine.lines import Lines, changed_lines
 from paper_checks.methods.sides import UndefinedError
 
 _SIZES = [10.0**decade for decade in range(-9, 2)]
@@ -85,11 +85,11 @@ def noticed_changes(claim: Claim, data: object, constants: Constants, passing: E
 
         nearest = _on_either_side(lambda candidate: outcome(candidate).fails, value)
         lines = claim.stands_in.get(name) or _carrying(passing, outcomes.values())
-        found += _grouped(name, value, nearest, {line: _in_line(line, outcome, value, nearest) for line in lines})
+        found += _group(name, value, nearest, {line: _in_line(line, outcome, value, nearest) for line in lines})
     return tuple(found)
 
 
-def unnoticed(changes: Sequence[NoticedChange]) -> str:
+def describe_unnoticed(changes: Sequence[NoticedChange]) -> str:
     """A constant that stands in a line where no change of it is noticed, in words; empty if there is none."""
     blind = (one for one in changes if one.lines and one.refuted is None)
     return next(
@@ -97,7 +97,7 @@ def unnoticed(changes: Sequence[NoticedChange]) -> str:
     )
 
 
-def overstated(best: Mapping[str, float], changes: Sequence[NoticedChange]) -> str:
+def describe_overstated(best: Mapping[str, float], changes: Sequence[NoticedChange]) -> str:
     """A best value that lies beyond one which the check refutes, in words; empty if there is none.
 
     Args:
@@ -134,7 +134,7 @@ def _outcome(claim: Claim, data: object, constants: Constants, passing: Evidence
     except UndefinedError:  # a square root of a negative constant, say: no form of the statement
         return _Outcome(False)
     fails = evidence.ok is False and not evidence.infinite
-    return _Outcome(fails, frozenset(changed(passing.lines, evidence.lines)), evidence.lines)
+    return _Outcome(fails, frozenset(changed_lines(passing.lines, evidence.lines)), evidence.lines)
 
 
 def _in_line(line: str, outcome: Callable[[float], _Outcome], value: float, nearest: float | None) -> float | None:
@@ -144,9 +144,7 @@ def _in_line(line: str, outcome: Callable[[float], _Outcome], value: float, near
     return _on_either_side(lambda candidate: outcome(candidate).refutes(line), value)
 
 
-def _grouped(
-    name: str, value: float, nearest: float | None, by_line: Mapping[str, float | None]
-) -> list[NoticedChange]:
+def _group(name: str, value: float, nearest: float | None, by_line: Mapping[str, float | None]) -> list[NoticedChange]:
     """One entry where all lines agree, else one for each value with its lines."""
     values = list(dict.fromkeys(by_line.values()))
     if len(values) < 2:
@@ -164,7 +162,7 @@ def _on_either_side(refuted: Callable[[float], bool], value: float) -> float | N
     found, smallest = list[float](), inf
     for decade, side in sorted(((side.decade(), side) for side in sides), key=lambda one: one[0]):
         if decade < len(_SIZES) and (smallest == inf or side.refutes(smallest)):
-            smallest = side.bisected(decade, smallest)
+            smallest = side.bisect(decade, smallest)
             found.append(value + side.step * smallest)
     return min(found, key=lambda one: abs(one - value), default=None)
 
@@ -192,7 +190,7 @@ class _Side:
         larger = (place for place in range(_MIDDLE + 1, len(_SIZES)) if self.refutes(_SIZES[place]))
         return next(larger, len(_SIZES))
 
-    def bisected(self, decade: int, known: float) -> float:
+    def bisect(self, decade: int, known: float) -> float:
         """The smallest refuted change within a decade, by bisection in its logarithm; one as large as known is."""
         low, high = _SIZES[max(decade - 1, 0)], _SIZES[decade]
         for _ in range(_BISECTIONS if decade else 0):

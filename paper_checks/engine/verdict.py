@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from paper_checks.claim import GRADES, Claim, Constants, Evidence, Form, Grade, Verdict
 from paper_checks.engine.judging import Judged, JudgedReading
-from paper_checks.engine.lines import refuted
+from paper_checks.engine.lines import refuted_lines
 from paper_checks.engine.proved_constants import is_same_constant
-from paper_checks.engine.sensitivity import NoticedChange, overstated, unnoticed
+from paper_checks.engine.sensitivity import NoticedChange, describe_overstated, describe_unnoticed
 from paper_checks.evaluation import plain
 from paper_checks.replay import Replayed
 
@@ -61,12 +61,12 @@ def decide(
                 "not checkable here", None, f"{_of(one, readings)}{one.evidence.reason or 'undecided at this budget'}"
             )
     try:
-        return _decided(claim, judged, readings, replayed, changes)
+        return _decide(claim, judged, readings, replayed, changes)
     except _DefectError as error:
         return Decision("not checkable here", None, f"defect of the check: {error}", str(error))
 
 
-def _decided(
+def _decide(
     claim: Claim,
     judged: Judged,
     readings: Sequence[JudgedReading],
@@ -75,14 +75,14 @@ def _decided(
 ) -> Decision:
     failing = [one for one in readings if not one.evidence.ok]
     correctable = claim.correction is not None  # its certificate is stored as one of the first reading
-    refutations = [_refuted(one, readings, replayed, correctable=correctable) for one in failing]
+    refutations = [_grade_refuted(one, readings, replayed, correctable=correctable) for one in failing]
     passing = [_stands(claim, one, readings, replayed) for one in readings if one.evidence.ok]
     if failing and not passing:
         _require_control(claim, judged)
-    blind = unnoticed(changes) if judged.standing(claim) is not None else ""
+    blind = describe_unnoticed(changes) if judged.standing(claim) is not None else ""
     if blind:
         raise _DefectError(blind if passing else f"correction: {blind}")
-    beyond = overstated({name: best.value for name, best in claim.best.items()}, changes)
+    beyond = describe_overstated({name: best.value for name, best in claim.best.items()}, changes)
     if beyond:
         raise _DefectError(beyond)
     for hypothesis, ok in zip(claim.hypotheses, judged.dropped, strict=False):
@@ -90,7 +90,7 @@ def _decided(
             raise _DefectError(f"superfluous is said to be {hypothesis.name}, and a case needs it")
     if not failing:
         return Decision("holds", _weakest(passing))
-    correction = [_corrected(claim, judged, claim.correction, replayed)] if claim.correction is not None else []
+    correction = [_grade_corrected(claim, judged, claim.correction, replayed)] if claim.correction is not None else []
     grade = _weakest([*refutations, *passing, *correction])
     if passing:
         return Decision("depends on the reading", grade)
@@ -110,7 +110,7 @@ def _answer(kind: str, key: str, replayed: Sequence[Replayed]) -> Replayed | Non
     return next((answer for answer in replayed if answer.kind == kind and answer.reading == key), None)
 
 
-def _refuted(
+def _grade_refuted(
     one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed], *, correctable: bool
 ) -> Grade:
     """The grade of a reading's refutation, which has a witness of its own."""
@@ -149,7 +149,7 @@ def _require_control(claim: Claim, judged: Judged) -> None:
         raise _DefectError("violated, but its control is violated too: a check that fails everything refutes nothing")
 
 
-def _corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
+def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
     """The grade of a correction that passes."""
     correction = judged.correction
     assert correction is not None
@@ -198,7 +198,7 @@ def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, E
         if evidence.infinite:
             return f"the mutant {mutant} is refuted through an infinite side only"
         lines = {line for name in mutant for line in claim.stands_in.get(name, ())}
-        if lines and not lines & refuted(evidence.lines):
+        if lines and not lines & refuted_lines(evidence.lines):
             return f"the mutant {mutant} of {', '.join(sorted(lines))} is refuted by another line only"
     return ""
 

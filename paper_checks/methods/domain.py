@@ -172,7 +172,7 @@ class Axis:
                 yield f"tenth {tenth + 1} of {side}{self.name}"
 
 
-def check_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]) -> None:
+def require_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]) -> None:
     """Whether the cases that an assumption leaves see the whole domain that is searched.
 
     Raises:
@@ -233,7 +233,7 @@ class Tried:
             where = ", ".join(f"{name} = {value:g}" for (name, _), value in corner)
             raise UndefinedError(f"no case at the corner {where}: try it, or state the domain that is left")
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Which values are tried, and what of the stated ranges is not."""
         told, missed = [], []
         if not len(self.rows):
@@ -257,7 +257,7 @@ def tried(*parameters: tuple[str, Iterable[float], Stated], settled: Mapping[str
         parameters: name, the value in each case, and the range stated.
         settled: for a parameter of which a small part is tried, why that is enough.
 
-    >>> tried(("eps", [k / 10 for k in range(1, 11)], Stated(0.0, 1.0, "(]"))).in_words()
+    >>> tried(("eps", [k / 10 for k in range(1, 11)], Stated(0.0, 1.0, "(]"))).describe()
     'tried: eps = 10 values from 0.1 to 1 of (0, 1]; not tried: eps below 0.1; all between these values'
     """
     names = tuple((name, stated) for name, _, stated in parameters)
@@ -265,13 +265,13 @@ def tried(*parameters: tuple[str, Iterable[float], Stated], settled: Mapping[str
     return Tried(names, np.stack(columns, axis=1), settled or {})
 
 
-def drawn_in_words(count: int) -> str:
+def describe_draws(count: int) -> str:
     """The smallest part of the law of some independent draws that would have been met."""
     rare = 1.0 - LEVEL ** (1.0 / count) if count else 1.0
     return f"what has a probability of less than {rare:.2g} in each of {count} draws can be missed"
 
 
-def in_words(axes: Sequence[Axis], uniform: int) -> str:
+def describe_search(axes: Sequence[Axis], uniform: int) -> str:
     """The part that was not searched, and the smallest part of the rest in which a violation would have been met.
 
     All of n independent draws miss a part of measure v with probability $(1 - v)^n$.

@@ -13,8 +13,8 @@ import sympy
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.engine.lines import Line
-from paper_checks.evaluation import told_apart
-from paper_checks.facts import compared, identity, require_exact, vanishes
+from paper_checks.evaluation import format_apart
+from paper_checks.facts import compare, identity, require_exact, vanishes
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.yielded import by
 
@@ -71,12 +71,12 @@ def judge_identity(
             value = difference.subs(point)
             if value.is_comparable and value != 0:
                 sides = float(equation.left.subs(point)), float(equation.right.subs(point))
-                exact = compared(equation.name, value, "!=", 0) if value.is_Rational else None
+                exact = compare(equation.name, value, "!=", 0) if value.is_Rational else None
                 return Evidence(
                     ok=False,
                     scope=scope,
                     printed=f"{equation.name}: both sides equal",
-                    obtained="left {}, right {} at the witness".format(*told_apart(*sides)),
+                    obtained="left {}, right {} at the witness".format(*format_apart(*sides)),
                     margin=-float(abs(value)) - number,
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},

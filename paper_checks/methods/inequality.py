@@ -19,9 +19,9 @@ from scipy.optimize import differential_evolution, minimize
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.engine.lines import Line, line_of
-from paper_checks.evaluation import told_apart
-from paper_checks.facts import Exact, Fact, compared
-from paper_checks.methods.domain import Axis, Cases, Searched, Tried, check_reached, in_words
+from paper_checks.evaluation import format_apart
+from paper_checks.facts import Exact, Fact, compare
+from paper_checks.methods.domain import Axis, Cases, Searched, Tried, describe_search, require_reached
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.sides import ROUNDING, Array, UndefinedError, checked_sides
 
@@ -100,8 +100,8 @@ def collect_cases(
         (axis.name, np.concatenate([group[axis.name][keep] for group, keep in zip(groups, kept, strict=True)]))
         for axis in axes
     )
-    check_reached(axes, cases)
-    cases.domain = in_words(axes, int(kept[-1].sum()))
+    require_reached(axes, cases)
+    cases.domain = describe_search(axes, int(kept[-1].sum()))
     return cases
 
 
@@ -152,7 +152,7 @@ def judge_inequality(
         UndefinedError: sides that cannot be compared (see `checked_sides`), a tolerance that is more than rounding, or
             a grid that does not reach what is stated (see `Tried`).
     """
-    searched, shown_at = domain.in_words() if isinstance(domain, Tried) else domain, _by_index(case)
+    searched, shown_at = domain.describe() if isinstance(domain, Tried) else domain, _by_index(case)
     scope = f"{scope}; {searched}" if searched else scope
     if len(left) == 0:
         return Evidence(True, scope, printed, "no case", cases=0)
@@ -179,7 +179,7 @@ def judge_inequality(
             False,
             scope,
             printed,
-            "left {}, right {} at the witness".format(*told_apart(left[violating], right[violating])),
+            "left {}, right {} at the witness".format(*format_apart(left[violating], right[violating])),
             margin=min(-float(excess[violating]), 0.0),
             slack=slack,
             cases=count,
@@ -273,7 +273,7 @@ def _violating_exactly(
     """The first candidate that violates in fractions, and that fact."""
     for index in candidates:
         left, right = exact({name: Fraction(value) for name, value in case(index).items()})
-        shown = compared("witness", left, ">=" if strict else ">", right)
+        shown = compare("witness", left, ">=" if strict else ">", right)
         if shown is not None:
             return index, (shown,)
     return None, ()

@@ -18,7 +18,7 @@ from scipy.stats import t
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.methods.bands import CLEARLY, SHARE, Interval, Predictions, bands, judge_bands
-from paper_checks.methods.domain import drawn_in_words
+from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.sides import UndefinedError
 
 EDGE = 6.0
@@ -112,7 +112,7 @@ def judge_limit(
     counts = [len(draws) for _, draws in lasts]
     measured = (
         f"{len(ladders)} quantities at R = {_span([R for R, _ in lasts])}, {_span(counts)} draws each; "
-        f"{drawn_in_words(min(counts, default=1))}"
+        f"{describe_draws(min(counts, default=1))}"
     )
     alone = dict.fromkeys(ladder.settled for ladder in ladders.values() if len(ladder.rungs) == 1)
     scope = "; ".join((scope, *(f"one dimension is enough where {reason}" for reason in alone)))

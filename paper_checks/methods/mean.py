@@ -18,7 +18,7 @@ from scipy.stats import binom, t
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.methods.bands import SHARE, Interval, Predictions, judge_bands
-from paper_checks.methods.domain import drawn_in_words
+from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.limit import mean_interval
 from paper_checks.methods.sides import UndefinedError, number
 
@@ -62,10 +62,10 @@ class Tails:
             return normal_interval(draws, level)
         return robust_interval(draws, self.deviations[name], level)
 
-    def in_words(self, fewest: int) -> str:
+    def describe(self, fewest: int) -> str:
         """The basis of the intervals."""
         if self.normal:
-            return f"nearly normal draws: {self.normal}; {drawn_in_words(fewest)}"
+            return f"nearly normal draws: {self.normal}; {describe_draws(fewest)}"
         return (
             f"intervals for all laws with standard deviations of at most {min(self.deviations.values()):.2g} to "
             f"{max(self.deviations.values()):.2g}"
@@ -150,7 +150,7 @@ def judge_means(
         for name, sample in draws.items()
     }
     fewest = min(len(sample) for sample in draws.values())
-    measured = f"{len(draws)} quantities, at least {fewest} draws each; {tails.in_words(fewest)}"
+    measured = f"{len(draws)} quantities, at least {fewest} draws each; {tails.describe(fewest)}"
     return judge_bands(
         intervals, predicted, scope=f"{scope}; {measured}", share=share, resolution=resolution, witness=numbers
     )

@@ -10,7 +10,7 @@ from typing import Any
 from paper_checks.claim import Evidence
 from paper_checks.engine.decimals import half_unit
 from paper_checks.engine.lines import Line, line_of
-from paper_checks.facts import as_fraction, compared, together
+from paper_checks.facts import as_fraction, combine, compare
 from paper_checks.methods.sides import UndefinedError
 
 Number = int | Fraction
@@ -122,7 +122,7 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
             cases=len(cells),
             whole=True,
             lines=lines,
-            facts=together(*(compared(name, distance, "<=", 0) for name, distance in apart.items())),
+            facts=combine(*(compare(name, distance, "<=", 0) for name, distance in apart.items())),
         )
     worst = max(wrong, key=lambda name: apart[name])
     cell = cells[worst]
@@ -135,7 +135,7 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
         margin=-float(apart[worst]) - len(wrong),
         cases=len(cells),
         witness={"cell": worst, **cell.inputs},
-        facts=together(compared(worst, apart[worst], ">", 0)),
+        facts=combine(compare(worst, apart[worst], ">", 0)),
         lines=lines,
     )
 
@@ -198,7 +198,7 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
             margin=float(leads[closest].high) - len(wrong),
             cases=len(orders),
             witness={"case": closest, **order.inputs},
-            facts=together(compared(closest, order.lead.high, "<=", 0)),
+            facts=combine(compare(closest, order.lead.high, "<=", 0)),
             lines=lines,
         )
     unclear = [name for name in orders if orders[name].holds is None]
@@ -215,7 +215,7 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
         cases=len(orders),
         whole=True,
         lines=lines,
-        facts=together(*(compared(name, lead.low, ">", 0) for name, lead in leads.items())),
+        facts=combine(*(compare(name, lead.low, ">", 0) for name, lead in leads.items())),
     )
 
 
@@ -244,11 +244,11 @@ def judge_count(
             margin=-float(apart),
             cases=len(orders),
             witness={"count": f"{count:g}", "holding": len(sure), "open": len(unclear), **(inputs or {})},
-            facts=together(compared("count", len(sure) if len(sure) > count else most, "!=", Fraction(count))),
+            facts=combine(compare("count", len(sure) if len(sure) > count else most, "!=", Fraction(count))),
         )
     if unclear:
         reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
         return Evidence(None, scope, printed, obtained, cases=len(orders), reason=reason)
     closest = min(abs(float((order.lead.low + order.lead.high) / 2)) for order in orders.values())
-    facts = together(compared("count", len(sure), "=", Fraction(count)))
+    facts = combine(compare("count", len(sure), "=", Fraction(count)))
     return Evidence(True, scope, printed, obtained, margin=closest, cases=len(orders), facts=facts, whole=True)

@@ -359,7 +359,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("best known", plain_text(known, encoding))
     for number, hypothesis in enumerate(describe_hypotheses(result)):
         lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
-    for file, answer, names in result.files_told_once():
+    for file, answer, names in result.distinct_files():
         place = result.replay_place(file)
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
         lines += _entry("not named", describe_unnamed(result, answer))

@@ -184,7 +184,7 @@ def _named_home(claim: Claim, papers: Sequence[Paper]) -> tuple[Paper | None, st
 def _themes(results: Sequence[Result], paper: Paper | None, name: str) -> Iterator[Theme]:
     for module, found in groupby(results, key=lambda result: result.claim.module):
         theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
-        title = paper.told(theme)[0] if paper else name
+        title = paper.read_theme(theme)[0] if paper else name
         yield Theme(f"theme:{name}/{theme}", title.rstrip("."), tuple(found))
 
 

@@ -75,7 +75,7 @@ class Column:
 
 def of_ledger(paper: Paper) -> tuple[Column, ...]:
     """Return the columns of a paper with the verdicts on record; no check is run."""
-    sections = (paper.told(theme) for theme in paper.themes)
+    sections = (paper.read_theme(theme) for theme in paper.themes)
     return tuple(
         Column(title.rstrip("."), tuple(Cell.of(claim, claim.expect) for claim in claims)) for title, claims in sections
     )

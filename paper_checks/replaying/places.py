@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from paper_checks.claim import Claim
-from paper_checks.evaluation import Replay, bound, declared_in
+from paper_checks.evaluation import Replay, binding_lines, declared_in
 from paper_checks.replay import Stored, replays_of
 
 
@@ -72,5 +71,5 @@ def _place(module: ModuleType, item: object, function: Callable[..., Any]) -> Pl
     return Place(file_of(module), declared or 1, names[0] if names else module.__name__)
 
 
-_bound = cache(bound)
+_bound = cache(binding_lines)
 """Lines of the statements that bind the names of a module, read once."""

@@ -47,7 +47,7 @@ def package(tmp_path, monkeypatch):
 
 
 def told(name):
-    return [claim.id for claim in Paper("own", "Own", name, ("theme",)).told("theme")[1]]
+    return [claim.id for claim in Paper("own", "Own", name, ("theme",)).read_theme("theme")[1]]
 
 
 @pytest.mark.parametrize(

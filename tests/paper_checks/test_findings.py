@@ -43,7 +43,7 @@ def test_the_page_in_docs_is_current(paper, page):
 def test_every_claim_of_a_page_is_told_with_its_command(paper, page):
     text = (DOCS / f"{page.name}.md").read_text(encoding="utf-8")
     for theme in page.themes:
-        for claim in paper.told(theme)[1]:
+        for claim in paper.read_theme(theme)[1]:
             assert f"`rankproof check {claim.id}`" in text
             if claim.expect in FAILING:
                 assert f"[{claim.id}](#" in text
@@ -54,7 +54,7 @@ def test_every_claim_of_a_page_is_told_with_its_command(paper, page):
 
 @pytest.mark.parametrize(("paper", "page"), PAGES, ids=lambda part: part.name)
 def test_headlines_rest_on_claims_of_their_page(paper, page):
-    told = {claim.id for theme in page.themes for claim in paper.told(theme)[1]}
+    told = {claim.id for theme in page.themes for claim in paper.read_theme(theme)[1]}
     assert page.headlines
     for headline in page.headlines:
         assert headline.claims

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from paper_checks.evaluation import Hypothesis, Replay, Replayed, Violation, evaluated, replay
+from paper_checks.evaluation import Hypothesis, Replay, Replayed, Violation, evaluate_replay, replay
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
 
@@ -132,7 +132,7 @@ def about(told: str) -> str:
 def beyond(id: str) -> tuple[tuple[tuple[Any, ...], Replayed], ...]:
     """Results of the moved witnesses."""
     found, values = WITNESSES[id]
-    return tuple((path, evaluated(found, one)) for path, one in moved(values))
+    return tuple((path, evaluate_replay(found, one)) for path, one in moved(values))
 
 
 @pytest.fixture(scope="module", params=sorted(WITNESSES.keys() - LONG))
@@ -143,7 +143,7 @@ def id(request: pytest.FixtureRequest) -> str:
 
 def test_a_witness_meets_every_hypothesis_and_each_can_fail(id):
     found, values = WITNESSES[id]
-    answer = evaluated(found, values)
+    answer = evaluate_replay(found, values)
     assert bool(answer.assumes) == (id not in OF_ALL_NUMBERS)
     failed = set()
     for _, one in beyond(id):
@@ -157,13 +157,15 @@ def test_a_witness_meets_every_hypothesis_and_each_can_fail(id):
 
 def test_no_value_of_a_witness_is_idle(id):
     found, values = WITNESSES[id]
-    answer = evaluated(found, values)
+    answer = evaluate_replay(found, values)
     same = [path for path, one in beyond(id) if what_it_comes_to(one) == what_it_comes_to(answer)]
     for path in leaves(values):
         assert same.count(path) < sum(other == path for other, _ in beyond(id)), path
     for name in values:
-        assert not evaluated(found, {other: value for other, value in values.items() if other != name}).confirmed, name
-    assert evaluated(found, {**values, "more": 1}).confirmed is False
+        assert not evaluate_replay(
+            found, {other: value for other, value in values.items() if other != name}
+        ).confirmed, name
+    assert evaluate_replay(found, {**values, "more": 1}).confirmed is False
 
 
 def what_it_comes_to(answer: Replayed) -> Any:
@@ -177,7 +179,7 @@ def test_a_long_run_in_another_setting_is_refused_before_it_is_followed(long):
     for name in values.keys() - {"much"}:
         changed = {"rounds": (0, 10_000), "clients": (0, 1, 3)}.get(name, others(values[name]))
         for other in changed:
-            assert evaluated(found, {**values, name: other}).detail.startswith("an assumption is not met: ")
+            assert evaluate_replay(found, {**values, name: other}).detail.startswith("an assumption is not met: ")
 
 
 def test_a_hypothesis_that_is_not_met_is_told_first():
@@ -190,7 +192,7 @@ def test_a_hypothesis_that_is_not_met_is_told_first():
             given={"U": [1, Fraction(1, 2)]},
         )
 
-    met, unmet = (evaluated(demo, {"rate": rate}) for rate in ("1/12", "1/11"))
+    met, unmet = (evaluate_replay(demo, {"rate": rate}) for rate in ("1/12", "1/11"))
     assert (met.confirmed, met.assumes, met.given) == (True, [("rate = 1/12 <= 1/12", True)], {"U": "[1, 1/2]"})
     assert not unmet.confirmed
     assert unmet.detail == "an assumption is not met: rate = 1/11 <= 1/12"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from paper_checks.evaluation import Replay, Replayed, evaluated
+from paper_checks.evaluation import Replay, Replayed, evaluate_replay
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.replay import replays_of
 
@@ -118,7 +118,7 @@ def of_kind(kind: type, value: Any) -> Any:
 
 def with_constants(id: str, **constants: Any) -> Replayed:
     """Result of the proof of a statement with other constants, each of the type that the proof's own has."""
-    return evaluated(*PROOFS[id], {name: of_kind(kind_of(id, name), value) for name, value in constants.items()})
+    return evaluate_replay(*PROOFS[id], {name: of_kind(kind_of(id, name), value) for name, value in constants.items()})
 
 
 @pytest.fixture(scope="module", params=PROOFS)
@@ -130,7 +130,7 @@ def id(request: pytest.FixtureRequest) -> str:
 @cache
 def as_declared(id: str) -> Replayed:
     """Result of the proof with its own constants and file."""
-    return evaluated(*PROOFS[id])
+    return evaluate_replay(*PROOFS[id])
 
 
 def test_a_proof_proves_its_statement(id):
@@ -148,13 +148,13 @@ def test_no_change_of_its_file_is_taken_for_it(id):
         leaf = values
         for key in path:
             leaf = leaf[key]
-        answers = [evaluated(replay, with_leaf(values, path, other)) for other in others(leaf)]
+        answers = [evaluate_replay(replay, with_leaf(values, path, other)) for other in others(leaf)]
         assert all(not one.confirmed or one == answer for one in answers), path
         assert not all(one.confirmed for one in answers), f"{path} does not matter"
     for path in first_of_each(containers(values)):
         if len(path) < 4:
-            assert not evaluated(replay, without(values, path)).confirmed, path
-    assert not evaluated(replay, {**values, "more": "1"}).confirmed
+            assert not evaluate_replay(replay, without(values, path)).confirmed, path
+    assert not evaluate_replay(replay, {**values, "more": "1"}).confirmed
 
 
 def test_the_mathematics_of_a_proof_needs_every_constant_of_its_statement(id):

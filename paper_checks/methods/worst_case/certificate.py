@@ -89,7 +89,7 @@ def slack_matrices(problem: WorstCase, bound: Fraction, multipliers: Mapping[str
     return {block: total.matrix(block, names) for block, names in problem.blocks.items()}
 
 
-def flaw(certificate: Certificate) -> str:
+def find_flaw(certificate: Certificate) -> str:
     """Why a certificate proves nothing; empty if it proves its bound. Fractions only.
 
     Every point that meets the inequalities has: objective <= objective - sum of multipliers times (left sides <= 0)
@@ -116,7 +116,7 @@ def flaw(certificate: Certificate) -> str:
     return ""
 
 
-def rounded(
+def round_certificate(
     problem: WorstCase, bound: Fraction, multipliers: Mapping[str, float], denominator: int
 ) -> Certificate | NoCertificate:
     """Multipliers on a grid, with their balance repaired by the inequalities between each point and the start.
@@ -136,5 +136,5 @@ def rounded(
         name = f"0,{value}" if missing > 0 else f"{value},0"
         exact[name] = exact.get(name, Fraction(0)) + abs(missing)
     found = Certificate(problem.setting, bound, {name: value for name, value in exact.items() if value})
-    reason = flaw(found)
+    reason = find_flaw(found)
     return NoCertificate(f"rounded to multiples of 1/{denominator}: {reason}") if reason else found

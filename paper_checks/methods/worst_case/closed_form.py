@@ -41,7 +41,7 @@ def best_constant(steps: int) -> Fraction:
     return 1 - Fraction(1, 2 * steps)
 
 
-def constant_needed(steps: int, step: Fraction) -> Fraction:
+def needed_constant(steps: int, step: Fraction) -> Fraction:
     r"""The $\kappa$ for which the worst descent equals $-s\lambda(1 - \kappa s\lambda L)$."""
     whole = steps * step
     return (1 + worst_descent(steps, step) / whole) / whole

@@ -37,7 +37,7 @@ class Vector:
     def __mul__(self, factor: Fraction | int) -> Vector:
         return Vector({key: factor * value for key, value in self.parts.items()})
 
-    def only(self, blocks: Iterable[Block]) -> Vector:
+    def restrict(self, blocks: Iterable[Block]) -> Vector:
         """The part in some blocks."""
         kept = set(blocks)
         return Vector({key: value for key, value in self.parts.items() if key[0] in kept})

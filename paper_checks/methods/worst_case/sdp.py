@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, rounded
+from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, round_certificate
 from paper_checks.methods.worst_case.gram import Block, Form
 from paper_checks.methods.worst_case.problem import WorstCase
 
@@ -150,7 +150,7 @@ def find_certificate(problem: WorstCase, bound: Fraction) -> Certificate | NoCer
     multipliers = dict(zip(names, map(float, x[1:]), strict=True))
     found: Certificate | NoCertificate = NoCertificate("none was tried")
     for denominator in _DENOMINATORS:
-        found = rounded(problem, bound, multipliers, denominator)
+        found = round_certificate(problem, bound, multipliers, denominator)
         if isinstance(found, Certificate):
             return found
     assert isinstance(found, NoCertificate)

@@ -82,7 +82,7 @@ def worst_clients(problem: WorstCase, solved: Solved) -> list[Interpolated]:
         for name, row in zip(names, rows, strict=True):
             coordinates[block, name] = row
 
-    def placed(vector: Vector, client: int) -> Array:
+    def place(vector: Vector, client: int) -> Array:
         parts = []
         for block in problem.blocks:
             total = np.zeros(sizes[block])
@@ -94,9 +94,9 @@ def worst_clients(problem: WorstCase, solved: Solved) -> list[Interpolated]:
 
     found = []
     for client in range(clients):
-        start = placed(problem.gradients["start"], client)
-        points = np.array([placed(point, client) for point in problem.points.values()])
-        slopes = np.array([placed(problem.gradients[name], client) + start for name in problem.points])
+        start = place(problem.gradients["start"], client)
+        points = np.array([place(point, client) for point in problem.points.values()])
+        slopes = np.array([place(problem.gradients[name], client) + start for name in problem.points])
         rises = np.array([solved.values.get(name, 0.0) for name in problem.points]) + points @ start
         found.append(Interpolated(points, slopes, rises, float(problem.setting.low)))
     return found

@@ -500,7 +500,7 @@ def told(*files):
     stored = tuple(Stored(ids[key], kind, {"x": value}) for key, kind, value, _ in files)
     answers = tuple(Replayed(kind, True, exact, 1.0, 0.5, "", reading=key) for key, kind, _, exact in files)
     one = Result(statement, Decision("holds", "search"), judged, stored, answers, (), 0.0, None)
-    return [(file.reading, file.kind, names) for file, _, names in one.files_told_once()]
+    return [(file.reading, file.kind, names) for file, _, names in one.distinct_files()]
 
 
 def test_a_witness_that_readings_share_is_told_once_with_their_names():

@@ -126,7 +126,7 @@ def test_sections_have_short_names(title, short):
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_no_two_sections_of_a_paper_have_one_short_name(paper):
-    names = [Theme("", paper.told(theme)[0].rstrip("."), ()).short for theme in paper.themes]
+    names = [Theme("", paper.read_theme(theme)[0].rstrip("."), ()).short for theme in paper.themes]
     assert len(set(names)) == len(names)
 
 

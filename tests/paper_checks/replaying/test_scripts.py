@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from paper_checks.evaluation import evaluated
+from paper_checks.evaluation import evaluate_replay
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
 from paper_checks.replaying.replay_source import ScriptError
@@ -70,7 +70,7 @@ def test_a_script_alone_reproduces_both_sides_and_the_violation(id, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    expected = evaluated(replay, values)
+    expected = evaluate_replay(replay, values)
     assert expected.confirmed
     assert sides(done.stdout) == (expected.left, expected.right)
     assert done.stdout.rstrip().endswith(" violates the statement")
