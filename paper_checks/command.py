@@ -47,7 +47,7 @@ _CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedlo
 
 
 def declare(commands: Any) -> None:
-    """Declares the commands that list and check claims."""
+    """Declare the commands that list and check claims."""
     check = add_command(
         commands,
         "check",
@@ -99,7 +99,7 @@ def declare(commands: Any) -> None:
     )
     add_choice(replay, f"{_CLAIM}, or a reading such as fedloru-v2/eq-1@one-matrix-x")
     replay.add_argument("--all", action="store_true", help="replay every claim that has one")
-    replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
+    replay.add_argument("--script", action="store_true", help="print a witness as a self-contained Python script")
 
     report = add_command(
         commands,
@@ -270,7 +270,7 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
 
 
 def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
-    """Tells what would be checked where; what a claim costs is known only once it is checked."""
+    """Print what would be checked where; what a claim costs is known only once it is checked."""
     themes: dict[str, int] = {}
     for claim in claims:
         themes[claim.module] = themes.get(claim.module, 0) + 1
@@ -398,7 +398,7 @@ def _replay(options: argparse.Namespace) -> int:
         unknown = [id for id in wanted if id not in [file.id for file in own]]
         if unknown:
             known = ", ".join(dict.fromkeys(file.id for file in own))
-            raise LedgerError(f"there is no stored witness {unknown[0]}; there are {known}")
+            raise LedgerError(f"no witness {unknown[0]} is stored; there are {known}")
         files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
     if options.script:
         every_one = [file for stock in files.values() for file in stock if file.kind == "witness"]

@@ -12,7 +12,7 @@ from typing import Literal
 
 
 def enclose(function: Literal["ln", "exp", "sqrt"], x: Fraction | int, digits: int = 40) -> tuple[Fraction, Fraction]:
-    """Fractions below and above an increasing function of x.
+    """Return fractions below and above an increasing function of x.
 
     Args:
         function: its name.
@@ -35,7 +35,7 @@ def enclose(function: Literal["ln", "exp", "sqrt"], x: Fraction | int, digits: i
 
 
 def rational_root(square: Fraction) -> Fraction:
-    """The square root of a rational square.
+    """Return the square root of a rational square.
 
     Raises:
         ValueError: it is not rational.

@@ -31,15 +31,15 @@ HOLDS: Mapping[Comparison, Callable[[Any, Any], Any]] = {
 
 
 def as_fraction(value: Any) -> Fraction:
-    """An exact number as a fraction.
+    """Return an exact number as a fraction.
 
     Raises:
-        TypeError: it is no integer, fraction or sympy rational.
+        TypeError: it is not an integer, a fraction or a sympy rational.
 
     >>> as_fraction(3)
     Fraction(3, 1)
     """
-    sympy = sys.modules.get("sympy")  # without it there are no sympy rationals either
+    sympy = sys.modules.get("sympy")  # without it no value is a sympy rational
     if sympy is not None and isinstance(value, sympy.Rational):
         return Fraction(int(value.p), int(value.q))
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
@@ -73,7 +73,7 @@ def as_written(value: Any) -> Any:
 
 def is_bool(value: Any) -> bool:
     """Return whether a value is True or False, of Python, sympy or numpy."""
-    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")  # without them there are no values of theirs
+    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")  # without them no value is one of theirs
     of_sympy = sympy is not None and isinstance(value, sympy.logic.boolalg.BooleanAtom)
     return isinstance(value, bool) or of_sympy or (numpy is not None and isinstance(value, numpy.bool_))
 
@@ -98,7 +98,7 @@ def as_bool(value: Any, what: str) -> bool:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """An assumption of a statement at a witness: a value that stands in a relation to its bound.
+    """An assumption of a statement at a witness: a relation between a value and its bound.
 
     Attributes:
         name: what the value is, in words or symbols.
@@ -160,7 +160,7 @@ def assuming(*assumes: Hypothesis) -> tuple[Hypothesis, ...]:
 
 
 def _broken(assumes: Sequence[Hypothesis]) -> str:
-    """The first assumption that is not met, in words; empty if all are."""
+    """Return the first assumption that is not met, in words; empty if all are."""
     return next((f"an assumption is not met: {one}" for one in assumes if not one.met), "")
 
 
@@ -208,7 +208,7 @@ class Violation:
 
 
 def _finite(side: Number) -> Fraction:
-    """An exact number, or the exact value of a finite float."""
+    """Return an exact number, or the exact value of a finite float."""
     if not isinstance(side, float):
         return as_fraction(side)
     if not math.isfinite(side):
@@ -426,7 +426,7 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
-    """Declares the decorated function as the replay of one claim's witness, or of one reading's (``claim@reading``).
+    """Declare the decorated function as the replay of one claim's witness, or of one reading's (``claim@reading``).
 
     Args:
         id: of the claim, or of the reading.
@@ -465,7 +465,7 @@ def proof(
 def evaluate_replay(
     replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] = MappingProxyType({})
 ) -> Replayed:
-    """Evaluate stored values; whatever they are, the answer is one line and no exception.
+    """Evaluate stored values; for any values the answer is one line, never an exception.
 
     Args:
         replay: Their evaluation.
@@ -485,7 +485,7 @@ def evaluate_replay(
 
 
 def select_read(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values that a replay reads: what is worth storing."""
+    """Return those of the values that a replay reads: what is worth storing."""
     read = _Read(values)
     replay.evaluate(read)
     return {name: value for name, value in values.items() if name in read.read}
@@ -592,7 +592,7 @@ def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
 
 
 def format_apart(left: float, right: float, gap: Fraction | float | None = None) -> tuple[str, str]:
-    """Two sides in six digits, or in as many as tell them apart; where no float does, the left one by the gap.
+    """Format two sides in six digits, or in as many as separate them; where no float does, the left one by the gap.
 
     >>> format_apart(0.360036, 0.36), format_apart(0.36 + 1e-9, 0.36)
     (('0.360036', '0.36'), ('0.360000001', '0.36'))
@@ -612,7 +612,7 @@ def _describe_hypotheses(assumes: Sequence[Hypothesis]) -> list[tuple[str, bool]
 
 
 def plain(value: Any) -> str:
-    """A value for people: lists in brackets, fractions as they are, long ones and floats to six digits.
+    """Return a value for people: lists in brackets, fractions as they are, long ones and floats to six digits.
 
     >>> plain([Fraction(1, 3), 0.1234567]), plain(Fraction(10**20 + 1, 3 * 10**20))
     ('[1/3, 0.123457]', '0.333333')

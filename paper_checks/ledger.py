@@ -43,7 +43,7 @@ class Ledger:
 
     @classmethod
     def of(cls, papers: Sequence[Paper] = PAPERS) -> Ledger:
-        """Reads the claims of the papers.
+        """Read the claims of the papers.
 
         Raises:
             LedgerError: an id that is declared twice, or a use of an unknown claim.
@@ -67,7 +67,7 @@ class Ledger:
 
     @classmethod
     def around(cls, ids: Collection[str], papers: Sequence[Paper] = PAPERS) -> Ledger:
-        """The themes that declare these claims, or the whole ledger where there are none or one is not found so.
+        """Return the themes that declare these claims, or the whole ledger where there are none or one is not found so.
 
         A command about one claim is spared most of the libraries that other themes load. What the claims use is not
         looked up.
@@ -171,7 +171,7 @@ def _no_match(asked: str, ledger: Ledger) -> str:
 
 
 def _circle(uses: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Claims that use each other in a circle; empty if there is none."""
+    """Return claims that use each other in a circle; empty if there is none."""
     try:
         TopologicalSorter(uses).prepare()
     except CycleError as error:

@@ -28,7 +28,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 }
 """Words for each kind of numbered thing, the longer ones first."""
 NEAREST = 4
-"""Number of ids that are proposed where there is no match."""
+"""Number of ids that are proposed if nothing matches."""
 Number = tuple[str, ...]
 
 _OF = {word: kind for kind, words in KINDS.items() for word in words}

@@ -44,7 +44,7 @@ def write_paper(name: str, folder: Path) -> list[Path]:
 
 
 def _files(name: str, package: str) -> dict[Path, str]:
-    """Contents by path in the project."""
+    """Return the contents by path in the project."""
     found = {}
     for file in sorted(_EXAMPLE.rglob("*")):
         place = file.relative_to(_EXAMPLE)

@@ -72,7 +72,7 @@ class Result:
         return stands[1] if stands else self.judged.printed
 
     def as_json(self) -> dict[str, Any]:
-        """The entry of the command-line contract."""
+        """Return the entry of the command-line contract."""
         evidence, claim, printed = self.evidence, self.claim, self.judged.printed if self.judged else None
         witness = next((dict(file.values) for file in self.stored if file.kind == "witness"), None)
         violated = next((answer for answer in self.replayed if answer.kind == "witness"), None)
@@ -119,7 +119,7 @@ class Result:
         }
 
     def distinct_files(self) -> list[tuple[Stored, Replayed, list[str]]]:
-        """Stored files with their replays, a witness that several readings share but once, and the readings' names.
+        """Return stored files with their replays and readings' names; a witness that readings share comes once.
 
         No names where there is one witness, or the claim was not judged, and none of certificates.
         """
@@ -164,7 +164,7 @@ class Result:
         )
 
     def _constants(self) -> list[dict[str, Any]]:
-        """For every constant that varies, the smallest relative change that is noticed in all its lines."""
+        """Return for every constant that varies the smallest relative change that is noticed in all its lines."""
         printed, found = self.claim.printed_constants(), dict[str, dict[str, Any]]()
         for change in self.changes:
             best = self.claim.best.get(change.constant)

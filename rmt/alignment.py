@@ -67,7 +67,7 @@ def outlier_slopes(model: SpikedModel, gradients: ClientGradients) -> tuple[Arra
 
 
 def _leading_outliers(model: SpikedModel) -> list[int]:
-    """Indices of the outliers beyond the modulus of the bulk, by decreasing modulus."""
+    """Return indices of the outliers beyond the modulus of the bulk, by decreasing modulus."""
     bulk = max(map(abs, model.bulk_edges))
     found = [index for index, o in enumerate(model.outliers) if o.separated and abs(o.location) >= bulk]
     return sorted(found, key=lambda index: -abs(model.outliers[index].location))
@@ -88,7 +88,7 @@ def mean_cosine(rank: int, signal: float) -> float:
 
 
 def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Sequence[int]) -> tuple[float, ...]:
-    r"""Limit of the expected cosine between the rank-r gradients of two clients, for each rank.
+    r"""Return limit of the expected cosine between the rank-r gradients of two clients, for each rank.
 
     With slopes $m_i$ and overlaps $\phi_i^2$ of the outliers, and b the noise square, it is
     $A_r^2 \sum_{i \le r} m_i^2\phi_i^2 / \sum_{i \le r} m_i^2$, where $A_r$ is the ``mean_cosine`` of rank r at
@@ -189,7 +189,7 @@ class TwoClients:
         return first * second
 
     def cosines(self, slopes: Array) -> Array:
-        """Cosine between the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``.
+        """Return cosine between the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``.
 
         A gradient that vanishes on the first r eigenvectors counts as 0.
         """
@@ -203,7 +203,7 @@ class TwoClients:
 
 
 def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank: int) -> TwoClients:
-    """Draws two independent clients with Gaussian noise, exactly in law, without any matrix of dimension R.
+    """Draw two independent clients with Gaussian noise, exactly in law, without any matrix of dimension R.
 
     Given its components along the spikes, what is left of an eigenvector frame is uniform in their complement, and two
     uniform frames meet in a corner of a uniform orthogonal matrix.
@@ -236,7 +236,7 @@ def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank:
 
 
 def _leading(draw: BandedDraw, rank: int) -> tuple[Array, Array]:
-    """Eigenvalues of largest modulus, and the components of their eigenvectors along the spikes."""
+    """Return eigenvalues of largest modulus, and the components of their eigenvectors along the spikes."""
     ends = [draw.top_components(rank), draw.bottom_components(rank)]
     values = np.concatenate([end[0] for end in ends])
     components = np.concatenate([end[1] for end in ends])

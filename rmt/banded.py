@@ -75,7 +75,7 @@ class BandedDraw:
         return self.band / unit, unit
 
     def top(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` largest eigenvalues, in decreasing order.
+        """Return the ``count`` largest eigenvalues, in decreasing order.
 
         Raises:
             ValueError: more eigenvalues asked for than the kept rows determine.
@@ -84,7 +84,7 @@ class BandedDraw:
         return unit * _largest(band, self._checked(count, self.top_kept))[0]
 
     def bottom(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` smallest eigenvalues, in increasing order.
+        """Return the ``count`` smallest eigenvalues, in increasing order.
 
         Raises:
             ValueError: more eigenvalues asked for than the kept rows determine.
@@ -93,7 +93,7 @@ class BandedDraw:
         return -unit * _largest(-band, self._checked(count, self.bottom_kept))[0]
 
     def at(self, index: int) -> float:
-        """The ``index``-th largest eigenvalue, anywhere in the spectrum; needs all rows and at most one spike.
+        """Return the ``index``-th largest eigenvalue, anywhere in the spectrum; needs all rows and at most one spike.
 
         Raises:
             ValueError: rows are missing, the band is wider than tridiagonal, or the index is out of range.
@@ -109,7 +109,7 @@ class BandedDraw:
         )
 
     def top_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""The largest eigenvalues and $\langle v_j, u_i\rangle$, shape ``(count, spikes)``, spikes decreasing.
+        r"""Return the largest eigenvalues and $\langle v_j, u_i\rangle$, shape ``(count, spikes)``, spikes decreasing.
 
         The sign of each eigenvector is arbitrary.
         """
@@ -134,7 +134,7 @@ class BandedDraw:
         return values, components**2
 
     def stable_rank(self) -> StableRank:
-        """Stable rank of the full matrix of this draw, exact whatever the number of rows kept.
+        """Return the stable rank of the full matrix of this draw, exact for any number of rows kept.
 
         Raises:
             ValueError: the kept rows do not determine the end of the spectrum that has the largest absolute value.
@@ -153,7 +153,7 @@ class BandedDraw:
         return StableRank(value, value * (unit * norm) * (unit * norm), unit * norm)
 
     def counts_below(self, grid: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Number of eigenvalues of the kept rows at or below each point of a grid, by Sturm sequences.
+        """Return number of eigenvalues of the kept rows at or below each point of a grid, by Sturm sequences.
 
         With all rows kept this is the global distribution of the spectrum without computing one eigenvalue.
 
@@ -194,7 +194,7 @@ class BandedDraw:
 
 
 def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, tolerance: float = 1e-12) -> int:
-    r"""Rows that determine the extreme eigenvalues to ``tolerance`` of the bulk edge.
+    r"""Return rows that determine the extreme eigenvalues to ``tolerance`` of the bulk edge.
 
     Outliers need $O(\log(1/\epsilon)/\log(\theta/\sigma s))$ rows, the edge $O(R^{1/3})$; a spike near the threshold
     is served by the rows of the edge.
@@ -231,7 +231,7 @@ def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, toler
 def draw_banded(
     model: SpikedModel, R: int, rng: np.random.Generator, *, top: int = 1, bottom: int = 0, rows: int | None = None
 ) -> BandedDraw:
-    """Draws the spiked Gaussian model (GOE noise: diagonal variance twice the off-diagonal one) in band form.
+    """Draw the spiked Gaussian model (GOE noise: diagonal variance twice the off-diagonal one) in band form.
 
     Args:
         model: spiked model with semicircular noise.
@@ -277,7 +277,7 @@ def draw_banded(
 
 
 def _determined(model: SpikedModel, R: int, rows: int, top: int, bottom: int) -> int:
-    """Number of eigenvalues, of those asked for at one end, that these rows determine."""
+    """Return number of eigenvalues, of those asked for at one end, that these rows determine."""
     counts = range(1, max(top, bottom) + 1)
     return bisect_right(counts, rows, key=lambda count: rows_needed(model, R, min(top, count), min(bottom, count)))
 
@@ -367,7 +367,7 @@ def _sparse(band: NDArray[np.float64]) -> csc_array:
 
 
 def _solver(band: NDArray[np.float64], shift: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Solves with the shifted matrix, by LAPACK's banded LU."""
+    """Solve with the shifted matrix, by LAPACK's banded LU."""
     rows, width = band.shape[1], band.shape[0] - 1
     storage = np.zeros((3 * width + 1, rows))
     storage[2 * width] = band[0] - shift
@@ -411,12 +411,12 @@ def _orthogonal(vector: NDArray[np.float64], known: NDArray[np.float64]) -> NDAr
 
 
 def _residual(matrix: csc_array, value: float, vector: NDArray[np.float64]) -> float:
-    """Distance of a unit vector from an eigenvector; the value is off by its square only."""
+    """Return distance of a unit vector from an eigenvector; the value is off by its square only."""
     return float(np.linalg.norm(matrix @ vector - value * vector))
 
 
 def _count_above(matrix: csc_array, shift: float) -> int:
-    """Number of eigenvalues above a shift: the signs of the pivots of an unpivoted factorisation (Sylvester)."""
+    """Return number of eigenvalues above a shift: the signs of the pivots of an unpivoted factorisation (Sylvester)."""
     shifted = (matrix - shift * eye_array(matrix.shape[0], format="csc")).tocsc()
     factor = splu(shifted, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     return int((factor.U.diagonal() > 0).sum())

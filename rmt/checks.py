@@ -13,7 +13,7 @@ SHOWN = 80
 
 
 def require(condition: bool, message: str) -> None:
-    """Raises ValueError with this message unless the condition holds."""
+    """Raise ValueError with this message unless the condition holds."""
     if not condition:
         raise ValueError(message)
 
@@ -76,13 +76,13 @@ def require_order(name: str, n: float) -> int:
 
 
 def require_representable(value: float, n: int) -> float:
-    """The moment itself, or one line if it is beyond double precision."""
+    """Return the moment itself, or one line if it is beyond double precision."""
     require(math.isfinite(value), f"a moment of order {n} exceeds double precision; take the law in other units")
     return value
 
 
 def power(base: float, n: int) -> float:
-    """A power, or one line instead of an overflow."""
+    """Return a power, or one line instead of an overflow."""
     try:
         return float(base) ** n
     except OverflowError:
@@ -104,7 +104,7 @@ def require_positive(name: str, value: float) -> float:
 
 
 def require_reals(name: str, values: ArrayLike) -> np.ndarray:
-    """An array of floats, none of them complex or nan."""
+    """Return an array of floats, none of them complex or nan."""
     array = np.asarray(values)
     if np.iscomplexobj(array):  # a line about an array takes longer to write than most laws to evaluate
         raise ValueError(f"{name} must be real, got {array.ravel()[:1]}")
@@ -114,7 +114,7 @@ def require_reals(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def require_levels(p: ArrayLike) -> np.ndarray:
-    """An array of probabilities, none outside [0, 1]."""
+    """Return an array of probabilities, none outside [0, 1]."""
     levels = require_reals("p", p)
     bad = levels[(levels < 0) | (levels > 1)]
     if bad.size:
@@ -123,5 +123,5 @@ def require_levels(p: ArrayLike) -> np.ndarray:
 
 
 def unwrap(values: np.ndarray) -> Any:
-    """A plain number for a scalar argument, the array otherwise."""
+    """Return a plain number for a scalar argument, the array otherwise."""
     return values if values.ndim else values.item()

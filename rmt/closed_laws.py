@@ -23,7 +23,7 @@ from .laws import Law, _argument, _CumulantsFirst
 SMALL, SMALL_TERMS = 0.05, 14
 """Where power series serve, and to which order: its first omitted term is 1e-18."""
 EVEN = 1e-2
-"""Ratios below this or above its inverse have a band that is narrow beside its place."""
+"""Ratios below this or above its inverse have a band that is narrow compared with its location."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class Semicircle(_CumulantsFirst):
         return (self.center, power(self.sigma, 2), *[0.0] * n)[:n] if n > 1 else (self.center,)[:n]
 
     def scaled(self, s: float) -> Semicircle:
-        """The law of s X, s > 0."""
+        """Return the law of s X, s > 0."""
         return Semicircle(self.sigma * require_positive("s", s), self.center * float(s))
 
     def shifted(self, m: float) -> Semicircle:
-        """The law of X + m."""
+        """Return the law of X + m."""
         return Semicircle(self.sigma, self.center + require_finite("m", m))
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
@@ -154,7 +154,7 @@ class MarchenkoPastur(_CumulantsFirst):
         return tuple(power(self.ratio, k - 1) * power(self.entry_variance, k) for k in range(1, n + 1))
 
     def scaled(self, s: float) -> MarchenkoPastur:
-        """The law of s X, s > 0."""
+        """Return the law of s X, s > 0."""
         return MarchenkoPastur(self.ratio, self.entry_variance * require_positive("s", s))
 
     @property
@@ -169,7 +169,7 @@ class MarchenkoPastur(_CumulantsFirst):
         if EVEN < self.ratio < 1 / EVEN:
             half = 2 * root * v
             return (z - lower) / half, (z - upper) / half
-        # Rounding of its ends is not small beside a narrow band: its middle, v (1 + ratio), is better known.
+        # Rounding of its ends is not small compared with a narrow band: its middle, v (1 + ratio), is better known.
         larger = max(self.ratio, 1.0)
         middle = ((z - v * larger) / v - min(self.ratio, 1.0)) / (2 * root)
         return middle + 1, middle - 1
@@ -274,16 +274,16 @@ class AtomicLaw(Law):
         return -np.inf, np.inf
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0."""
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0."""
         n, about = require_order("the order of a moment", n), require_finite("about", about)
         return require_representable(sum(mass * power(location - about, n) for location, mass in self.atoms), n)
 
     def scaled(self, s: float) -> AtomicLaw:
-        """The law of s X, s > 0."""
+        """Return the law of s X, s > 0."""
         return AtomicLaw([location * require_positive("s", s) for location in self.locations], self.masses)
 
     def shifted(self, m: float) -> AtomicLaw:
-        """The law of X + m."""
+        """Return the law of X + m."""
         return AtomicLaw([location + require_finite("m", m) for location in self.locations], self.masses)
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
@@ -334,16 +334,16 @@ class PointMass(Law):
         return -np.inf, np.inf
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        """The power (location - about)^n, n >= 0."""
+        """Return the power (location - about)^n, n >= 0."""
         n, about = require_order("the order of a moment", n), require_finite("about", about)
         return power(self.location - about, n)
 
     def scaled(self, s: float) -> PointMass:
-        """The law of s X, s > 0."""
+        """Return the law of s X, s > 0."""
         return PointMass(self.location * require_positive("s", s))
 
     def shifted(self, m: float) -> PointMass:
-        """The law of X + m."""
+        """Return the law of X + m."""
         return PointMass(self.location + require_finite("m", m))
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
@@ -370,5 +370,5 @@ class PointMass(Law):
 
 
 def _root(z: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """The branch of sqrt((z - lower)(z - upper)) that behaves like z; on the cut, its limit from above."""
+    """Return the branch of sqrt((z - lower)(z - upper)) that behaves like z; on the cut, its limit from above."""
     return np.sqrt(z - lower) * np.sqrt(z - upper)

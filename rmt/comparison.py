@@ -25,7 +25,7 @@ _ROUNDING = 4.0 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Comparison(Result):
-    """One measured number beside its prediction.
+    """One measured number and its prediction.
 
     Attributes:
         quantity: what is compared.
@@ -45,7 +45,7 @@ class Comparison(Result):
 
     @classmethod
     def from_sample(cls, quantity: str, sample: ArrayLike, predicted: float) -> Comparison:
-        """Compares the mean of independent draws; needs at least two finite ones.
+        """Compare the mean of independent draws; needs at least two finite ones.
 
         Raises:
             ValueError: fewer than two draws, or one that is not finite.
@@ -62,7 +62,7 @@ class Comparison(Result):
 
     @classmethod
     def from_theory(cls, quantity: str, observed: float, predicted: float, standard_error: float) -> Comparison:
-        """Compares a single value whose fluctuation theory predicts.
+        """Compare a single value whose fluctuation theory predicts.
 
         Raises:
             ValueError: a standard error that is not positive and finite.
@@ -85,7 +85,7 @@ class Comparison(Result):
         return difference / self.standard_error
 
     def interval(self, level: float = 1e-6) -> tuple[float, float]:
-        """Two-sided confidence interval of the measured quantity that misses with probability ``level``.
+        """Return two-sided confidence interval of the measured quantity that misses with probability ``level``.
 
         Raises:
             ValueError: a level outside (0, 1), or below 1e-300.
@@ -94,7 +94,7 @@ class Comparison(Result):
         return self.observed - reach, self.observed + reach
 
     def agrees(self, level: float = 1e-6) -> bool:
-        """Whether the prediction lies inside the interval, or differs by rounding alone.
+        """Return whether the prediction lies inside the interval, or differs by rounding alone.
 
         Raises:
             ValueError: a level outside (0, 1), or below 1e-300.

@@ -36,10 +36,10 @@ UNIT = PointMass(1.0)
 
 @dataclass(frozen=True)
 class SpikedCovariance:
-    r"""A weighted sample covariance of a population with a few large (or small) eigenvalues beside a bulk.
+    r"""A weighted sample covariance of a population with a bulk and a few large (or small) eigenvalues.
 
     Args:
-        spikes: eigenvalues of the population beside the bulk, positive; may be empty.
+        spikes: eigenvalues of the population outside the bulk, positive; may be empty.
         bulk: law of the other eigenvalues of the population; finitely many atoms.
         weights: law of the weights of the samples; finitely many atoms, none negative.
         ratio: dimension over number of samples, $P/m$.
@@ -70,7 +70,7 @@ class SpikedCovariance:
             )
 
     def at_ratio(self, ratio: float) -> SpikedCovariance:
-        """The same population and weights at another ratio of dimension to samples (another sample size)."""
+        """Return the same population and weights at another ratio of dimension to samples (another sample size)."""
         return replace(self, ratio=ratio)
 
     @cached_property
@@ -96,7 +96,7 @@ class SpikedCovariance:
         return spike > above or spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        """Limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
+        """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
         spike = require_positive("spike", spike)
         if not self.separates(spike):
             lower, upper = self.bulk_edges
@@ -148,7 +148,7 @@ class SpikedCovariance:
         return float(np.cbrt(curvature / 2.0)) * self.law._unit * check_dimension(P) ** (-2.0 / 3.0)
 
     def edge_at(self, P: int) -> float:
-        """Mean of the largest eigenvalue at dimension P without spikes, for Gaussian samples."""
+        """Return mean of the largest eigenvalue at dimension P without spikes, for Gaussian samples."""
         return self.law._interval[1] + TracyWidom1().mean * self.edge_scale(P)
 
     def stable_rank(self, P: int) -> StableRank:
@@ -175,7 +175,7 @@ class SpikedCovariance:
         return StableRank(value, value * norm * norm, norm)
 
     def _resolved(self, spike: float) -> _Resolved:
-        """The formulas of the module's docstring for a spike outside the bulk of the population."""
+        """Return the formulas of the module's docstring for a spike outside the bulk of the population."""
         unit, weight_unit = power_of_two_of(self.bulk), power_of_two_of(self.weights)
         eigenvalues, masses, weights, shares = self.law._arrays
         shrunk = eigenvalues / (spike / unit - eigenvalues)

@@ -56,16 +56,16 @@ class WeightedSamples:
         return (scaled.T * (self.weights / len(self.weights))) @ scaled
 
     def eigenvalues(self) -> NDArray[np.float64]:
-        """All eigenvalues in increasing order."""
+        """Return all eigenvalues in increasing order."""
         return eigh(self.matrix, eigvals_only=True, check_finite=False)
 
     def operator(self) -> LinearOperator:
-        """The matrix as a scipy operator."""
+        """Return the matrix as a scipy operator."""
         P = len(self.population)
         return LinearOperator((P, P), matvec=self.product, dtype=float)
 
     def product(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The matrix times a vector (P,)."""
+        """Return the matrix times a vector (P,)."""
         root, m = np.sqrt(self.population), len(self.weights)
         right = root * np.asarray(vector, dtype=float).reshape(-1)
         if self.samples is not None:
@@ -101,7 +101,7 @@ class CovarianceDraw(WeightedSamples):
     model: SpikedCovariance
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
+        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
         P = len(self.population)
         count = checked_count(count, P, "P")
         if self.samples is not None:
@@ -113,7 +113,7 @@ class CovarianceDraw(WeightedSamples):
 
 
 def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:
-    """Draws Gaussian samples of the model.
+    """Draw Gaussian samples of the model.
 
     Args:
         model: spiked covariance model.
@@ -128,7 +128,7 @@ def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -
 
 
 def draw_covariance_matrix_free(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:
-    """Draws the model for products with vectors, as `draw_covariance` otherwise."""
+    """Draw the model for products with vectors, as `draw_covariance` otherwise."""
     population, weights = _place(model, P)
     rotations = Rotation.draw(len(weights), rng), Rotation.draw(len(population), rng)
     return CovarianceDraw(population, weights, None, rotations, model)

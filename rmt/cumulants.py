@@ -7,7 +7,7 @@ from typing import Any
 
 
 def moments_from_free_cumulants(cumulants: Sequence[Any]) -> tuple[Any, ...]:
-    r"""The moments m_1, ..., m_n of the law with free cumulants C_1, ..., C_n.
+    r"""Return the moments m_1, ..., m_n of the law with free cumulants C_1, ..., C_n.
 
     .. math:: m_n = \sum_{r=1}^{n} C_r \sum_{i_1 + \dots + i_r = n - r} m_{i_1} \cdots m_{i_r}, \qquad m_0 = 1
 

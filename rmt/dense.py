@@ -95,7 +95,7 @@ class DenseDraw:
     device: str | None = None
 
     def eigenvalues(self) -> NDArray[np.float64]:
-        """All eigenvalues in increasing order."""
+        """Return all eigenvalues in increasing order."""
         if self.device is None:
             return eigh(self.matrix, eigvals_only=True, check_finite=False)
         import torch
@@ -103,11 +103,11 @@ class DenseDraw:
         return torch.linalg.eigvalsh(torch.as_tensor(self.matrix, device=self.device)).cpu().numpy()
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
+        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
         return self._overlaps(count, largest=True)
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Smallest eigenvalues, increasing, and their overlaps."""
+        """Return smallest eigenvalues, increasing, and their overlaps."""
         return self._overlaps(count, largest=False)
 
     def _overlaps(self, count: int, largest: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -138,7 +138,7 @@ def draw_dense(
     directions: Literal["localised", "spread"] = "localised",
     device: str | None = None,
 ) -> DenseDraw:
-    """Draws the spiked model as a dense matrix.
+    """Draw the spiked model as a dense matrix.
 
     With semicircular noise the entries follow ``entries``; with any other noise law the eigenvalues are the quantiles
     of that law and the eigenvectors uniformly random, and ``entries`` is not used.
@@ -146,7 +146,7 @@ def draw_dense(
     Args:
         model: spiked model.
         R: dimension, at least the number of spikes.
-        rng: random generator; the draw depends on it alone, whatever the device.
+        rng: random generator; the draw depends only on it, not on the device.
         entries: an ``EntryLaw`` or the name of one in ``ENTRY_LAWS``.
         directions: spikes on the first coordinates, or on uniformly random orthonormal directions.
         device: torch device for spectra, for instance ``"cuda"``; None for LAPACK.
@@ -194,7 +194,7 @@ def rotated(law: Law, R: int, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def _quantiles(law: Law, R: int) -> NDArray[np.float64]:
-    """The eigenvalues of all draws of one law and size.
+    """Return the eigenvalues of all draws of one law and size.
 
     They are kept with this very law: laws that compare equal need not be, since a density is code that may change.
     """

@@ -118,19 +118,19 @@ class FreeSum(_CumulantsFirst):
         return first.reshape(points.shape)[()], second.reshape(points.shape)[()]
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants: those of the parts, added."""
+        """Return the first n free cumulants: those of the parts, added."""
         return tuple(x + y for x, y in zip(self.a.free_cumulants(n), self.b.free_cumulants(n), strict=True))
 
     def scaled(self, s: float) -> FreeSum:
-        """The law of s X, s > 0."""
+        """Return the law of s X, s > 0."""
         return FreeSum(self.a.scaled(require_positive("s", s)), self.b.scaled(s))
 
     def shifted(self, m: float) -> FreeSum:
-        """The law of X + m."""
+        """Return the law of X + m."""
         return FreeSum(self.a.shifted(require_finite("m", m)), self.b)
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        """Return the smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         if self._same:
             return self._same.quantile(p)
         levels, (lower, upper) = require_levels(p), self.support
@@ -198,7 +198,7 @@ class FreeSum(_CumulantsFirst):
         return self._same._angle(z) if self._same else self._angle_at(z, self._subordinate_first(z))
 
     def _angle_at(self, z: np.ndarray, omega: np.ndarray) -> np.ndarray:
-        r"""The mean angle of z - x over pi, from that of the parts.
+        r"""Return the mean angle of z - x over pi, from that of the parts.
 
         $\int\log(z-x) = \int\log(\omega_a-x)\,\mu_a(dx) + \int\log(\omega_b-x)\,\mu_b(dx) - \log(1/g)$, because both
         sides have the derivative g and are log z far away. On the axis the imaginary part counts the mass above.
@@ -285,9 +285,9 @@ class FreeSum(_CumulantsFirst):
         return omega
 
     def _mismatch(self, z: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where 1/g of the parts differs by more than rounding, and by how much; 0 where the partner is infinite.
+        """Return by how much 1/g of the parts differs beyond rounding, and where; 0 where the partner is infinite.
 
-        Solutions on the axis that repel are no limits from above, however well they solve the equation.
+        Solutions on the axis that repel are not limits from above, however well they solve the equation.
         """
         first, second = self._ordered
         with np.errstate(all="ignore"):
@@ -337,7 +337,7 @@ class FreeSum(_CumulantsFirst):
 
 
 def _shift(law: Law, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The self-energy h = 1/g - omega and its derivative."""
+    """Return the self-energy h = 1/g - omega and its derivative."""
     with np.errstate(all="ignore"):  # a point may sit on an atom
         g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
         return 1 / g - omega, -slope / g**2 - 1

@@ -41,7 +41,7 @@ class DensityLaw(Law):
     grows like a logarithm (a density that vanishes linearly).
 
     An edge value is infinite when the density does not vanish at the edge like a power d^a, a > 0.02, of the distance;
-    a slower decay (a logarithm) cannot be told from a constant in double precision, and is reported as infinite.
+    a slower decay (a logarithm) cannot be distinguished from a constant in double precision, and is taken as infinite.
 
     Args:
         density: takes an array of points inside the support, returns the density there (or one constant).
@@ -122,7 +122,7 @@ class DensityLaw(Law):
         return gap, overlap
 
     def _stays(self, edge: float, inward: float) -> bool:
-        """Whether the density stays away from zero at the edge, judged by its slope on a logarithmic scale."""
+        """Return whether the density stays away from zero at the edge, judged by its slope on a logarithmic scale."""
         near, far = self._pdf(edge + inward * np.array([1e-9, 1e-5]))
         return bool(near > 0 and np.log(far / near) < FLAT_EXPONENT * np.log(1e4)) if far > 0 else bool(near > 0)
 
@@ -143,7 +143,7 @@ class DensityLaw(Law):
         return result
 
     def _cauchy_near_the_axis(self, z: complex, power: int) -> complex:
-        """The same integral on panels that shrink towards the foot of z; on the axis, its limit from above."""
+        """Return the same integral on panels that shrink towards the foot of z; on the axis, its limit from above."""
         masses, gaps = self._panels.near(z, self._pdf)
         return complex(np.sum(masses / gaps**power))
 
@@ -161,8 +161,8 @@ class RTransformLaw(Law):
         name: what the law is called in messages.
 
     Raises:
-        ValueError: no edge on one side; or a total mass other than 1 (within 1e-6), in which case the function is no
-            R-transform of a law with a density, or its continuation has a cut in the way.
+        ValueError: no edge on one side; or a total mass other than 1 (within 1e-6), in which case the function is not
+            the R-transform of a law with a density, or its continuation has a cut in the way.
 
     >>> law = RTransformLaw(lambda w: 1 / (1 - 0.25 * w), "Marchenko-Pastur, ratio 1/4")
     >>> tuple(round(edge, 9) for edge in law.support)
@@ -191,7 +191,7 @@ class RTransformLaw(Law):
     @cached_property
     def variance_scale(self) -> float:
         """Square root of R'(0), the standard deviation, which sets the scale of all searches."""
-        # The largest circle on which a tenth of it agrees lies where R is analytic, whatever the unit of x.
+        # The largest circle on which a tenth of it agrees lies where R is analytic, in any unit of x.
         radii = 10.0 ** np.arange(160, -161, -1)
         with np.errstate(all="ignore"):
             slopes = np.array([_derivative(self._r_transform_complex, np.zeros(1, complex), r)[0].real for r in radii])

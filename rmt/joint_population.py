@@ -58,7 +58,7 @@ class JointPopulation:
 
     @classmethod
     def of(cls, atoms: ArrayLike, counts: ArrayLike, block: ArrayLike | None = None) -> JointPopulation:
-        """From whatever makes arrays; without a block by default."""
+        """Build it from anything that makes arrays; without a block by default."""
         found = freeze("atoms", atoms)
         require(found.ndim == 2, f"atoms must be (n, G), got {found.shape}")
         return cls(
@@ -107,11 +107,11 @@ class JointPopulation:
         return np.asarray((self.atoms.T * self.counts) @ self.atoms + np.einsum("gij,hji->gh", self.block, self.block))
 
     def scaled(self, factors: Array) -> JointPopulation:
-        """Each matrix times a positive factor, (G,)."""
+        """Return each matrix times a positive factor, (G,)."""
         return JointPopulation(self.atoms * factors, self.counts, self.block * factors[:, None, None])
 
     def rank(self, capacities: Array) -> float:
-        """Largest rank of a sum of matrices of the given ranks, (G,), each in the range of its covariance."""
+        """Return largest rank of a sum of matrices of the given ranks, (G,), each in the range of its covariance."""
         everything = range(self.groups)
         subsets = chain.from_iterable(combinations(everything, size) for size in range(self.groups + 1))
         return float(min(self._reach(set(everything) - set(cut)) + sum(capacities[list(cut)]) for cut in subsets))
@@ -127,7 +127,7 @@ class JointPopulation:
         return reached
 
     def smallest(self, z: float, a: Array) -> float:
-        r"""Smallest eigenvalue of $z - \sum_g a_g\Lambda_g$ for real numbers."""
+        r"""Return smallest eigenvalue of $z - \sum_g a_g\Lambda_g$ for real numbers."""
         least = float((z - self.atoms @ a).min(initial=np.inf))
         if self.block.size:
             inner = z * np.eye(self.block.shape[-1]) - np.tensordot(a, self.block, 1)

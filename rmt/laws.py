@@ -95,7 +95,7 @@ class Law(ABC):
         return self.moment(2, about=self.mean)
 
     def pdf(self, x: ArrayLike) -> Any:
-        """Density of the continuous part; 0 outside the support, possibly inf at an edge."""
+        """Return density of the continuous part; 0 outside the support, possibly inf at an edge."""
         points = require_reals("x", x)
         self._complete()
         lower, upper = self._interval
@@ -114,7 +114,7 @@ class Law(ABC):
         return unwrap(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
+        """Return the smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
         levels = require_levels(p)
         low, high = (np.full(levels.shape, edge) for edge in self.support)
         for _ in range(64):
@@ -124,10 +124,10 @@ class Law(ABC):
         return unwrap(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0.
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0.
 
         Raises:
-            ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
+            ValueError: an order that is not a whole number >= 0, or a moment beyond double precision.
         """
         n, about = require_order("the order of a moment", n), require_finite("about", about)
         if n == 0:
@@ -140,7 +140,7 @@ class Law(ABC):
             )
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants, (mean, variance, ...)."""
+        """Return the first n free cumulants, (mean, variance, ...)."""
         n = require_order("the number of cumulants", n)
         # Only the first cumulant feels a shift: central moments avoid the cancellation of a far-away mean.
         central = [0.0, *(self.moment(k, about=self.mean) for k in range(2, n + 1))]
@@ -155,7 +155,7 @@ class Law(ABC):
         return self._off_support(z, self._stieltjes_derivative, None)
 
     def inverse_stieltjes(self, w: ArrayLike) -> Any:
-        """The real z outside [L, U] with g(z) = w, for real w != 0 strictly between g(L-) and g(U+)."""
+        """Return the real z outside [L, U] with g(z) = w, for real w != 0 strictly between g(L-) and g(U+)."""
         values = self._transform_domain(w)
         require(not np.any(values == 0), "g(z) = 0 only at infinity: w must not be 0")
         return unwrap(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
@@ -166,7 +166,7 @@ class Law(ABC):
         return unwrap(self._r_transform(values.ravel()).reshape(values.shape))
 
     def outlier(self, theta: float, scale: float = 1.0) -> tuple[float, float]:
-        r"""Limits of the outlier eigenvalue and of its squared overlap for a spike theta in noise scale * X.
+        r"""Return limits of the outlier eigenvalue and of its squared overlap for a spike theta in noise scale * X.
 
         They are $\lambda = \theta + s R(s/\theta)$ and $1 - (s/\theta)^2 R'(s/\theta) = -1/(\theta^2 g_s'(\lambda))$,
         which rounding leaves between the edge and the far side, and between 0 and 1.
@@ -185,11 +185,11 @@ class Law(ABC):
         return location, min(max(overlap, 0.0), 1.0)
 
     def scaled(self, s: float) -> Law:
-        """The law of s X, s > 0; C_n becomes s^n C_n."""
+        """Return the law of s X, s > 0; C_n becomes s^n C_n."""
         return Affine(self, scale=require_positive("s", s))
 
     def shifted(self, m: float) -> Law:
-        """The law of X + m; C_1 becomes C_1 + m."""
+        """Return the law of X + m; C_1 becomes C_1 + m."""
         return Affine(self, shift=require_finite("m", m))
 
     @property
@@ -208,14 +208,14 @@ class Law(ABC):
         return ()
 
     def _on_atoms(self, x: np.ndarray) -> np.ndarray:
-        """Points, those below an atom by less than its location is known moved onto it."""
+        """Return points, those below an atom by less than its location is known moved onto it."""
         if errors := self._atom_errors:
             for (location, _), error in zip(self.atoms, errors, strict=True):
                 x = np.where((x < location) & (x >= location - error), location, x)
         return x
 
     def _mass_up_to(self, x: np.ndarray) -> np.ndarray:
-        """Mass of bands and atoms up to points (n,), as the equations give it: not cut off at the ends."""
+        """Return mass of bands and atoms up to points (n,), as the equations give it: not cut off at the ends."""
         mass = self._continuous_cdf(np.clip(x, *self._interval))
         for location, weight in self.atoms:
             mass = mass + weight * (x >= location)
@@ -237,7 +237,7 @@ class Law(ABC):
         return mass
 
     def _reaching(self, levels: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Quantiles (n,), at which the distribution function must reach the levels.
+        """Return quantiles (n,), at which the distribution function must reach the levels.
 
         Raises:
             ValueError: It does not.
@@ -373,7 +373,7 @@ class Law(ABC):
         return side / g, -self._stieltjes_derivative(z).real / g**2
 
     def _gap(self, w: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
-        """Distance beyond the edge at which |g| = w > 0, and -w^2 / g' there.
+        """Return distance beyond the edge at which |g| = w > 0, and -w^2 / g' there.
 
         Newton in the root of the distance, in which 1/|g| is smooth at a square-root edge, kept inside a bracket.
         """
@@ -398,7 +398,7 @@ class Law(ABC):
 
 
 def _argument(z: np.ndarray) -> np.ndarray:
-    """The angle of z with Im z >= 0 over pi, from 0 to 1."""
+    """Return the angle of z with Im z >= 0 over pi, from 0 to 1."""
     return np.arctan2(np.maximum(z.imag, 0.0) + 0.0, z.real) / np.pi
 
 
@@ -406,7 +406,7 @@ class _CumulantsFirst(Law):
     """A law whose free cumulants are known in closed form; its moments follow from them."""
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the free cumulants."""
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0, from the free cumulants."""
         n, about = require_order("the order of a moment", n), require_finite("about", about)
         cumulants = self.free_cumulants(n)
         if n == 0:
@@ -425,7 +425,7 @@ class _CumulantsFirst(Law):
 
     @abstractmethod
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants, (mean, variance, ...)."""
+        """Return the first n free cumulants, (mean, variance, ...)."""
 
 
 @dataclass(frozen=True)
@@ -466,20 +466,20 @@ class Affine(_CumulantsFirst):
         return self.scale * below, self.scale * above
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants, (mean, variance, ...)."""
+        """Return the first n free cumulants, (mean, variance, ...)."""
         scaled = tuple(power(self.scale, k + 1) * c for k, c in enumerate(self.base.free_cumulants(n)))
         return (scaled[0] + self.shift, *scaled[1:]) if n else ()
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        """Return the smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         return self.scale * self.base.quantile(p) + self.shift
 
     def scaled(self, s: float) -> Law:
-        """The law of s X, s > 0."""
+        """Return the law of s X, s > 0."""
         return Affine(self.base, self.scale * require_positive("s", s), self.shift * float(s))
 
     def shifted(self, m: float) -> Law:
-        """The law of X + m."""
+        """Return the law of X + m."""
         return Affine(self.base, self.scale, self.shift + require_finite("m", m))
 
     @property

@@ -134,7 +134,7 @@ class Panels:
         return float(self.masses.sum())
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
-        """Mass left of x, by integrating each panel's Legendre series; x inside [L, U]."""
+        """Return mass left of x, by integrating each panel's Legendre series; x inside [L, U]."""
         angle = 2 * np.arcsin(np.sqrt((x - self.lower) / (self.upper - self.lower)))
         panel = np.clip(np.searchsorted(self.breaks, angle, side="right") - 1, 0, len(self.points) - 1)
         start, end = self.breaks[panel], self.breaks[panel + 1]
@@ -148,7 +148,7 @@ class Panels:
         return before[panel] + (self.coefficients[panel] * primitives).sum(axis=-1)
 
     def cauchy(self, z: np.ndarray, power: int = 1) -> np.ndarray:
-        """The integral of density(x) / (z - x)^power, power 1 or 2, for complex z, (n,), off the interval.
+        """Return the integral of density(x) / (z - x)^power, power 1 or 2, for complex z, (n,), off the interval.
 
         Relative accuracy 1e-10 where ``resolves(z)``.
         """
@@ -160,7 +160,7 @@ class Panels:
         return result
 
     def angle(self, z: np.ndarray) -> np.ndarray:
-        """The integral of density(x) arg(z - x) / pi for complex z, (n,), Im z >= 0, off the interval."""
+        """Return the integral of density(x) arg(z - x) / pi for complex z, (n,), Im z >= 0, off the interval."""
         points, masses = self.points.ravel(), self.masses.ravel()
         result = np.empty(z.shape)
         for start in range(0, len(z), BATCH):
@@ -191,5 +191,5 @@ class Panels:
         return np.abs(angle.imag) >= 0.9 * room
 
     def pole(self, z: np.ndarray) -> np.ndarray:
-        """The complex angle t at which x = z."""
+        """Return the complex angle t at which x = z."""
         return np.arccos(((self.lower + self.upper) / 2 - z) / ((self.upper - self.lower) / 2) + 0j)

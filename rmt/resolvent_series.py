@@ -36,7 +36,7 @@ def moment_of_sum(
         samples: numbers of samples, (G,).
 
     Raises:
-        ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
+        ValueError: an order that is not a whole number >= 0, or a moment beyond double precision.
     """
     n, about = require_order("the order of a moment", n), require_finite("about", about)
     with np.errstate(over="ignore", invalid="ignore"):

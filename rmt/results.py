@@ -21,7 +21,7 @@ class Result:
     """A dataclass that holds a result.
 
     Attributes:
-        unplain: Fields that no plain value stands for, such as states of an algorithm.
+        unplain: Fields that no plain value represents, such as states of an algorithm.
     """
 
     unplain: ClassVar[tuple[str, ...]] = ()

@@ -73,7 +73,7 @@ class RotatedDraw:
 
     @cached_property
     def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Noise and spikes in a unit of their own size; a spike that vanishes beside the rest keeps its inverse."""
+        """Noise and spikes in a unit of their own size; a spike that vanishes next to the rest keeps its inverse."""
         spikes = np.asarray(self.model.spikes) / self._unit
         return self.noise / self._unit, np.copysign(np.maximum(np.abs(spikes), _SMALLEST), spikes)
 
@@ -82,7 +82,7 @@ class RotatedDraw:
         return np.ascontiguousarray(self._scaled[0][::-1])
 
     def count_above(self, point: float) -> int:
-        """Number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
+        """Return number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
 
         >>> draw = RotatedDraw(SpikedModel((1.0,)), np.array([1.0, -1.0]), np.array([[0.6], [0.8]]))
         >>> draw.count_above(1.0), draw.count_above(1.2), draw.count_above(1.5)
@@ -120,7 +120,7 @@ class RotatedDraw:
         return (triangle * signs[order]) @ triangle.T
 
     def eigenvalue(self, index: int) -> float:
-        """The ``index``-th largest eigenvalue, anywhere in the spectrum, to 1e-13 of the bracket it lies in.
+        """Return the ``index``-th largest eigenvalue, anywhere in the spectrum, to 1e-13 of the bracket it lies in.
 
         Raises:
             ValueError: an index that is not between 1 and R.
@@ -144,11 +144,11 @@ class RotatedDraw:
         return self._unit * float(0.5 * (low + high))
 
     def top(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` largest eigenvalues, in decreasing order."""
+        """Return the ``count`` largest eigenvalues, in decreasing order."""
         return np.array([self.eigenvalue(index) for index in range(1, require_order("count", count) + 1)])
 
     def bottom(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` smallest eigenvalues, in increasing order."""
+        """Return the ``count`` smallest eigenvalues, in increasing order."""
         return np.array([self.eigenvalue(self.R - index) for index in range(require_order("count", count))])
 
     def stable_rank(self) -> StableRank:
@@ -205,7 +205,7 @@ def _bent(reached: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np
 def draw_rotated(
     model: SpikedModel, R: int, rng: np.random.Generator, *, spectrum: ArrayLike | None = None
 ) -> RotatedDraw:
-    """Draws the spiked model with noise whose eigenvectors are uniformly random.
+    """Draw the spiked model with noise whose eigenvectors are uniformly random.
 
     Args:
         model: spiked model, any noise law.

@@ -20,7 +20,7 @@ from rmt.laws import Law
 from rmt.results import Result
 from rmt.tracy_widom import TracyWidom1
 
-Number: TypeAlias = Any  # whatever adds, multiplies and divides: float, Fraction, array, sympy expression
+Number: TypeAlias = Any  # anything that adds, multiplies and divides: float, Fraction, array, sympy expression
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class SpikedModel(Result):
         object.__setattr__(self, "scale", scale)
 
     def at_scale(self, scale: float) -> SpikedModel:
-        """The same spikes and noise at another noise scale (another sample size)."""
+        """Return the same spikes and noise at another noise scale (another sample size)."""
         return replace(self, scale=scale)
 
     @cached_property
@@ -114,7 +114,7 @@ class SpikedModel(Result):
         return self.scale * below, self.scale * above
 
     def separates(self, spike: float) -> bool:
-        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold.
+        """Return whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold.
 
         Raises:
             ValueError: a spike that is zero or not finite.
@@ -123,7 +123,7 @@ class SpikedModel(Result):
         return spike > above if spike > 0 else spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        r"""Limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
+        r"""Return limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
 
         As $\theta + R(1/\theta)$ and $1 - R'(1/\theta)/\theta^2$ they keep their digits at the threshold, where the
         eigenvalue is lost in the edge long before its overlap has vanished.
@@ -151,7 +151,7 @@ class SpikedModel(Result):
         return max(abs(left), abs(right), *(abs(o.location) for o in self.outliers))
 
     def sigma(self) -> float:
-        r"""Edge parameter of semicircular noise after scaling, the papers' $\sigma s$.
+        r"""Return edge parameter of semicircular noise after scaling, the papers' $\sigma s$.
 
         Raises:
             ValueError: the noise is not semicircular.
@@ -202,7 +202,7 @@ class SpikedModel(Result):
         return self.sigma() * check_dimension(R) ** (-2.0 / 3.0)
 
     def edge_at(self, R: int) -> float:
-        """Mean of the largest bulk eigenvalue at dimension R without spikes, for Gaussian noise."""
+        """Return mean of the largest bulk eigenvalue at dimension R without spikes, for Gaussian noise."""
         return self.bulk_edges[1] + TracyWidom1().mean * self.edge_scale(R)
 
     def stable_rank(self, R: int) -> StableRank:
@@ -265,7 +265,7 @@ def power_of_two(*values: ArrayLike) -> float:
 
 
 def check_dimension(R: int, at_least: int = 1) -> int:
-    """Returns R as an int.
+    """Return R as an int.
 
     Raises:
         ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles lose its digits.

@@ -56,7 +56,7 @@ class SumOutlier(Result):
 
 @dataclass(frozen=True, eq=False)
 class SpikedSum:
-    r"""A sum of weighted covariances of populations with a few directions beside a bulk.
+    r"""A sum of weighted covariances of populations with a bulk and a few other directions.
 
     Args:
         spikes: the covariances in these directions, (G, r, r), positive semidefinite.
@@ -91,7 +91,7 @@ class SpikedSum:
         _ = self.population
 
     def with_samples(self, factor: float) -> SpikedSum:
-        """The same populations and weights with so many times the samples."""
+        """Return the same populations and weights with so many times the samples."""
         return replace(self, samples=tuple(require_positive("factor", factor) * count for count in self.samples))
 
     @cached_property
@@ -135,7 +135,7 @@ class SpikedSum:
         start = np.nextafter(edge, side * np.inf)
 
         def values(z: float) -> Array:
-            """Eigenvalues, increasing, of what is negative before an outlier and positive beyond it."""
+            """Return eigenvalues, increasing, of what is negative before an outlier and positive beyond it."""
             inner = z * np.eye(r) - np.tensordot(law.outside(z).a, self.spikes, 1)
             return np.asarray(np.linalg.eigvalsh(side * inner))
 

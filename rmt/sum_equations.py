@@ -66,7 +66,7 @@ class SumEquations:
         return float(sum(population.largest * [np.abs(w).max() for w, _ in weights] * stretch))
 
     def lift(self, b: Complex) -> tuple[Complex, Complex]:
-        """The numbers a that belong to b, and their derivatives: (n, G) each."""
+        """Return the numbers a that belong to b, and their derivatives: (n, G) each."""
         a, slope = np.empty_like(b), np.empty_like(b)
         for g, (weights, shares) in enumerate(self.weights):
             lifted = weights / (1.0 - weights * b[:, g, None])
@@ -74,11 +74,11 @@ class SumEquations:
         return a, slope
 
     def at(self, z: Complex, b: Complex) -> Resolvent:
-        """The traces that belong to b."""
+        """Return the traces that belong to b."""
         return self.population.resolvent(z, self.lift(b)[0])
 
     def step(self, z: Complex, b: Complex) -> tuple[Complex, Complex]:
-        """The Newton correction of b, to be subtracted, and the image of b: (n, G) each."""
+        """Return the Newton correction of b, to be subtracted, and the image of b: (n, G) each."""
         m, (a, slope) = self.samples, self.lift(b)
         found = self.population.resolvent(z, a)
         image = found.first / m
@@ -105,7 +105,7 @@ class SumEquations:
         return b, converged
 
     def solve(self, z: Complex, guess: Complex | None = None) -> Complex:
-        """The numbers b at z (n,), Im z >= 0, in units of the law; the guess is b nearby."""
+        """Return the numbers b at z (n,), Im z >= 0, in units of the law; the guess is b nearby."""
         b = np.zeros((len(z), self.population.groups), dtype=complex)
         active = np.arange(len(z))
         if guess is not None:
@@ -147,7 +147,7 @@ class SumEquations:
         return b
 
     def false(self, z: Complex, b: Complex, slack: float = 0.0) -> np.ndarray:
-        r"""Where numbers cannot be the solution, (n,): too close to real above the axis, or repelling on it.
+        r"""Return where numbers cannot be the solution, (n,): too close to real above the axis, or repelling on it.
 
         Cauchy and Schwarz give $-\mathrm{Im}\,b_g \ge \mathrm{Im}(z)\,m_g|b_g|^2/\mathrm{tr}\,\Lambda_g$.
         At an end numbers neither attract nor repel, and rounding makes them repel by no more than the slack.
@@ -160,7 +160,7 @@ class SumEquations:
         return np.asarray(false & ((z.real != 0.0) | (z.imag > 0.0)))
 
     def upper_edge(self) -> SumEdge:
-        """The least z to which the solution can be followed along the axis from the right, where it is positive.
+        """Return the least z to which the solution can be followed along the axis from the right, where it is positive.
 
         There the iteration is monotone in every entry, and its least fixed point is approached from below by Newton's
         method; where the matrix of its derivatives has norm 1, a density begins, and everything is a power series in
@@ -193,8 +193,8 @@ class SumEquations:
     def _bracket(self, surely: bool = False) -> tuple[float, float, Array, list[tuple[float, float]]]:
         """An interval that holds the end, by halving; b at its upper end; the last points followed, with their slack.
 
-        It is halved several times at once where the last points tell the end. Points that are missed from the right are
-        looked at from above the axis: the last one, which tells of all, and every one where that is no end.
+        It is halved several times at once if the last points locate the end. Points that are missed from the right are
+        evaluated from above the axis: the last one, which decides for all, and every one if that is not an end.
         """
         beyond = self.on_axis if surely or self._convex else self._followed
         high = 4.0 * self.width
@@ -206,7 +206,7 @@ class SumEquations:
             lower, upper, ahead = _bisect(low, high, EDGE_HALVINGS - halvings, *_end(last))
             here = beyond(upper, b) if upper < high else (b, slack)
             if ahead > 1 and (here is None or (lower > low and beyond(lower, here[0]) is not None)):
-                lower, upper, ahead = low, low + (high - low) / 2, 1  # they told wrong
+                lower, upper, ahead = low, low + (high - low) / 2, 1  # they were wrong
                 here = beyond(upper, b)
             halvings += ahead
             if here is None:
@@ -225,7 +225,7 @@ class SumEquations:
         return far is not None and slack < 0.1 * far[1]
 
     def on_axis(self, z: float, b: Array) -> tuple[Array, float] | None:
-        """The numbers at a point z beyond the spectrum, and how far the norm of the derivatives is below 1.
+        """Return the numbers at a point z beyond the spectrum, and how far the norm of the derivatives is below 1.
 
         Real numbers at which it is below 1 are the solution: continued into the half-plane they stay in theirs. They
         are followed from those at a larger z; where some weights are negative the iteration is monotone but not convex,
@@ -239,7 +239,7 @@ class SumEquations:
         return all(part.min() >= 0.0 for part, _ in self.weights)
 
     def _from_above(self, z: float) -> tuple[Array, float] | None:
-        """The numbers at z where they are real and attract, and nothing lies beyond."""
+        """Return the numbers at z where they are real and attract, and nothing lies beyond."""
         point = np.array([z + 0j])
         b = self.solve(point)
         if (np.abs(b.imag) > 1e-9 * np.abs(b)).any():
@@ -251,14 +251,14 @@ class SumEquations:
         return (b[0].real, slack) if slack > 0.0 else None
 
     def _positive(self, z: float, b: Array) -> tuple[Complex, Complex] | None:
-        """Numbers that `lift` gives of real b (G,), where all is positive at z, as it is beyond the spectrum."""
+        """Return numbers that `lift` gives of real b (G,), where all is positive at z, as it is beyond the spectrum."""
         if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, self.weights, strict=True)):
             return None
         lifted = self.lift(b[None] + 0j)
         return lifted if self.population.smallest(z, lifted[0][0].real) > 0 else None
 
     def _followed(self, z: float, b: Array) -> tuple[Array, float] | None:
-        """The least fixed point at z from that at a larger z, by Newton's method."""
+        """Return the least fixed point at z from that at a larger z, by Newton's method."""
         m, last = self.samples, np.inf
         for _ in range(AXIS_STEPS):
             lifted = self._positive(z, b)
@@ -292,7 +292,7 @@ class SumEquations:
         return found.first.real / self.samples, derivatives, 1.0 - norms
 
     def above(self, z: Complex, b: Complex) -> Array:
-        """Mass above points of the axis."""
+        """Return mass above points of the axis."""
         population, weights = self.population, self.weights
         a, _ = self.lift(b)
         total = population.angle(z, a)
@@ -317,7 +317,7 @@ def _solve_linear(matrix: Array, right: Array) -> Array:
 
 
 def _end(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Where the slack vanishes by the last points (z, slack), about; and how far off that may be.
+    """Return where the slack vanishes by the last points (z, slack), about; and how far off that may be.
 
     Close to an edge z is a series in the slack, without a linear term.
     """
@@ -329,7 +329,7 @@ def _end(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _doublings(points: list[tuple[float, float]], reach: float) -> int:
-    """How often a distance from the edge may be doubled before the slack is half of the series' reach, about.
+    """Return how often a distance from the edge may be doubled before the slack is half of the series' reach, about.
 
     Close to an edge the square of the slack is a straight line.
     """
@@ -340,7 +340,7 @@ def _doublings(points: list[tuple[float, float]], reach: float) -> int:
 
 
 def _bisect(low: float, high: float, most: int, guess: float, room: float) -> tuple[float, float, int]:
-    """A bracket halved towards a guess while its ends stay out of the room about it, else once; how often."""
+    """Return a bracket halved towards a guess while its ends stay out of the room about it, else once; how often."""
     lower, upper, done = low, high, 0
     while low < guess < high and done < most and abs((middle := lower + (upper - lower) / 2) - guess) > room:
         lower, upper = (lower, middle) if guess < middle else (middle, upper)

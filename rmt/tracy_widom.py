@@ -51,15 +51,15 @@ class TracyWidom1:
         return _mean_and_variance()[1]
 
     def cdf(self, s: ArrayLike) -> Any:
-        r"""The distribution function F_1(s), shaped like s; s may be infinite."""
+        r"""Return the distribution function F_1(s), shaped like s; s may be infinite."""
         return _unwrap(np.exp(_log_cdf(_require_reals("s", s))[0]))
 
     def sf(self, s: ArrayLike) -> Any:
-        r"""The upper tail 1 - F_1(s), without cancellation."""
+        r"""Return the upper tail 1 - F_1(s), without cancellation."""
         return _unwrap(0.0 - np.expm1(_log_cdf(_require_reals("s", s))[0]))
 
     def pdf(self, s: ArrayLike) -> Any:
-        r"""The density, the exact derivative of the discretised determinant.
+        r"""Return the density, the exact derivative of the discretised determinant.
 
         .. math:: F_1'(s) = -F_1(s) \operatorname{tr}\bigl((I - B_s)^{-1} B_s'\bigr)
         """
@@ -85,7 +85,7 @@ def _require_reals(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def _unwrap(values: Any) -> Any:
-    """A plain number for a scalar argument, the array otherwise."""
+    """Return a plain number for a scalar argument, the array otherwise."""
     return values if np.ndim(values) else float(values)
 
 
@@ -118,7 +118,7 @@ def _determinant(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _left_tail(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Left-tail expansion, with a relative error of about 0.02 / |s|^3.
+    r"""Return left-tail expansion, with a relative error of about 0.02 / |s|^3.
 
     .. math:: F_1(s) \approx 2^{-11/48} e^{\zeta'(-1)/2} |s|^{-1/16} e^{-|s|^3/24 - |s|^{3/2}/(3\sqrt2)}
               \bigl(1 - |s|^{-3/2} / (24\sqrt2)\bigr)
@@ -157,14 +157,14 @@ def _solve_quantile(p: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _table() -> tuple[np.ndarray, np.ndarray]:
-    """A coarse table of F_1, where the search for quantiles starts."""
+    """Return a coarse table of F_1, where the search for quantiles starts."""
     grid = np.linspace(SEAM, 10.0, 96)
     return grid, np.exp(_log_cdf(grid)[0])
 
 
 @lru_cache(maxsize=1)
 def _mean_and_variance() -> tuple[float, float]:
-    """Both moments by Gauss-Legendre on [-10, 15]; the law outside weighs less than 1e-17."""
+    """Return both moments by Gauss-Legendre on [-10, 15]; the law outside weighs less than 1e-17."""
     nodes, weights = np.polynomial.legendre.leggauss(160)
     s = 12.5 * nodes + 2.5
     log_cdf, slope = _log_cdf(s)

@@ -155,7 +155,7 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
 
 
 def _text(record: Mapping[str, Any]) -> bytes:
-    """The file of a record: one line for each number, so that the history shows which one changed."""
+    """Return the file of a record: one line for each number, so that the history shows which one changed."""
     return (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -191,7 +191,7 @@ def agree(before: Any, found: Any, relative: float = RELATIVE) -> bool:
 
 
 def _last_digit(before: str, found: str) -> bool:
-    """Whether two printed numbers are one number that was rounded in two ways; whole numbers must be equal."""
+    """Return whether two printed numbers are one number that was rounded in two ways; whole numbers must be equal."""
     if before == found:
         return True
     numbers = float(before), float(found)

@@ -61,7 +61,7 @@ def is_same_constant(stated: Any, constant: Any) -> bool | None:
 
 
 def _is_rounded(text: str, constant: float) -> bool:
-    """Whether a decimal is a float without end, rounded to the digits of the decimal."""
+    """Return whether a decimal is a float without end, rounded to the digits of the decimal."""
     try:
         place = last_place(text)
     except ValueError:  # a fraction

@@ -23,7 +23,7 @@ class Decision:
         grade: how sure; None where nothing was found.
         reason: why not more can be said, or where a stored result comes from.
         defect: why the check itself cannot be trusted; empty if it can.
-        excused: whether a missing extra kept the claim from being checked, which is no failure.
+        excused: whether a missing extra kept the claim from being checked, which is not a failure.
     """
 
     verdict: Verdict
@@ -40,19 +40,20 @@ class _DefectError(Exception):
 def decide(
     claim: Claim, judged: Judged, replayed: Sequence[Replayed], changes: Sequence[NoticedChange] = ()
 ) -> Decision:
-    """Decides a claim.
+    """Decide a claim.
 
     ``holds`` needs every reading to pass, assumptions that were met, and every mutant refuted. ``refuted`` needs that
     none passes, for each a stored witness confirmed by replay, and a control that passes; ``corrected`` in its place a
     correction that passes with its own mutants refuted. Where some readings pass and some fail, it ``depends on the
     reading``: each is established as above, and those that pass are the control. Everything else is withheld, with
-    reason. A certificate proves what stands, a reading or the correction; one that does not verify is a defect.
+    reason. A certificate proves the established form, a reading or the correction; one that does not verify is a
+    defect.
 
     Args:
         claim: the claim.
         judged: its forms.
-        replayed: what its stored witnesses and certificates came to.
-        changes: smallest noticed changes of the form that stands.
+        replayed: the results of its stored witnesses and certificates.
+        changes: smallest noticed changes of the established form.
     """
     readings = judged.readings(claim)
     for one in readings:
@@ -102,7 +103,7 @@ def _weakest(grades: Iterable[Grade]) -> Grade:
 
 
 def _of(one: JudgedReading, readings: Sequence[JudgedReading]) -> str:
-    """The reading's name, where there are several."""
+    """Return the reading's name, where there are several."""
     return f"{one.reading.name}: " if len(readings) > 1 else ""
 
 
@@ -113,7 +114,7 @@ def _answer(kind: str, key: str, replayed: Sequence[Replayed]) -> Replayed | Non
 def _grade_refuted(
     one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed], *, correctable: bool
 ) -> Grade:
-    """The grade of a reading's refutation, which has a witness of its own."""
+    """Return the grade of a reading's refutation, which has a witness of its own."""
     if _answer("certificate", one.key, replayed) and not (one.first and correctable):
         raise _DefectError(f"{_of(one, readings)}violated, but a certificate of it is stored")
     witness = _answer("witness", one.key, replayed)
@@ -125,7 +126,7 @@ def _grade_refuted(
 
 
 def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed]) -> Grade:
-    """The grade of a reading that passes."""
+    """Return the grade of a reading that passes."""
     of = _of(one, readings)
     witness = _answer("witness", one.key, replayed)
     if witness is not None and witness.confirmed:
@@ -142,7 +143,7 @@ def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading],
 
 def _require_control(claim: Claim, judged: Judged) -> None:
     if claim.control is None and claim.correction is None:
-        raise _DefectError("violated, but there is no control: a check that fails everything refutes nothing")
+        raise _DefectError("violated, but without a control: a check that fails everything refutes nothing")
     if judged.control is not None and judged.control.ok is None:
         raise _DefectError(f"violated, but its control is undecided: {judged.control.reason}")
     if judged.control is not None and not judged.control.ok:
@@ -150,7 +151,7 @@ def _require_control(claim: Claim, judged: Judged) -> None:
 
 
 def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
-    """The grade of a correction that passes."""
+    """Return the grade of a correction that passes."""
     correction = judged.correction
     assert correction is not None
     if not correction.ok:
@@ -171,7 +172,7 @@ def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequenc
 
 
 def _flaw(certificate: Replayed | None, constants: Constants) -> str:
-    """Why a certificate does not prove the form with these constants; empty if there is none, or if it does."""
+    """Say why a certificate does not prove the form with these constants; empty if there is none, or if it does."""
     if certificate is None:
         return ""
     if not certificate.confirmed:
@@ -185,7 +186,7 @@ def _flaw(certificate: Replayed | None, constants: Constants) -> str:
 
 
 def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, Evidence]]) -> str:
-    """Why a passing form supports nothing, or an empty text."""
+    """Say why a passing form supports nothing; empty if it supports its statement."""
     if passing.cases == 0:
         return "vacuous: no case satisfied the assumptions"
     if not mutants:

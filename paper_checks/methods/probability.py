@@ -23,7 +23,7 @@ class Counted:
     draws: int
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Exact two-sided interval of the probability that misses with probability at most ``level``."""
+        """Return the exact two-sided interval of the probability that misses with probability at most ``level``."""
         found = binomtest(self.happened, self.draws).proportion_ci(confidence_level=1.0 - level, method="exact")
         return float(found.low), float(found.high)
 
@@ -47,7 +47,7 @@ class Law:
             raise UndefinedError(f"a probability that is a float has an error, got {value} without")
 
     def interval(self) -> tuple[float, float]:
-        """All that it can be."""
+        """Return all that it can be."""
         value = float(self.probability)
         return value - self.error, value + self.error
 
@@ -62,7 +62,7 @@ def judge_probability(
     witness: dict[str, object] | None = None,
     level: float = LEVEL,
 ) -> Evidence:
-    """Judges that the probability of an event lies in ``[low, high]``.
+    """Judge that the probability of an event lies in ``[low, high]``.
 
     Args:
         event: counts, or the probability where its law is known.

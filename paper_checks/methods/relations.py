@@ -1,7 +1,7 @@
-"""Algorithm boxes: the box is executed by the toolkit's own algorithm, and every promise of its text is evaluated.
+"""Algorithm boxes: the toolkit's own algorithm executes the box, and every relation that its text states is evaluated.
 
-A promise is an equality or an inequality between two numbers of one run. Runs come in the order of their simplicity:
-the first is small enough to be followed by hand and is the witness where a promise is broken.
+A relation is an equality or an inequality between two numbers of one run, ``left = right`` or ``left <= right``. Runs
+come in the order of their simplicity: the first can be followed by hand and is the witness of a broken relation.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from paper_checks.methods.yielded import by
 
 @dataclass(frozen=True)
 class Relation:
-    """One promise of a text on one run.
+    """An equality or inequality that a text states, on one run.
 
     Attributes:
-        name: what is promised, in words; the same for all runs.
+        name: what the text states, in words; the same for all runs.
         left: left side.
         right: right side; an inequality reads ``left <= right``.
         error: bound on the rounding of the difference.
         at_most: an inequality instead of an equality.
         case: the run in plain numbers, if it can be replayed by hand.
         size: size of the quantities that are compared; toy problems have entries of order one.
-        resolution: what the error stands for where it is more than rounding, such as the last digit of a figure; it
-            is part of what was obtained.
+        resolution: the source of the error if it is more than rounding, such as the last digit of a figure; it is part
+            of what was obtained.
 
     Raises:
-        UndefinedError: a side or an error that is no number.
+        UndefinedError: a side or an error that is not a number.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Relation:
 
     @property
     def distance(self) -> float:
-        """By how much it would be broken without an error."""
+        """Return by how much it would be broken without an error."""
         apart: Any = self.left - self.right
         return float(apart if self.at_most else abs(apart))
 
@@ -83,7 +83,7 @@ def same(
     relative: float = 1e-10,
     resolution: str = "",
 ) -> Relation:
-    """The promise that two tensors are one, up to rounding or a stated resolution; different shapes break it."""
+    """Return the relation of two equal tensors, up to rounding or a stated resolution; different shapes break it."""
     if left.shape != right.shape:
         return Relation(name, 1.0, 0.0, case=case)
     scale = max(1.0, float(right.abs().max()) if right.numel() else 0.0)
@@ -92,22 +92,22 @@ def same(
 
 
 def orthonormal(name: str, columns: Tensor, case: Mapping[str, Any] | None = None) -> Relation:
-    """The promise that the columns of a matrix are orthonormal."""
+    """Return the relation V'V = I of a matrix with orthonormal columns."""
     return same(name, columns.mT @ columns, torch.eye(columns.shape[-1], dtype=columns.dtype), case)
 
 
 def judge_relations(promises: Sequence[Relation], scope: str, whole: bool = False) -> Evidence:
-    """Judges that all promises are kept; the first broken one that can be replayed is the witness.
+    """Judge whether all relations hold; the first broken one that can be replayed is the witness.
 
     Args:
-        promises: on all runs.
+        promises: relations on all runs.
         scope: what they cover.
         whole: whether they are all that the statement needs, such as every entry of a table; their sides are then
             whole numbers and fractions, and are compared exactly.
 
     Raises:
-        UndefinedError: a promise that is kept only within a tolerance that nothing explains.
-        TypeError: sides that are to be compared exactly and are no exact numbers.
+        UndefinedError: a relation that holds only within a tolerance that nothing explains.
+        TypeError: sides that are to be compared exactly and are not exact numbers.
     """
     broken = [promise for promise in promises if not promise.excess <= 0.0]
     names = list(dict.fromkeys(promise.name for promise in promises))
@@ -118,7 +118,7 @@ def judge_relations(promises: Sequence[Relation], scope: str, whole: bool = Fals
             one = max(loose, key=lambda promise: promise.error)
             raise UndefinedError(f"{one.name}: kept only within {one.error:.2g}, which is more than rounding")
         margin = min((-promise.excess for promise in promises), default=0.0)
-        within = dict[str, float]()  # the largest error by what it stands for
+        within = dict[str, float]()  # the largest error by its source
         for one in promises:
             if one.resolution:
                 within[one.resolution] = max(one.error, within.get(one.resolution, 0.0))
@@ -154,12 +154,12 @@ def judge_relations(promises: Sequence[Relation], scope: str, whole: bool = Fals
 
 
 relations = by(judge_relations)
-"""Declares a claim whose judge yields promises and returns what they cover."""
+"""Declares a claim whose judge yields relations and returns what they cover."""
 Relations = Generator[Relation, None, str]
 
 
 def _lines(promises: Sequence[Relation]) -> dict[str, Line]:
-    """Lines, one for all promises of a name in all runs; an equality's distance is compared with what is left open."""
+    """Return a line for all relations of a name in all runs; an equality compares its distance with the error."""
     named = defaultdict[str, list[Relation]](list)
     for one in promises:
         named[one.name].append(one)

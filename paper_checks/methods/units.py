@@ -21,7 +21,7 @@ _FACTORS = (Fraction(2), Fraction(3), Fraction(1, 5))
 def judge_units(
     sides: Mapping[str, Sides], weights: Mapping[str, int], points: Sequence[Mapping[str, Fraction]], scope: str
 ) -> Evidence:
-    """Judges that the two sides of every line scale alike, exactly, in fractions.
+    """Judge that the two sides of every line scale alike, exactly, in fractions.
 
     Args:
         sides: both sides of each line as functions of the parameters.

@@ -13,7 +13,7 @@ Found = Callable[..., Generator[Any, None, Any]]
 
 
 def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[..., Callable[[Found], Claim]]:
-    """A decorator like `claim`, with a method of judging: the decorated function yields what the method judges.
+    """Return a decorator like `claim`, with a method of judging: the decorated function yields what the method judges.
 
     Args:
         method: judges a list of what was yielded; what the function returns are its further arguments.
@@ -41,6 +41,6 @@ def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[...,
 
 
 def _collect(found: Generator[Any, None, Any], rest: list[Any]) -> Iterator[Any]:
-    """All that a generator yields; what it returns in the end is put into a list."""
+    """Yield all that a generator yields; what it returns in the end is put into a list."""
     returned = yield from found
     rest += returned if isinstance(returned, tuple) else (returned,)

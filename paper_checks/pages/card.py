@@ -425,7 +425,7 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     proves = ", ".join(
         f"{name} = {_stored_value(value)}{_describe_unit(name, answer)}" for name, value in answer.proves.items()
     )
-    lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
+    lines += _entry("proves", f"the established statement, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
     lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
     return lines + _entry("replay at", place or "")

@@ -70,7 +70,7 @@ class PaperSection:
         name: Short name, by which its statements are filtered.
         called: Name of its method, or its short name.
         title: Full title.
-        main: The paper's proposal, its main claim, and whether that survives; empty if not told.
+        main: The paper's proposal, its main claim, and whether that survives; empty if not given.
         cited: Authors, date and versions.
         link: Where it can be read; empty if nowhere.
         themes: Themes in the order of the paper.

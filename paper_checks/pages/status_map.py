@@ -86,7 +86,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
 
     Args:
         name: Name of the paper.
-        columns: Columns in the order of the paper; long ones go on beside themselves.
+        columns: Columns in the order of the paper; long ones continue in the next column.
     """
     cells = [cell for column in columns for cell in column.cells]
     counts = Counter(cell.verdict for cell in cells)

@@ -29,7 +29,7 @@ class Round:
 
 
 def run_rounds(context: Context) -> list[Round]:
-    """One round of clients with quadratic losses, for several numbers of clients and steps."""
+    """Return one round of clients with quadratic losses, for several numbers of clients and steps."""
     rng, found = torch.Generator().manual_seed(context.integer_seed("clients")), []
     for count, step in ((1, 0.5), (2, 0.1), (5, 0.01)):
         roots = torch.randn(count, 6, 6, generator=rng, dtype=torch.float64)

@@ -40,7 +40,7 @@ def _answers(package: str, shared: Path) -> dict[tuple[str, str], tuple[Stored, 
 
 
 def replayed_once(shared: Path):
-    """A replacement of `replay_in_fresh_process` for files as they are stored.
+    """Return a replacement of `replay_in_fresh_process` for files as they are stored.
 
     Args:
         shared: A folder of this run of the tests, the same in all of its processes.

@@ -1,4 +1,4 @@
-"""Pages, cards and counts of an invented paper: what stands on them follows from the ledger and the replays."""
+"""Pages, cards and counts of an invented paper: their content follows from the ledger and the replays."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def ran(ledger):
 
 
 def part_of(text, label):
-    """Part of a page on one claim."""
+    """Return part of a page on one claim."""
     return text.split(f"#### invented/{label}\n")[1].split("\n####")[0]
 
 

@@ -72,7 +72,7 @@ def test_draws_say_what_they_can_miss():
 
 
 def searched(budget, restarts, monkeypatch):
-    """The cases of a square, and how many local searches were made."""
+    """Return the cases of a square, and how many local searches were made."""
     made = []
     monkeypatch.setattr(inequality, "minimize", lambda *arguments, **rest: made.append(rest))
     monkeypatch.setattr(
@@ -355,7 +355,7 @@ def test_a_card_says_what_constants_of_a_proof_are():
     proves, words = {"K": "2", "alpha": "3/5"}, {"alpha": "share of the step"}
     answer = Replayed("certificate", True, True, None, None, "steps", proves=proves, words=words)
     told = " ".join(" ".join(stored_lines(Stored("invented/x", "certificate", {}), answer)).split())
-    assert "the statement that stands, with K = 2, alpha = 3/5 (share of the step) replay" in told
+    assert "the established statement, with K = 2, alpha = 3/5 (share of the step) replay" in told
 
 
 def test_facts_stay_facts_in_another_process():
@@ -368,7 +368,7 @@ def test_facts_stay_facts_in_another_process():
 
 
 def square_bound(correction, mutants=({"K": 0.9},)):
-    """The claim that x^2 <= x / 2 on [0, 1], with a correction of its constant."""
+    """Return the claim that x^2 <= x / 2 on [0, 1], with a correction of its constant."""
     x = np.linspace(0.0, 1.0, 11)
 
     def bound(data, K=0.5):

@@ -26,7 +26,7 @@ from paper_checks.facts import compare
 
 
 def outcome(*sides, values=None, **more):
-    """Result of a replay with these sides."""
+    """Return result of a replay with these sides."""
     return evaluate_replay(replay("demo/eq-1")(lambda values: Violation(*sides, **more)), values or {})
 
 
@@ -47,15 +47,15 @@ def test_no_other_number_is_exact(side):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "expected"),
     [
         (Fraction(1, 10**4), "0.3601 > 0.36 (exact)"),
         (Fraction(1, 10**8), "0.36000001 > 0.36 (exact)"),
         (Fraction(1, 10**40), "0.36 + 1e-40 > 0.36 (exact)"),
     ],
 )
-def test_two_sides_that_differ_are_not_told_alike(more, told):
-    assert outcome(Fraction(36, 100) + more, Fraction(36, 100)).detail == told
+def test_two_sides_that_differ_are_not_told_alike(more, expected):
+    assert outcome(Fraction(36, 100) + more, Fraction(36, 100)).detail == expected
 
 
 @pytest.mark.parametrize("side", [math.nan, math.inf, -math.inf])
@@ -159,27 +159,27 @@ def test_digits_below_the_error_are_not_told():
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "told"),
+    ("left", "right", "expected"),
     [
         (0.1 + 0.2, 0.3, ("0.30000000000000004", "0.29999999999999999")),
         (1.0, 1.0, ("1", "1")),
         (123456.7, 123456.8, ("123456.7", "123456.8")),
     ],
 )
-def test_as_many_digits_are_told_as_tell_two_floats_apart(left, right, told):
-    assert format_apart(left, right) == told
+def test_as_many_digits_are_told_as_tell_two_floats_apart(left, right, expected):
+    assert format_apart(left, right) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (Fraction(1, 10**9), "1/1000000000"),
         (Fraction(1, 10**9 + 1), "1e-09"),
         (Fraction(-(10**9) - 1, 3), "-3.33333e+08"),
     ],
 )
-def test_long_fractions_are_rounded_for_people(value, told):
-    assert plain(value) == told
+def test_long_fractions_are_rounded_for_people(value, expected):
+    assert plain(value) == expected
 
 
 @pytest.mark.parametrize("values", [{"K": "1", "n": 2}, {"K": 1, "n": "2"}, {"K": 1.0, "n": 2}, {"K": True, "n": 2}])

@@ -86,7 +86,7 @@ def test_a_claim_is_in_the_file_of_its_result_or_of_a_theme(claim):
 
 
 def files_of_replays(package: str) -> dict[str, set[str]]:
-    """Files of a paper's replays that declare one of a claim, by the claim's id."""
+    """Return files of a paper's replays that declare one of a claim, by the claim's id."""
     replays = importlib.import_module(f"{package}.replays")
     found: dict[str, set[str]] = defaultdict(set)
     for one in pkgutil.iter_modules(replays.__path__):

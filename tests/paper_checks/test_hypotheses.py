@@ -70,14 +70,14 @@ FACTORS = (
 
 
 def at(values: Any, path: tuple[Any, ...]) -> Any:
-    """The value at a path."""
+    """Return the value at a path."""
     for key in path:
         values = values[key]
     return values
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths of everything that is no container."""
+    """Yield the paths of all values that are not containers."""
     if isinstance(value, dict | list):
         for key in value if isinstance(value, dict) else range(len(value)):
             yield from leaves(value[key], (*path, key))
@@ -86,7 +86,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def number(leaf: Any) -> Fraction | None:
-    """A number on file, or None."""
+    """Return a number on file, or None."""
     try:
         return None if isinstance(leaf, bool) else Fraction(str(leaf))
     except ValueError:
@@ -111,7 +111,7 @@ def others(leaf: Any) -> Iterator[Any]:
 
 
 def moved(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """The witness with one leaf changed, or a list shortened, and where."""
+    """Yield the witness with one leaf changed, or a list shortened, and where."""
     for path in leaves(values):
         for other in others(at(values, path)):
             changed = copy.deepcopy(values)
@@ -124,20 +124,20 @@ def moved(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, A
 
 
 def about(told: str) -> str:
-    """The words of a hypothesis without its two numbers."""
+    """Return the words of a hypothesis without its two numbers."""
     return re.sub(r"[-0-9./e+]+", "", told.split(", and not ")[0].replace("= nan", "="))
 
 
 @cache
 def beyond(id: str) -> tuple[tuple[tuple[Any, ...], Replayed], ...]:
-    """Results of the moved witnesses."""
+    """Return results of the moved witnesses."""
     found, values = WITNESSES[id]
     return tuple((path, evaluate_replay(found, one)) for path, one in moved(values))
 
 
 @pytest.fixture(scope="module", params=sorted(WITNESSES.keys() - LONG))
 def id(request: pytest.FixtureRequest) -> str:
-    """One witness after the other, both tests of each together: they share its moves."""
+    """Return one witness after the other, both tests of each together: they share its moves."""
     return str(request.param)
 
 
@@ -169,7 +169,7 @@ def test_no_value_of_a_witness_is_idle(id):
 
 
 def what_it_comes_to(answer: Replayed) -> Any:
-    """All but the words around it."""
+    """Return all but the words around it."""
     return answer.confirmed, answer.left, answer.right, answer.assumes, answer.given
 
 

@@ -27,7 +27,7 @@ class Certificate:
     multipliers: Mapping[str, Fraction]
 
     def as_json(self) -> dict[str, Any]:
-        """Numbers as text."""
+        """Return numbers as text."""
         s = self.setting
         known: dict[str, Any] = {"recursion": s.recursion.name, "clients": s.clients, "steps": s.steps}
         known |= {"step": str(s.step), "low": str(s.low), "goal": s.goal}
@@ -44,7 +44,7 @@ class Certificate:
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Certificate:
-        """Reads one back.
+        """Read one back.
 
         Raises:
             KeyError: something is missing.
@@ -79,7 +79,7 @@ class NoCertificate:
 
 
 def slack_matrices(problem: WorstCase, bound: Fraction, multipliers: Mapping[str, Fraction]) -> dict[Block, Matrix]:
-    """The matrices that must be positive semidefinite: bound - objective + multipliers times inequalities."""
+    """Return the matrices that must be positive semidefinite: bound - objective + multipliers times inequalities."""
     terms = [(bound, problem.unit), (Fraction(-1), problem.objective)]
     for known in problem.inequalities:
         weight = multipliers.get(known.name)
@@ -90,7 +90,7 @@ def slack_matrices(problem: WorstCase, bound: Fraction, multipliers: Mapping[str
 
 
 def find_flaw(certificate: Certificate) -> str:
-    """Why a certificate proves nothing; empty if it proves its bound. Fractions only.
+    """Say why a certificate proves nothing, in fractions; empty if it proves its bound.
 
     Every point that meets the inequalities has: objective <= objective - sum of multipliers times (left sides <= 0)
     = bound * unit - slack, once the function values cancel.
@@ -119,7 +119,7 @@ def find_flaw(certificate: Certificate) -> str:
 def round_certificate(
     problem: WorstCase, bound: Fraction, multipliers: Mapping[str, float], denominator: int
 ) -> Certificate | NoCertificate:
-    """Multipliers on a grid, with their balance repaired by the inequalities between each point and the start.
+    """Return multipliers on a grid, with their balance repaired by the inequalities between each point and the start.
 
     Args:
         problem: the problem.

@@ -154,7 +154,7 @@ def interpolation(
 
 
 def worst_case(setting: Setting) -> WorstCase:
-    """The problem of a setting, reduced by the exchange of clients.
+    """Return the problem of a setting, reduced by the exchange of clients.
 
     Every client's vector is the mean over the clients plus a spread of mean zero. Averaged over all orders of the
     clients, inner products of the two kinds vanish, and each client has the same ones: the spread's Gram matrix is any

@@ -1,4 +1,4 @@
-"""Lines of a statement: a change counts where its constant stands; a correction is compared with what is printed."""
+"""Lines of a statement: a change counts where its constant occurs; a correction is compared with what is printed."""
 
 from dataclasses import replace
 
@@ -103,13 +103,13 @@ def test_a_line_in_which_no_change_is_noticed_is_a_defect_also_of_a_correction()
     changes = noticed_changes(statement, X, {"printed": False}, judged.correction)
     witness = Replayed("witness", True, True, 1.0, 0.5, "")
     assert decide(statement, judged, [witness], changes).defect == (
-        "correction: K stands in statement, where no change of it is noticed"
+        "correction: K occurs in statement, where no change of it is noticed"
     )
 
 
 def test_runs_change_with_every_constant_and_name_only_the_lines_that_break():
     def run(_, K=1.0):
-        return judge_relations([Relation("kept whatever K is", K, 1e9, at_most=True), Relation("K is 1", K, 1.0)], "")
+        return judge_relations([Relation("kept for any K", K, 1e9, at_most=True), Relation("K is 1", K, 1.0)], "")
 
     (change,) = noticed_changes(declared(run), X, {}, run(X))
     assert abs(change.refuted - 1.0) < 1e-8

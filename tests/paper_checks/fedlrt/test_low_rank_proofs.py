@@ -1,4 +1,4 @@
-"""Proofs about bases and whole rounds of FeDLRT, and the grid that stands for many points."""
+"""Proofs about bases and whole rounds of FeDLRT, and the grid that represents many points."""
 
 from fractions import Fraction
 

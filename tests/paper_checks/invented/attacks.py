@@ -40,7 +40,7 @@ def nan_side(x, K=0.0):
     return over(below, left, np.full(len(below), 0.5))
 
 
-@attack("nan-interval", "The means are 1 and 5; the second is no number.", mutants=[{"mean": 2.0}])
+@attack("nan-interval", "The means are 1 and 5; the second is not a number.", mutants=[{"mean": 2.0}])
 def nan_interval(_, mean=1.0):
     intervals = {"a": Interval(0.99, 1.01, LEVEL / 2), "b": mean_interval(np.array([4.0, 6.0]) * np.nan, LEVEL / 2)}
     return judge_bands(intervals, {"a": mean, "b": 5.0}, scope="")
@@ -53,7 +53,7 @@ def overflow(_, K=10**18):
         return over(x, K * np.full(4, 10) + x, np.zeros(4, dtype=int), 0.0)
 
 
-@attack("nan-promise", "What is no number is kept.", mutants=[{"left": 1.0}])
+@attack("nan-promise", "What is not a number is kept.", mutants=[{"left": 1.0}])
 def nan_promise(_, left=float("-inf")):
     return judge_relations([Relation("at most 0", left, 0.0, at_most=True)], "")
 
@@ -90,7 +90,7 @@ def negative_margin(_, margin=-1.0):
     return Evidence(margin == -1.0, "", margin=margin)
 
 
-@attack("undecided-mutant", "The mutant cannot be told.", mutants=[{"K": 0.5}])
+@attack("undecided-mutant", "The mutant cannot be resolved.", mutants=[{"K": 0.5}])
 def undecided_mutant(_, K=1.0):
     return Evidence(True if K == 1.0 else None, "", margin=K, reason="too few draws")
 

@@ -117,7 +117,7 @@ def collected(budget="quick", restarts=1):
 
 
 def test_a_needle_is_missed_and_the_scope_says_how_large_one_could_be():
-    """A violation on a millionth of the domain passes, with what the search cannot exclude beside it."""
+    """A violation on a millionth of the domain passes, with a note on what the search cannot exclude."""
     cases = collected(restarts=0)
     left = np.where(np.abs(cases["x"] / 3.7 - 1.0) < 1e-6, 2.0, 0.0)
     evidence = judge_inequality(
@@ -202,7 +202,7 @@ def test_a_parameter_with_one_value_says_why_that_is_enough():
 
 
 def decided(x):
-    """The verdict on x <= 1 for all x in (0, 1], judged on a grid."""
+    """Return the verdict on x <= 1 for all x in (0, 1], judged on a grid."""
 
     @claim(
         "tests/grid",
@@ -252,7 +252,7 @@ def axes_without_words():
 
 
 def is_symbol(name, says):
-    """Whether formulas have a symbol."""
+    """Return whether formulas have a symbol."""
     base, _, index = name.partition("_")
     letter = rf"\\{base}" if len(base) > 1 else rf"(?<![A-Za-z\\]){base}"
     symbol = letter + (rf"_\{{?{index}(?![0-9])" if index else "(?![A-Za-z_])")

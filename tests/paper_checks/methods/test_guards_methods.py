@@ -34,11 +34,11 @@ def decisions(request):
 @pytest.mark.parametrize(
     ("label", "reason"),
     [
-        ("nan-side", "left sides are no number"),
+        ("nan-side", "left sides are not numbers"),
         ("nan-interval", "at least two finite draws"),
         ("overflow", "got int64, which can overflow"),
         ("nan-promise", "is a finite number, got -inf"),
-        ("crowd", "100 of 401 left sides are no number"),
+        ("crowd", "100 of 401 left sides are not numbers"),
         ("tolerance", "pass only within a tolerance of 0.6"),
         ("tolerant-promise", "kept only within 0.6, which is more than rounding"),
         ("far-rival", "violated, but no witness is stored"),
@@ -62,7 +62,7 @@ def decisions(request):
         ("missed-tail", "1000 draws that are all the same are not nearly normal"),
         ("met-tail", "a draw 31.6 standard deviations from the mean is not nearly normal"),
         ("small-deviation", "draws lie more than twice the stated deviation of 0.01 off"),
-        ("pinned", "K stands in the statement, where no change of it is noticed"),
+        ("pinned", "K occurs in the statement, where no change of it is noticed"),
         ("other-line", "the mutant {'K': 0.9} of the bound is refuted by another line only"),
         ("two-cases", "the assumption leaves"),
         ("half-domain", "the assumption leaves no case at the high end of x"),

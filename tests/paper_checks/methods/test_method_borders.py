@@ -33,7 +33,7 @@ F = Fraction
 
 
 @pytest.mark.parametrize(
-    ("value", "refuted", "relative", "told"),
+    ("value", "refuted", "relative", "expected"),
     [
         (0.0, 0.25, 0.25, "K = 0: a change of +0.25 is noticed"),
         (0.0, -0.25, 0.25, "K = 0: a change of -0.25 is noticed"),
@@ -43,15 +43,15 @@ F = Fraction
         (0.5, None, None, "K = 0.5: no change up to tenfold is noticed"),
     ],
 )
-def test_a_noticed_change_is_one_of_the_value(value, refuted, relative, told):
+def test_a_noticed_change_is_one_of_the_value(value, refuted, relative, expected):
     change = NoticedChange("K", value, refuted)
-    assert (change.relative, str(change)) == (relative, told)
-    assert describe_unnoticed([change]) == ""  # it stands in no line
+    assert (change.relative, str(change)) == (relative, expected)
+    assert describe_unnoticed([change]) == ""  # no line contains it
     assert not describe_overstated({"K": value if refuted is None else refuted}, [change])
 
 
 def seen(judge, value):
-    """The nearest refuted value of a constant K whose form passes at a value."""
+    """Return the nearest refuted value of a constant K whose form passes at a value."""
 
     def of(data, K=value):
         return judge(K)
@@ -150,9 +150,9 @@ def test_signs_of_quotients():
     assert not positive(sympy.Integer(0))
 
 
-@pytest.mark.parametrize(("text", "told"), [("2**8600", True), ("2**8601", False), ("(1/3)**8601", False)])
-def test_powers_are_written_out_up_to_their_bound(text, told):
-    if told:
+@pytest.mark.parametrize(("text", "accepted"), [("2**8600", True), ("2**8601", False), ("(1/3)**8601", False)])
+def test_powers_are_written_out_up_to_their_bound(text, accepted):
+    if accepted:
         assert expression(text, {}) == 2**8600
     else:
         with pytest.raises(ValueError, match="write a smaller one"):
@@ -388,7 +388,7 @@ def test_corners_of_up_to_four_parameters_are_needed(count, needed):
 
 
 def looked_at(left, strict):
-    """The cases that are evaluated in fractions where none of them violates."""
+    """Return the cases that are evaluated in fractions where none of them violates."""
     looked = []
 
     def exact(case):

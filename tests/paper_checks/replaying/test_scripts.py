@@ -47,7 +47,7 @@ for paper in PAPERS:
 
 
 def sides(printed: str) -> tuple[float, float]:
-    """The numbers of the last line, such as ``left = 0.25 right = 0.0 violates the statement``."""
+    """Return the numbers of the last line, such as ``left = 0.25 right = 0.0 violates the statement``."""
     words = printed.splitlines()[-1].split()
     return float(words[2]), float(words[5])
 
@@ -90,7 +90,7 @@ def test_scripts_hold_the_values_the_hypotheses_and_the_sides_and_little_else():
 
 
 def run(id, tmp_path, **changed):
-    """Result of the script of an altered witness."""
+    """Return result of the script of an altered witness."""
     replay, values = WITNESSES[id]
     script = script_of(replay, {**values, **changed})
     return subprocess.run(

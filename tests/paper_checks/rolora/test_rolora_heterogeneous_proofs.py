@@ -71,7 +71,7 @@ def test_a_sign_is_proved_only_if_there_is_one():
 
 @pytest.mark.parametrize("label", PROVED)
 def test_every_proof_verifies_and_none_does_with_another_constant(label):
-    """A larger constant or a smaller one makes the statement false, or less than the one that stands."""
+    """A larger constant or a smaller one makes the statement false, or less than the established one."""
     found = REPLAYS[f"rolora/{label}", "certificate"]
     assert evaluate_replay(found, {}).confirmed
     changes = [
