@@ -87,7 +87,7 @@ def test_a_reading_says_whether_it_holds_before_what_it_is():
     assert describe_forms(one) == [("Does not hold, read as “literal”", ""), ("Holds, read as “per round”", "$x$")]
     assert describe_finding(one) == "Holds in 1 of 2 readings of the print, does not hold in 1; they are below."
     text = page_of([one])
-    assert "Does not hold, read as “literal”, as it stands above." in text
+    assert "Does not hold, read as “literal”, as printed above." in text
 
 
 @pytest.mark.parametrize(
