@@ -74,7 +74,7 @@ def _leading_outliers(model: SpikedModel) -> list[int]:
 
 
 def mean_cosine(rank: int, signal: float) -> float:
-    r"""Expected cosine between $x \sim N(m, I_r)$ and its mean, $|m| =$ ``signal``: 1 at infinity, 0 at 0.
+    r"""Return the expected cosine between $x \sim N(m, I_r)$ and its mean, $|m| =$ ``signal``: 1 at infinity, 0 at 0.
 
     $\frac{|m|}{\sqrt 2}\frac{\Gamma((r+1)/2)}{\Gamma((r+2)/2)}\,{}_1F_1(\tfrac12; \tfrac{r+2}2; -\tfrac{|m|^2}2)$.
 
@@ -160,7 +160,7 @@ class TwoClients:
         )
 
     def slopes(self, gradients: ClientGradients, rng: np.random.Generator, samples: int = 1) -> Array:
-        """Components of each client's gradient along its eigenvectors, shape ``(2, samples, rank)``; own errors drawn.
+        """Draw the components of each client's gradient along its eigenvectors, ``(2, samples, rank)``.
 
         Raises:
             ValueError: not one component per spike.
@@ -174,7 +174,7 @@ class TwoClients:
         return common[:, None, :] + np.sqrt(gradients.noise_square) * noise
 
     def products(self, slopes: Array) -> tuple[Array, Array]:
-        """Inner product of the clients' rank-r gradients, shape ``(rank,)``: its parts i = j and i != j.
+        """Return the inner product of the clients' rank-r gradients, shape ``(rank,)``: its parts i = j and i != j.
 
         Mean over all pairs of a sample of one client and a sample of the other, which are independent.
         """
@@ -184,7 +184,7 @@ class TwoClients:
         return own, np.array([table[:r, :r].sum() for r in range(1, len(own) + 1)]) - own
 
     def norms(self, slopes: Array) -> Array:
-        """Product of the norms of the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``."""
+        """Return the product of norms of the clients' rank-r gradients, averaged over pairs of samples, ``(rank,)``."""
         first, second = np.sqrt(np.cumsum(slopes**2, axis=2)).mean(axis=1)
         return first * second
 
@@ -245,13 +245,13 @@ def _leading(draw: BandedDraw, rank: int) -> tuple[Array, Array]:
 
 
 def _uniform_row(dimension: int, rank: int, rng: np.random.Generator) -> Array:
-    """First ``rank`` coordinates of a uniform unit vector."""
+    """Draw the first ``rank`` coordinates of a uniform unit vector."""
     head = rng.standard_normal(rank)
     return head / np.sqrt(head @ head + rng.chisquare(dimension - rank))
 
 
 def _corner(dimension: int, rank: int, rng: np.random.Generator) -> Array:
-    """Corner of a uniform orthogonal matrix: the Gaussian corner over the root of its columns' Gram matrix."""
+    """Draw the corner of a uniform orthogonal matrix: the Gaussian corner over the root of its columns' Gram matrix."""
     head = rng.standard_normal((rank, rank))
     bartlett = np.tril(rng.standard_normal((rank, rank)), -1)
     bartlett[np.diag_indices(rank)] = np.sqrt(rng.chisquare(dimension - rank - np.arange(rank)))
@@ -260,6 +260,6 @@ def _corner(dimension: int, rank: int, rng: np.random.Generator) -> Array:
 
 
 def _root(matrix: Array) -> Array:
-    """Square root of a positive semidefinite matrix."""
+    """Return the square root of a positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -118,18 +118,18 @@ class BandedDraw:
         return unit * values, vectors[: len(self.model.spikes)].T
 
     def bottom_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """As ``top_components``, for the smallest eigenvalues in increasing order."""
+        """Return the same as ``top_components`` for the smallest eigenvalues in increasing order."""
         band, unit = self._scaled
         values, vectors = _largest(-band, self._checked(count, self.bottom_kept), vectors=True)
         return -unit * values, vectors[: len(self.model.spikes)].T
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""The largest eigenvalues and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``, spikes decreasing."""
+        r"""Return the largest eigenvalues and $|\langle v_j, u_i\rangle|^2$, ``(count, spikes)``, spikes decreasing."""
         values, components = self.top_components(count)
         return values, components**2
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """As ``top_overlaps``, for the smallest eigenvalues in increasing order."""
+        """Return the same as ``top_overlaps`` for the smallest eigenvalues in increasing order."""
         values, components = self.bottom_components(count)
         return values, components**2
 
@@ -285,7 +285,7 @@ def _determined(model: SpikedModel, R: int, rows: int, top: int, bottom: int) ->
 def _rest_norm(
     model: SpikedModel, R: int, rows: int, band: NDArray[np.float64], scale: float, rng: np.random.Generator
 ) -> float:
-    """Norm outside the kept rows: independent squares, of which only the total is drawn."""
+    """Draw the norm outside the kept rows: independent squares, of which only the total is drawn."""
     if rows == R:
         return 0.0
     centre = model.noise_law.moment(1)
@@ -305,7 +305,7 @@ def _rest_norm(
 def _largest(
     band: NDArray[np.float64], count: int, vectors: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest eigenvalues in decreasing order and, if asked for, unit eigenvectors as columns; entries of order 1."""
+    """Return the largest eigenvalues, decreasing, and if asked for unit eigenvectors as columns; entries of order 1."""
     rows, width = band.shape[1], band.shape[0] - 1
     window = (rows - count, rows - 1)
     if width == 1:
@@ -326,7 +326,7 @@ def _largest(
 
 
 def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Outliers from the head of the band, the edge by shift and invert; the inertia proves that none is missing."""
+    """Return outliers from the band's head, the edge by shift and invert; the inertia proves that none is missing."""
     rows, matrix = band.shape[1], _sparse(band)
     first = min(rows, max(_HEAD, 10 * count))
     head, window = band[:, :first], (first - count, first - 1)
@@ -351,7 +351,7 @@ def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.f
 
 
 def _none_missing(matrix: csc_array, values: NDArray[np.float64], slack: float) -> bool:
-    """Whether these are the largest eigenvalues, decreasing, up to the slack; more than one may equal the last."""
+    """Check that these are the largest eigenvalues, decreasing, up to the slack; several may equal the last."""
     last = float(values[-1])
     found = _count_above(matrix, last - slack)
     if found <= len(values):
@@ -381,7 +381,7 @@ def _solver(band: NDArray[np.float64], shift: float) -> Callable[[NDArray[np.flo
 def _inverse_iteration(
     band: NDArray[np.float64], value: float, known: NDArray[np.float64] | None = None
 ) -> tuple[float, NDArray[np.float64]]:
-    """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only.
+    """Return the eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only.
 
     Args:
         band: lower band, entries of order 1.
@@ -404,7 +404,7 @@ def _inverse_iteration(
 
 
 def _orthogonal(vector: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of a vector orthogonal to orthonormal columns, in two passes: one leaves rounding of what it removes."""
+    """Project a vector off orthonormal columns, in two passes: one leaves rounding of what it removes."""
     for _ in range(2):
         vector = vector - known @ (known.T @ vector)
     return vector

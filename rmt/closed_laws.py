@@ -149,7 +149,7 @@ class MarchenkoPastur(_CumulantsFirst):
         return min(self.entry_variance * (self.ratio - root), 0.0), self.entry_variance * (self.ratio + root)
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """C_k = ratio^(k-1) v^k."""
+        """Return C_k = ratio^(k-1) v^k."""
         n = require_order("the number of cumulants", n)
         return tuple(power(self.ratio, k - 1) * power(self.entry_variance, k) for k in range(1, n + 1))
 
@@ -163,7 +163,7 @@ class MarchenkoPastur(_CumulantsFirst):
         return self.entry_variance * (1 - root) ** 2, self.entry_variance * (1 + root) ** 2
 
     def _beside_edges(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distances 1 + y from the lower and y - 1 from the upper end of the band, in units of its half-width."""
+        """Return the distances 1 + y and y - 1 from the lower and upper end of the band, in units of its half-width."""
         v, root = self.entry_variance, np.sqrt(self.ratio)
         lower, upper = self._interval
         if EVEN < self.ratio < 1 / EVEN:

@@ -110,7 +110,7 @@ class Comparison(Result):
 
 
 def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
-    r"""Kolmogorov distance $\sup_x |F_R(x) - F(x)|$ of an empirical spectrum from a law.
+    r"""Return the Kolmogorov distance $\sup_x |F_R(x) - F(x)|$ of an empirical spectrum from a law.
 
     Raises:
         ValueError: no eigenvalues.

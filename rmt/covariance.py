@@ -91,7 +91,7 @@ class SpikedCovariance:
         return (unit * left.z / left.a if left.a > 0 else 0.0), unit * right.z / right.a
 
     def separates(self, spike: float) -> bool:
-        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold."""
+        """Return whether this spike sends an eigenvalue out of the bulk as the dimension grows."""
         spike, (below, above) = require_positive("spike", spike), self.thresholds
         return spike > above or spike < below
 
@@ -117,7 +117,7 @@ class SpikedCovariance:
         return max(self.bulk_edges[1], *(outlier.location for outlier in self.outliers), 0.0)
 
     def outlier_sd(self, spike: float, P: int, *, fourth_moment: float = 3.0, drawn_weights: bool = False) -> float:
-        r"""Standard deviation of the outlier of one spike at dimension P, to leading order.
+        r"""Return the standard deviation of the outlier of one spike at dimension P, to leading order.
 
         $\mathrm{Var} = \frac{\ell^2 q^2}{m}\Big[\frac{2A_2}{1-A_2B_2} + (m_4 - 3) A_2\Big]$ with the overlap q and
         $A_2 = \int\tau^2/(1-x)^2$, $A_2B_2 = \rho k_2/k_1$; weights that are drawn from their law and not fixed add
@@ -143,7 +143,7 @@ class SpikedCovariance:
         return spike * found.overlap * sqrt(max(variance, 0.0) / samples)
 
     def edge_scale(self, P: int) -> float:
-        r"""Size $(z''(g)/2)^{1/3} P^{-2/3}$ of the fluctuations of the upper edge; in these units Tracy-Widom (1)."""
+        r"""Return the size $(z''(g)/2)^{1/3} P^{-2/3}$ of the upper edge's fluctuations, Tracy-Widom (1) in it."""
         curvature = self.law.edges[1].curvature
         return float(np.cbrt(curvature / 2.0)) * self.law._unit * check_dimension(P) ** (-2.0 / 3.0)
 
@@ -152,7 +152,7 @@ class SpikedCovariance:
         return self.law._interval[1] + TracyWidom1().mean * self.edge_scale(P)
 
     def stable_rank(self, P: int) -> StableRank:
-        r"""Stable rank at dimension P: expected $\|S\|_F^2$ for Gaussian samples over the limit of $\|S\|_2^2$.
+        r"""Return the stable rank at dimension P: $E\|S\|_F^2$ for Gaussian samples over the limit of $\|S\|_2^2$.
 
         $E\|S\|_F^2 = (\bar\tau^2 + \epsilon)\,\mathrm{tr}\Lambda^2 + \epsilon(\mathrm{tr}\Lambda)^2$ with the mean
         weight $\bar\tau$ and $\epsilon = \int\tau^2/m$.
@@ -183,7 +183,7 @@ class SpikedCovariance:
         side, largest = (1.0 if k1 > 0 else -1.0), float(weights.max())
 
         def sums(logarithm: float) -> tuple[np.ndarray, np.ndarray]:
-            """X / (1 - x) and 1 / (1 - x) at |b| = e^logarithm, as a share of 1 / largest weight where b > 0."""
+            """Return x / (1 - x) and 1 / (1 - x) at |b| = e^logarithm, as a share of 1 / largest weight where b > 0."""
             size = np.exp(logarithm)
             if side < 0:
                 room = 1.0 + size * weights

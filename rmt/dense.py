@@ -60,7 +60,7 @@ def _exponential(rng: np.random.Generator, count: int, R: int) -> NDArray[np.flo
 
 
 def _one_per_row(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:
-    """Non-zero with probability 1/R only: variance 1 like the others, but a row holds one entry on average."""
+    """Draw entries that are non-zero with probability 1/R only: variance 1, one entry in a row on average."""
     return np.sqrt(R) * (rng.random(count) * R < 1.0) * _rademacher(rng, count, R)
 
 
@@ -177,7 +177,7 @@ def draw_dense(
 
 
 def wigner(sigma: float, R: int, rng: np.random.Generator, entries: EntryLaw) -> NDArray[np.float64]:
-    """Symmetric matrix with independent entries of mean 0 and off-diagonal variance ``sigma**2 / R``."""
+    """Draw a symmetric matrix with independent entries of mean 0 and off-diagonal variance ``sigma**2 / R``."""
     matrix = np.zeros((R, R))
     rows, columns = np.tril_indices(R, -1)
     matrix[rows, columns] = entries.sample(rng, len(rows), R)
@@ -188,7 +188,7 @@ def wigner(sigma: float, R: int, rng: np.random.Generator, entries: EntryLaw) ->
 
 
 def rotated(law: Law, R: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Symmetric matrix whose eigenvalues are the quantiles of a law and whose eigenvectors are uniformly random."""
+    """Draw a symmetric matrix whose eigenvalues are the quantiles of a law, with uniformly random eigenvectors."""
     basis = np.linalg.qr(rng.standard_normal((R, R)))[0]
     return (basis * _quantiles(law, R)) @ basis.T
 

@@ -110,7 +110,7 @@ class FreeSum(_CumulantsFirst):
         return tuple(sorted((pair for pair in pairs if pair[2] > 1e-15), key=lambda pair: pair[0] + pair[1]))
 
     def subordination(self, z: np.ndarray | complex) -> tuple[np.ndarray, np.ndarray]:
-        r"""The subordination functions (\omega_a(z), \omega_b(z)), for complex z with Im z >= 0 (limit from above)."""
+        r"""Return the subordination functions (\omega_a(z), \omega_b(z)), Im z >= 0 (limit from above)."""
         points = np.asarray(z, dtype=complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
@@ -178,7 +178,7 @@ class FreeSum(_CumulantsFirst):
         return np.where(x <= lower, 0.0, np.where(x >= upper, 1 - sum(mass for _, mass in self.atoms), below))
 
     def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
-        """Points of the axis moved off the atoms, as far as these hide what is next to them; to the left if on one."""
+        """Move points of the axis off the atoms, as far as these hide what is next to them; to the left if on one."""
         least = LEAST * (self.support[1] - self.support[0])
         for one, other, _ in self._pairs_of_atoms:
             location, reach = one + other, max(NEXT * max(abs(one), abs(other)), least)

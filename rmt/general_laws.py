@@ -109,7 +109,7 @@ class DensityLaw(Law):
         return half / g, slope / g**2
 
     def _gap(self, w: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
-        """As for every law; closer to the edge than the nodes resolve, 1/|g| goes on as a power of the distance."""
+        """Return it as every law; closer to the edge than the nodes resolve, 1/|g| is a power of the distance."""
         seam = CLOSEST * (self.support[1] - self.support[0])
         (value,), (slope,) = self._beyond(np.array([seam]), side)
         at_edge = min(abs(self.thresholds[int(side > 0)]), value - slope * seam)  # 1/|g| is concave
@@ -262,7 +262,7 @@ class RTransformLaw(Law):
         return 1 - w**2 * _derivative(self._r_transform_complex, w + 0j, radius).real
 
     def _subordinate(self, z: np.ndarray) -> np.ndarray:
-        """F = 1/g, the solution of F = z - R(1/F), for Im z >= 0."""
+        """Return F = 1/g, the solution of F = z - R(1/F), for Im z >= 0."""
 
         def fixed_point(u: np.ndarray, z: np.ndarray) -> np.ndarray:
             return z - self._r_transform_complex(1 / u)
@@ -288,7 +288,7 @@ class RTransformLaw(Law):
 
 
 def _derivative(function: Callable[[np.ndarray], np.ndarray], w: np.ndarray, radius: Any) -> np.ndarray:
-    """Derivative of an analytic function by the trapezoidal rule on a circle of 8 points: error of order radius^8."""
+    """Return f' of an analytic function by the trapezoidal rule on 8 points of a circle: error of order radius^8."""
     roots = np.exp(0.25j * np.pi * np.arange(8))
     samples = [function(w + radius * root) * root.conjugate() for root in roots]
     return np.sum(samples, axis=0) / (8 * np.asarray(radius))

@@ -103,7 +103,7 @@ class JointPopulation:
         return self.counts @ self.atoms + np.trace(self.block, axis1=1, axis2=2)
 
     def products(self) -> Array:
-        r"""Traces of $\Lambda_g \Lambda_h$, (G, G)."""
+        r"""Return the traces of $\Lambda_g \Lambda_h$, (G, G)."""
         return np.asarray((self.atoms.T * self.counts) @ self.atoms + np.einsum("gij,hji->gh", self.block, self.block))
 
     def scaled(self, factors: Array) -> JointPopulation:
@@ -117,7 +117,7 @@ class JointPopulation:
         return float(min(self._reach(set(everything) - set(cut)) + sum(capacities[list(cut)]) for cut in subsets))
 
     def _reach(self, groups: set[int]) -> float:
-        """Dimension of the span of the ranges of some of the matrices."""
+        """Return the dimension of the span of the ranges of some of the matrices."""
         chosen = sorted(groups)
         reached = float(self.counts[(self.atoms[:, chosen] > 0).any(axis=1)].sum())
         if self.block.size and chosen:
@@ -135,7 +135,7 @@ class JointPopulation:
         return least
 
     def resolvent(self, z: np.ndarray, a: np.ndarray) -> Resolvent:
-        """Traces at z (n,) with the numbers a (n, G)."""
+        """Return the traces at z (n,) with the numbers a (n, G)."""
         inverse = 1.0 / (z[:, None] - a @ self.atoms.T)
         once, twice = inverse * self.counts, inverse**2 * self.counts
         pairs = (self.atoms[:, :, None] * self.atoms[:, None, :]).reshape(len(self.atoms), -1)
@@ -152,7 +152,7 @@ class JointPopulation:
         return Resolvent(trace, first, slope, second, square)
 
     def angle(self, z: np.ndarray, a: np.ndarray) -> Array:
-        r"""Imaginary part of $\log\det(z - \sum_g a_g\Lambda_g)$ for Im z >= 0, Im a <= 0, from 0 at infinity, (n,)."""
+        r"""Return $\Im\log\det(z - \sum_g a_g\Lambda_g)$ for Im z >= 0, Im a <= 0, from 0 at infinity, (n,)."""
         total = np.maximum(-a.imag, 0.0) @ self.atoms.T + np.maximum(z.imag, 0.0)[:, None]
         angle = np.arctan2(total, z.real[:, None] - a.real @ self.atoms.T) @ self.counts
         if self.block.size:
@@ -162,7 +162,7 @@ class JointPopulation:
         return np.asarray(angle)
 
     def shares(self, z: np.ndarray, a: np.ndarray, directions: Array) -> Array:
-        """Imaginary part of $-v^T Q v$ for directions of the block (r, k): (n, k)."""
+        """Return the imaginary part of $-v^T Q v$ for directions of the block (r, k): (n, k)."""
         Q = self._inverse(z, a)
         return np.asarray(-np.einsum("ik,nij,jk->nk", directions, Q, directions).imag)
 
@@ -193,7 +193,7 @@ def check_block(name: str, block: Array, groups: int) -> None:
 
 
 def nan_where_singular(of: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray:
-    """A function of stacks of matrices, (n, ...) each, its value shaped as the last; nan where one is singular."""
+    """Apply a function to stacks of matrices, (n, ...) each; shaped as the last, nan where one is singular."""
     try:
         return np.asarray(of(*stacks))
     except np.linalg.LinAlgError:

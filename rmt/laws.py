@@ -106,7 +106,7 @@ class Law(ABC):
         return unwrap(density)
 
     def cdf(self, x: ArrayLike) -> Any:
-        """Probability of values up to and including x; an atom counts at points closer than its place is known."""
+        """Return P(X <= x); an atom counts at points closer than its place is known."""
         points = self._on_atoms(require_reals("x", x))
         self._complete()
         lower, upper = self.support
@@ -147,11 +147,11 @@ class Law(ABC):
         return (self.mean, *free_cumulants_from_moments(central)[1:])[:n]
 
     def stieltjes(self, z: ArrayLike) -> Any:
-        r"""g(z) = \int \mu(dx) / (z - x) for complex z off the support and real z outside (L, U), edges included."""
+        r"""Return g(z) = \int \mu(dx) / (z - x) for complex z off the support and real z not in (L, U)."""
         return self._off_support(z, self._stieltjes, self.edge_stieltjes)
 
     def stieltjes_derivative(self, z: ArrayLike) -> Any:
-        r"""g'(z) = -\int \mu(dx) / (z - x)^2 for complex z off the support and real z outside [L, U]."""
+        r"""Return g'(z) = -\int \mu(dx) / (z - x)^2 for complex z off the support and real z outside [L, U]."""
         return self._off_support(z, self._stieltjes_derivative, None)
 
     def inverse_stieltjes(self, w: ArrayLike) -> Any:
@@ -161,7 +161,7 @@ class Law(ABC):
         return unwrap(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
 
     def r_transform(self, w: ArrayLike) -> Any:
-        """R(w) = g^{-1}(w) - 1/w for real w strictly between g(L-) and g(U+); R(0) is the mean."""
+        """Return R(w) = g^{-1}(w) - 1/w for real w strictly between g(L-) and g(U+); R(0) is the mean."""
         values = self._transform_domain(w)
         return unwrap(self._r_transform(values.ravel()).reshape(values.shape))
 
@@ -222,7 +222,7 @@ class Law(ABC):
         return mass
 
     def _orderly(self, x: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Masses up to points (n,), in any order.
+        """Return the masses up to points (n,), in any order.
 
         Raises:
             ValueError: One is not between 0 and 1, or they decrease: the equations were not solved.
@@ -333,7 +333,7 @@ class Law(ABC):
         return unwrap((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
-        """R(w) by its series near 0 and by solving g(z) = w elsewhere; beyond an edge value of g, z is the edge."""
+        """Return R(w) by its series near 0, else by solving g(z) = w; beyond an edge value of g, z is the edge."""
         half, near = self._near(w)
         result = self.mean + half * polyval(np.where(near, w * half, 0.0), self._unit_cumulants)
         for side, edge in zip((-1.0, 1.0), self.support, strict=True):
@@ -342,7 +342,7 @@ class Law(ABC):
         return result
 
     def _overlap(self, w: np.ndarray) -> np.ndarray:
-        r"""1 - w^2 R'(w) = -w^2 / g'(z) at g(z) = w, of the spike 1/w: 1 at w = 0, and 0 at most edges."""
+        r"""Return 1 - w^2 R'(w) = -w^2 / g'(z) at g(z) = w, of the spike 1/w: 1 at w = 0, and 0 at most edges."""
         half, near = self._near(w)
         small = np.where(near, w * half, 0.0)
         result = 1.0 - small**2 * polyval(small, polyder(self._unit_cumulants))
@@ -352,7 +352,7 @@ class Law(ABC):
         return result
 
     def _near(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Half-width of the support, and the arguments for which the series in its units serves."""
+        """Return the half-width of the support, and the arguments for which the series in its units serves."""
         half = (self.support[1] - self.support[0]) / 2
         return half, np.abs(w) * half < SERIES_RADIUS
 
@@ -366,7 +366,7 @@ class Law(ABC):
         return np.array(free_cumulants_from_moments([0.0, *(powers @ masses)]))
 
     def _beyond(self, gap: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
-        """1/|g| at that distance beyond an edge, and its derivative by the distance; it increases and is concave."""
+        """Return 1/|g| at a distance beyond an edge, and its derivative; it increases and is concave."""
         edge = self.support[int(side > 0)]
         z = np.where(edge + side * gap == edge, np.nextafter(edge, side * np.inf), edge + side * gap) + 0j
         g = self._stieltjes(z).real

@@ -26,7 +26,7 @@ BATCH = 1000
 
 @lru_cache(maxsize=1)
 def _legendre() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes and weights on [-1, 1], and the matrix from values at the nodes to Legendre coefficients."""
+    """Return nodes and weights on [-1, 1], and the matrix from values at the nodes to Legendre coefficients."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     degrees = np.arange(NODES)
     to_coefficients = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, NODES - 1).T * weights
@@ -34,14 +34,14 @@ def _legendre() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def graded_breaks(count: int, levels: int = LEVELS) -> np.ndarray:
-    """Break points in [0, 1]: count equal panels, the first divided towards 0, the last towards 1, geometrically."""
+    """Return break points in [0, 1]: count equal panels, the first and last divided geometrically to 0 and 1."""
     towards_zero = 0.5 ** np.arange(levels, 0, -1) / count
     towards_one = 1 - 0.5 ** np.arange(1, LEVELS + 1) / count
     return np.concatenate([[0.0], towards_zero, np.arange(1, count) / count, towards_one, [1.0]])
 
 
 def nodes_on(breaks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes and weights of every panel between consecutive breaks, each (panels, NODES)."""
+    """Return Gauss-Legendre nodes and weights of every panel between consecutive breaks, each (panels, NODES)."""
     nodes, weights, _ = _legendre()
     half = np.diff(breaks)[:, None] / 2
     return (breaks[:-1, None] + half) + half * nodes, half * weights
@@ -169,7 +169,7 @@ class Panels:
         return result
 
     def near(self, z: complex, density: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Masses of a density on panels that shrink towards the foot of z, and z - x at their nodes.
+        """Return the masses of a density on panels that shrink towards the foot of z, and z - x at their nodes.
 
         On the axis they are those of the limit from above.
         """
@@ -185,7 +185,7 @@ class Panels:
         return values * weights * (upper - lower) / 2 * np.sin(foot + offsets), gaps
 
     def resolves(self, z: np.ndarray) -> np.ndarray:
-        """Whether the nodes resolve the pole 1 / (z - x): not when z is close to the inner part of the interval."""
+        """Return whether the nodes resolve the pole 1 / (z - x): not if z is close to the interval's inner part."""
         angle = self.pole(z)
         room = np.minimum(np.minimum(angle.real, np.pi - angle.real), 0.1)
         return np.abs(angle.imag) >= 0.9 * room

@@ -112,7 +112,7 @@ class RotatedDraw:
         return above + outside - int((inverse < 0).sum())
 
     def _in_own_units(self, gaps: NDArray[np.float64], inverse: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Matrix congruent to the one of the inertia, ``(spikes, spikes)``, in which all directions are of order 1."""
+        """Return a matrix congruent to the inertia's, ``(spikes, spikes)``, with all directions of order 1."""
         rows = np.vstack([np.diag(np.sqrt(np.abs(inverse))), self.directions / np.sqrt(np.abs(gaps))[:, None]])
         signs = np.concatenate([np.sign(inverse), -np.sign(gaps)])
         triangle, order = qr(rows.T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
@@ -152,7 +152,7 @@ class RotatedDraw:
         return np.array([self.eigenvalue(self.R - index) for index in range(require_order("count", count))])
 
     def stable_rank(self) -> StableRank:
-        r"""Stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""
+        r"""Return the stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""
         noise, spikes = self._scaled
         along = (noise[:, None] * self.directions**2).sum(axis=0)
         squared = float(noise @ noise + 2.0 * spikes @ along + spikes @ spikes)
@@ -167,7 +167,7 @@ class RotatedDraw:
 
 
 def law_spectrum(law: Law, R: int) -> NDArray[np.float64]:
-    """R points that follow a law, in decreasing order: its quantiles at (j - 1/2) / R.
+    """Return R points that follow a law, in decreasing order: its quantiles at (j - 1/2) / R.
 
     The distribution function is inverted by interpolation between points that crowd at the edges, to about 1e-6 of the
     width of the law; next to edges and jumps inside by bisection. Levels inside an atom give its location.
@@ -192,7 +192,7 @@ def law_spectrum(law: Law, R: int) -> NDArray[np.float64]:
 
 
 def _bent(reached: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether a distribution function bends so much in a cell of the grid that interpolation misses by the error."""
+    """Return whether a distribution function bends so much in a cell that interpolation misses by the error."""
     widths, masses = np.diff(grid), np.diff(reached)
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.nan_to_num(masses / widths, nan=np.inf, posinf=np.inf)

@@ -222,7 +222,7 @@ class SeparableLaw(CountedLaw):
         return (weights / (1 - weights * b[..., None])) ** power @ shares
 
     def _population_sum(self, z: np.ndarray, a: np.ndarray, power: int, upper: int) -> np.ndarray:
-        r"""C \int \lambda^upper / (z - a \lambda)^power."""
+        r"""Return c \int \lambda^upper / (z - a \lambda)^power."""
         eigenvalues, masses, _, _ = self._arrays
         return (eigenvalues**upper / (z[..., None] - a[..., None] * eigenvalues) ** power) @ (self.ratio * masses)
 

@@ -169,7 +169,7 @@ class SpikedModel(Result):
         diagonal_variance: float = 2.0,
         localised: bool = True,
     ) -> float:
-        r"""Standard deviation of the outlier of one spike at dimension R, to leading order $R^{-1/2}$.
+        r"""Return the standard deviation of the outlier of one spike at dimension R, to leading order $R^{-1/2}$.
 
         For a spike on one coordinate the fluctuation is not universal: with unit entry variance,
         $R\,\mathrm{Var} \to (1-\theta^{-2})^2 \left[d + (m_4 - 3)\theta^{-2} + 2/(\theta^2-1)\right]$ with $d$ the
@@ -198,7 +198,7 @@ class SpikedModel(Result):
         return sigma * sqrt(variance / R)
 
     def edge_scale(self, R: int) -> float:
-        r"""Size $\sigma s R^{-2/3}$ of the fluctuations of a bulk edge; in these units the law is Tracy-Widom (1)."""
+        r"""Return the size $\sigma s R^{-2/3}$ of a bulk edge's fluctuations; in it the law is Tracy-Widom (1)."""
         return self.sigma() * check_dimension(R) ** (-2.0 / 3.0)
 
     def edge_at(self, R: int) -> float:
@@ -206,7 +206,7 @@ class SpikedModel(Result):
         return self.bulk_edges[1] + TracyWidom1().mean * self.edge_scale(R)
 
     def stable_rank(self, R: int) -> StableRank:
-        r"""Stable rank at dimension R: expected $\|H\|_F^2$ over the limit of $\|H\|_2^2$.
+        r"""Return the stable rank at dimension R: expected $\|H\|_F^2$ over the limit of $\|H\|_2^2$.
 
         $E\|H\|_F^2 = \sum\theta_i^2 + 2 s m_1 \sum\theta_i + s^2 R\, m_2$ with the moments $m_1, m_2$ of the noise
         law: it grows like R, and so does the stable rank.
@@ -243,7 +243,7 @@ def _nonzero(spike: float) -> float:
 
 
 def wigner_outlier(theta: Number, noise: Number) -> Number:
-    r"""Outlier $\theta + (\sigma s)^2/\theta$ of a spike under semicircular noise, for any kind of number.
+    r"""Return the outlier $\theta + (\sigma s)^2/\theta$ of a spike under semicircular noise, for any kind of number.
 
     The papers' $g_N^{-1}(\theta)$. It is the location of an eigenvalue only if $|\theta| > \sigma s$; floats,
     fractions, arrays and symbols are all welcome.
@@ -256,7 +256,7 @@ def wigner_outlier(theta: Number, noise: Number) -> Number:
 
 
 def power_of_two(*values: ArrayLike) -> float:
-    """The power of two next to the largest modulus: a unit in which squares and inverses stay in double precision.
+    """Return the power of two next to the largest modulus: in this unit squares and inverses are doubles.
 
     Dividing by it changes no digit. It stays between 2^-1000 and 2^1000, and is 1 where all values are 0.
     """

@@ -122,7 +122,7 @@ class SpikedSum:
         return max(map(abs, (*self.law.support, *ends)))
 
     def stable_rank(self) -> StableRank:
-        r"""Expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm."""
+        r"""Return the expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm."""
         norm = self.spectral_norm
         scaled = CovarianceSum(self.population, self.weights, self.samples).scaled(1.0 / norm)
         value = scaled.frobenius_squared

@@ -86,7 +86,7 @@ class SumEquations:
         return nan_where_singular(np.linalg.solve, jacobian, (b - image)[..., None])[..., 0], image
 
     def polish(self, z: Complex, b: Complex, accuracy: float) -> tuple[Complex, np.ndarray]:
-        """Newton's method, kept in the half-plane; which points it has solved, (n,)."""
+        """Run Newton's method in the half-plane; return which points it has solved, (n,)."""
         b, converged = b.copy(), np.zeros(len(z), dtype=bool)
         last, active = np.full(len(z), np.inf), np.arange(len(z))
         for _ in range(NEWTON_STEPS):
@@ -191,7 +191,7 @@ class SumEquations:
         return SumEdge(high + float(edge), at_edge, True) if reached else SumEdge(high, b, True)
 
     def _bracket(self, surely: bool = False) -> tuple[float, float, Array, list[tuple[float, float]]]:
-        """An interval that holds the end, by halving; b at its upper end; the last points followed, with their slack.
+        """Bracket the end by halving; return the interval, b at its upper end and the last points with their slack.
 
         It is halved several times at once if the last points locate the end. Points that are missed from the right are
         evaluated from above the axis: the last one, which decides for all, and every one if that is not an end.
@@ -220,7 +220,7 @@ class SumEquations:
         return low, high, b, last
 
     def _falls(self, z: float, slack: float) -> bool:
-        """Whether the slack vanishes at z, as at the end of a density: at an atom it does not, or like that of 0."""
+        """Return whether the slack vanishes at z as at the end of a density; at an atom it does not, or as at 0."""
         far = self.on_axis(4.0 * z, np.zeros(len(self.samples))) if z > 0.0 else None
         return far is not None and slack < 0.1 * far[1]
 
@@ -279,7 +279,7 @@ class SumEquations:
         return None
 
     def contraction(self, z: Complex, lifted: tuple[Complex, Complex]) -> tuple[Array, Array, Array]:
-        """The iteration at real numbers b on the axis, given by what `lift` gives of them; a limit from above attracts.
+        """Iterate at real numbers b on the axis, given what `lift` returns for them; a limit from above attracts.
 
         Returns:
             The image of b (n, G), the derivatives (n, G, G), and how far the norm of these is below 1 (n,).
@@ -303,7 +303,7 @@ class SumEquations:
         return np.asarray(total / np.pi / population.dimension)
 
     def slopes(self, z: Complex, b: Complex) -> Complex:
-        """Derivatives of a by z, (n, G)."""
+        """Return the derivatives of a by z, (n, G)."""
         m, (a, slope) = self.samples, self.lift(b)
         found = self.population.resolvent(z, a)
         jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]

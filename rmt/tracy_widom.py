@@ -67,7 +67,7 @@ class TracyWidom1:
         return _unwrap(np.exp(log_cdf) * slope + 0.0)  # + 0.0: no negative zero far right
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The s with F_1(s) = p, for p in [0, 1]; ValueError otherwise. Absolute accuracy 1e-12 / pdf(s) or better."""
+        """Return s with F_1(s) = p for p in [0, 1], else ValueError; absolute accuracy 1e-12 / pdf(s) or better."""
         levels = _require_reals("p", p)
         if np.any((levels < 0) | (levels > 1)):
             raise ValueError(f"p must lie in [0, 1], got {levels[(levels < 0) | (levels > 1)][0]}")
@@ -103,7 +103,7 @@ def _log_cdf(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _determinant(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log-determinant and its derivative: one symmetric eigenproblem of NODES nodes for each s."""
+    """Return log-determinant and derivative: one symmetric eigenproblem of NODES nodes for each s."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     length = np.maximum(16.0 - s, 8.0)[:, None]  # Ai(16) is below 1e-19
     u = length * (nodes + 1) / 2
@@ -132,7 +132,7 @@ def _left_tail(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _solve_quantile(p: np.ndarray) -> np.ndarray:
-    """Newton on the logarithm of the smaller tail, kept inside a bracket that shrinks."""
+    """Run Newton on the logarithm of the smaller tail, kept inside a bracket that shrinks."""
     low, high = np.full_like(p, -30.0), np.full_like(p, 20.0)  # every p of double precision lies inside
     grid, grid_cdf = _table()
     s = np.interp(p, grid_cdf, grid)

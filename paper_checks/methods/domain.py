@@ -206,7 +206,7 @@ class Tried:
             yield name, stated, np.unique(column).tolist()
 
     def corners(self) -> tuple[set[tuple[float, ...]], set[tuple[float, ...]]]:
-        """Corners of the ranges that the values span, and those of them without a case."""
+        """Return the corners of the ranges that the values span, and those of them without a case."""
         corners = set(product(*((values[0], values[-1]) for _, _, values in self.columns())))
         outer = (self.rows == self.rows.min(axis=0)) | (self.rows == self.rows.max(axis=0))
         return corners, corners - set(map(tuple, self.rows[outer.all(axis=1)].tolist()))

@@ -67,7 +67,7 @@ THEMES = {
 
 
 def numbers_of(stem: str) -> list[str]:
-    """The numbers that a file's name covers: ``lemmas_4_to_7`` has 4, 5, 6 and 7, ``lem_a_10_bound`` has a_10."""
+    """Return the numbers of a file's name: ``lemmas_4_to_7`` has 4, 5, 6 and 7, ``lem_a_10_bound`` has a_10."""
     spread = re.fullmatch(r"\w+?_(\d+)_to_(\d+)", stem)
     if spread:
         return [str(number) for number in range(int(spread[1]), int(spread[2]) + 1)]

@@ -51,7 +51,7 @@ def lem_2(pairs: Searched) -> Evidence:
 
 @pytest.fixture(autouse=True)
 def _import_path(monkeypatch):
-    """Forgets what is imported by name here, and restores the path."""
+    """Forget what is imported by name here, and restore the path."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
     yield
@@ -71,7 +71,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def project(written, tmp_path, monkeypatch):
-    """Name and folder of a new paper that is not yet imported: the same under a name that no other test has."""
+    """Return name and folder of a new paper that is not yet imported: the same under a name that no other test has."""
     monkeypatch.chdir(tmp_path)
     name = f"own-{next(NUMBERS)}"
     for file in (path for path in written.rglob("*") if path.suffix in (".py", ".json", ".md", ".toml")):
@@ -90,7 +90,7 @@ def _env():
 
 
 def run(capsys, *arguments):
-    """Status, standard output and standard error of one command."""
+    """Return the status, standard output and standard error of one command."""
     status = rankproof.main(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err

@@ -139,7 +139,7 @@ class WorstCase:
 def interpolation(
     low: Fraction, points: tuple[Vector, Vector], gradients: tuple[Vector, Vector], high: Fraction = Fraction(1)
 ) -> Form:
-    r"""The form Q with $\varphi_j - \varphi_i + Q \le 0$ for a function of curvature between ``low`` and ``high``.
+    r"""Return the form Q with $\varphi_j - \varphi_i + Q \le 0$ for curvature between ``low`` and ``high``.
 
     Args:
         low: least curvature.
