@@ -349,7 +349,7 @@ def test_a_failed_start_leaves_nothing_behind(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-METHODS = {"identity", "inequality", "limit", "mean", "printed", "probability", "promises", "units", "experiments"}
+METHODS = {"identity", "inequality", "limit", "mean", "printed", "probability", "relations", "units", "experiments"}
 
 
 def test_the_example_has_a_claim_of_each_method_in_the_file_of_its_result():
