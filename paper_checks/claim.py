@@ -1,4 +1,4 @@
-"""Claims, evidence about them, and how a claim is declared beside its check.
+"""Claims, evidence about them, and how a claim is declared with its check.
 
 A claim measures once and is judged many times: every printed constant, sign, power and index is a keyword default of
 its judge, so that the printed form, the mutants, the correction, the control and the search for the smallest change
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
 from paper_checks.engine.lines import Lines, Strength
-from paper_checks.evaluation import as_bool, noted
+from paper_checks.evaluation import as_bool, note
 from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "corrected", "refuted", "ambiguous", "not checkable here"]
@@ -146,7 +146,7 @@ class Form:
         says: the statement in words and LaTeX (between dollar signs); lines may break anywhere between words.
         constants: keyword arguments for the judge.
         mutants: perturbations of this form that the check must refute.
-        asks: what a correction asks for beside the printed form, where the check compares no sides that tell.
+        asks: what a correction requires compared with the printed form, where the compared sides do not show it.
     """
 
     says: str
@@ -243,7 +243,7 @@ class Dropped:
 
 
 def constants_of(judge: Callable[..., Any]) -> dict[str, Any]:
-    """The keyword defaults of a judge."""
+    """Return the keyword defaults of a judge."""
     return {one.name: one.default for one in list(inspect.signature(judge).parameters.values())[1:]}
 
 
@@ -265,7 +265,7 @@ class Claim:
         ambiguous: why the author could mean either of two readings; empty unless the text supports both.
         family: instances of the statement that a proof covers, where these are not all.
         vary: constants of the judge whose smallest noticed change is reported: those whose default is a float, unless
-            the claim names others. Flags, names, powers and signs that are integers are no constants.
+            the claim names others. Flags, names, powers and signs that are integers are not constants.
         stands_in: for a constant that moves other lines of the check as well, the lines of the statement in which it
             is printed: what another line notices does not count.
         control: the nearest weakened statement, which must pass the same check if the printed form does not.
@@ -275,7 +275,7 @@ class Claim:
         full_grade: the grade on record at the full budget, where it is another one.
         expect_reason: for a recorded "not checkable here", why.
         uses: ids of claims that this one rests on.
-        seen_in: ids of figures that show it on real networks or data, beside the judged check.
+        seen_in: ids of figures that show it on real networks or data, in addition to the judged check.
         also: further inventory ids that are literally the same statement.
         kind: what kind of thing is printed.
         importance: whether it is a result of the paper, a step towards one, or a detail.
@@ -375,7 +375,7 @@ class Claim:
             raise ValueError(f"{self.id}: an ambiguous statement has several readings")
 
     def expected_grade(self, budget: Budget) -> Grade | None:
-        """The grade on record at a budget."""
+        """Return the grade on record at a budget."""
         return self.full_grade or self.grade if budget == "full" else self.grade
 
     @property
@@ -401,11 +401,11 @@ class Claim:
         return self.expect == "holds" and self.print == "as meant"
 
     def printed_constants(self) -> dict[str, Any]:
-        """The constants of the printed form: the keyword defaults of the judge."""
+        """Return the constants of the printed form: the keyword defaults of the judge."""
         return constants_of(self.judge)
 
     def file_ids(self) -> tuple[str, ...]:
-        """Names of replays and stored files of its readings: ``claim`` for the first, then ``claim@reading``."""
+        """Return names of replays and stored files of its readings: ``claim`` for the first, then ``claim@reading``."""
         return (self.id, *(f"{self.id}@{reading.slug}" for reading in self.readings[1:]))
 
 
@@ -420,7 +420,7 @@ def claim(
     vary: tuple[str, ...] | None = None,
     **rest: Any,
 ) -> Callable[[Judge], Claim]:
-    """Declares the decorated judge as the check of one claim.
+    """Declare the decorated judge as the check of one claim.
 
     The other fields are those of ``Claim``.
 
@@ -458,6 +458,6 @@ def claim(
             module=judge.__module__,
             **rest,
         )
-        return noted(found)
+        return note(found)
 
     return declare

@@ -47,7 +47,7 @@ _CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedlo
 
 
 def declare(commands: Any) -> None:
-    """Declares the commands that list and check claims."""
+    """Declare the commands that list and check claims."""
     check = add_command(
         commands,
         "check",
@@ -113,7 +113,7 @@ def declare(commands: Any) -> None:
     )
     add_choice(replay, f"{_CLAIM}, or a reading such as fedloru-v2/eq-1@one-matrix-x")
     replay.add_argument("--all", action="store_true", help="replay every claim that has one")
-    replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
+    replay.add_argument("--script", action="store_true", help="print a witness as a self-contained Python script")
 
     report = add_command(
         commands,
@@ -180,7 +180,7 @@ def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> 
     )
 
 
-def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
+def _check_claims(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
     return _run(chosen_claims(ledger, options), ledger, options, pool)
 
 
@@ -199,7 +199,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
     return found
 
 
-def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
+def _draw_figures(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
     from figures.figure import Settings
     from paper_checks.pages.report_figures import report_figures
 
@@ -245,12 +245,12 @@ def _check(options: argparse.Namespace) -> int:
         raise LedgerError("--store changes the witnesses that are on record: check with --store, then with --record")
     place = place_of(options, LedgerError)
     if options.dry_run:
-        return _told(
+        return _print_plan(
             chosen_claims(ledger, options), slots_of(place, LedgerError) if place else ("here",) * options.jobs
         )
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, LedgerError))
-        run = _checked(ledger, options, pool)
+        run = _check_claims(ledger, options, pool)
     manifest = run_manifest(run) if options.json is not None or options.store else {}  # it takes seconds
     table = sys.stderr if alone else sys.stdout
     if options.json is not None:
@@ -271,7 +271,7 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
     changed: list[evidence_record.Difference] = []
     for paper in ledger.papers:
         of_paper = [result for result in run.results if ledger.home[result.claim.id] == paper]
-        before = evidence_record.read(paper.folder) if of_paper else {}
+        before = evidence_record.read_record(paper.folder) if of_paper else {}
         for result in of_paper if before else ():
             changed += evidence_record.differences(result, before)
         if record and of_paper:
@@ -283,8 +283,8 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
         print(f"numbers behind verdicts that were not on record: {len(changed)}; {remedy}", file=table)
 
 
-def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
-    """Tells what would be checked where; what a claim costs is known only once it is checked."""
+def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
+    """Print what would be checked where; what a claim costs is known only once it is checked."""
     themes: dict[str, int] = {}
     for claim in claims:
         themes[claim.module] = themes.get(claim.module, 0) + 1
@@ -429,7 +429,7 @@ def _replay(options: argparse.Namespace) -> int:
         unknown = [id for id in wanted if id not in [file.id for file in own]]
         if unknown:
             known = ", ".join(dict.fromkeys(file.id for file in own))
-            raise LedgerError(f"there is no stored witness {unknown[0]}; there are {known}")
+            raise LedgerError(f"no witness {unknown[0]} is stored; there are {known}")
         files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
     if options.script:
         every_one = [file for stock in files.values() for file in stock if file.kind == "witness"]
@@ -502,10 +502,10 @@ def _report(options: argparse.Namespace) -> int:
     require_writable(out)
     ledger = ledger_of(options)
     require_own([out / "index.html", *(out / f"map-{paper.name}.svg" for paper in ledger.papers)], out)
-    run = _checked(ledger, options)
+    run = _check_claims(ledger, options)
     names = [paper.name for paper in run.papers]
     figures = [one for one in all_figures() if not options.paper or one.id.partition("/")[0] in names]
-    drawn = _drawn(() if options.no_figures else figures, options, out / "figures")
+    drawn = _draw_figures(() if options.no_figures else figures, options, out / "figures")
     path = write_report(run, drawn, run_manifest(run), out)
     print(summary_table(run))
     for entry in drawn:

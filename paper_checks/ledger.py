@@ -43,7 +43,7 @@ class Ledger:
 
     @classmethod
     def of(cls, papers: Sequence[Paper] = PAPERS) -> Ledger:
-        """Reads the claims of the papers.
+        """Read the claims of the papers.
 
         Raises:
             LedgerError: an id that is declared twice, or a use of an unknown claim.
@@ -74,12 +74,14 @@ class Ledger:
 
     @classmethod
     def around(cls, ids: Collection[str], papers: Sequence[Paper] = PAPERS) -> Ledger:
-        """The themes that declare these claims, or the whole ledger where there are none or one is not found so.
+        """Return the themes that declare these claims, or the whole ledger where there are none or one is not found so.
 
         A command about one claim is spared most of the libraries that other themes load. What the claims use is not
         looked up.
         """
-        parts = {paper: [one for theme in paper.declaring(ids) for one in paper.told(theme)[1]] for paper in papers}
+        parts = {
+            paper: [one for theme in paper.declaring(ids) for one in paper.read_theme(theme)[1]] for paper in papers
+        }
         claims = tuple(claim for part in parts.values() for claim in part)
         if not ids or not {*ids} <= {id for claim in claims for id in (claim.id, *claim.also)}:
             return cls.of(papers)
@@ -190,7 +192,7 @@ def _no_match(asked: str, ledger: Ledger) -> str:
 
 
 def _circle(uses: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Claims that use each other in a circle; empty if there is none."""
+    """Return claims that use each other in a circle; empty if there is none."""
     try:
         TopologicalSorter(uses).prepare()
     except CycleError as error:

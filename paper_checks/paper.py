@@ -82,7 +82,7 @@ class Listing:
     rows: Rows | Callable[[], Rows]
 
     def lines(self) -> list[str]:
-        """The table in Markdown."""
+        """Return the table in Markdown."""
         rows = self.rows() if callable(self.rows) else self.rows
         return [f"| {' | '.join(row)} |" for row in (self.columns, tuple("---" for _ in self.columns), *rows)]
 
@@ -145,20 +145,20 @@ class Paper:
         return next((finding for finding in self.findings if id in finding.entries), None)
 
     def claims(self) -> tuple[Claim, ...]:
-        """Claims in the order of their declaration."""
+        """Return claims in the order of their declaration."""
         found = []
         for theme in self.themes:
-            found += self.told(theme)[1]
+            found += self.read_theme(theme)[1]
         return tuple(found)
 
     def declaring(self, ids: Collection[str]) -> tuple[str, ...]:
-        """Themes whose source declares one of these ids, first in a call; none of them is imported."""
+        """Return themes whose source declares one of these ids, first in a call; none of them is imported."""
         sources = {theme: self.folder.joinpath(*theme.split(".")).with_suffix(".py") for theme in self.themes}
         texts = {theme: source.read_text(encoding="utf-8") for theme, source in sources.items()}
         declared = re.compile(rf'\w\(\s*"({"|".join(map(re.escape, ids))})"')
         return tuple(theme for theme, text in texts.items() if declared.search(text))
 
-    def told(self, theme: str) -> tuple[str, list[Claim]]:
+    def read_theme(self, theme: str) -> tuple[str, list[Claim]]:
         """Return the subject of a theme, in one line, and its claims in the order of their declaration.
 
         Raises:
@@ -180,7 +180,7 @@ class Paper:
         return about, claims
 
     def piece(self, module: str) -> tuple[str, ...]:
-        """The modules that one worker checks, of which one is given."""
+        """Return the modules that one worker checks, of which one is given."""
         pieces = (tuple(f"{self.package}.{theme}" for theme in some) for some in self.together)
         return next((some for some in pieces if module in some), (module,))
 

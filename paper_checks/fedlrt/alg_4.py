@@ -15,7 +15,7 @@ from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import STEPS, Descents, two_parabolas
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.methods.relations import Relations, relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import mean_of
 
@@ -42,7 +42,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/alg-4",
     where="Algorithm 4 (FedLin), line 9, with eq. (4)",
     says=r"""FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_W\mathcal{L}_c(W^t)$ to
@@ -73,7 +73,7 @@ def alg_4(
     as_printed: bool = True,
     sign: float = 1.0,
     keep: tuple[str, ...] = ("fixed", "equation", "cancel"),
-) -> Promises:
+) -> Relations:
     """The round as the box prints it, or corrected, against eq. (4)."""
     for one in runs:
         end = one.printed if as_printed else one.found

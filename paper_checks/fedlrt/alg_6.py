@@ -18,7 +18,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import centred
 
@@ -61,7 +61,7 @@ def measure_naive(context: Context) -> list[Naive]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/alg-6",
     where="Algorithm 6 (naive FeDLRT) with Section 3",
     says=r"""In each of T rounds: broadcast $U^t, V^t, S^t$; for $s = 0, \ldots, s_*-1$ the client augments $U_c^s$,
@@ -94,7 +94,7 @@ def measure_naive(context: Context) -> list[Naive]:
     ),
     print="inconsistent",
 )
-def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Promises:
+def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Relations:
     """The server's model against the mean of the clients' models."""
     for one in runs:
         if one.clients == 1 or not alone:
@@ -152,7 +152,7 @@ def measure_means(context: Context) -> list[Mean]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-alg6",
     where="Section 3, other federated low-rank schemes, with Algorithm 6",
     says=r"""Existing low-rank schemes effectively give each client a representation of its own, incompatible with the
@@ -188,18 +188,18 @@ def claim_alg6(
     needed: str = "whole",
     spread: float = 0.0,
     keep: tuple[str, ...] = ("needed", "attained", "beyond"),
-) -> Promises:
+) -> Relations:
     """Size of the matrix whose singular values are those of the mean; none smaller than its rank can be."""
     for one in means:
         together = min(one.size, one.clients * one.rank)
         size = {"whole": one.size, "stacked": together, "one client's": one.rank}[needed]
         if "needed" in keep:
-            yield Promise("the size of the SVD that is needed", one.core, size, case=one.by_hand)
-            yield Promise("it has the singular values of the mean", one.gap + spread, 0.0, 1e-10)
+            yield Relation("the size of the SVD that is needed", one.core, size, case=one.by_hand)
+            yield Relation("it has the singular values of the mean", one.gap + spread, 0.0, 1e-10)
         if "attained" in keep:
-            yield Promise("the rank of the mean", one.found, together)
+            yield Relation("the rank of the mean", one.found, together)
         if "beyond" in keep and one.clients > 1:
-            yield Promise("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True)
+            yield Relation("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True)
     return (
         "two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes 5 to 20, Cr below and above n"
     )

@@ -25,7 +25,7 @@ from paper_checks.fedlrt.measurements.simplified_traces import SMALL
 from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, distance_loss, norm, run_of
 from paper_checks.methods.domain import OPEN_UNIT, tried
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     return _met(stream_of_one_target(Context(context.claim_id, draw)))
 
 
-@promises(
+@relations(
     "fedlrt/claim-assumption-when",
     where="Section 3.2, after Assumption 1",
     says="""Assumption 1 can be interpreted so that most of the dynamics in the gradient flow are captured in the
@@ -221,17 +221,17 @@ def measure_met(context: Context, draw: int = 0) -> Met:
         "approaches a stationary point”: both are claimed.",
     ),
 )
-def claim_assumption_when(met: Met, when: str = "near", delta: float = SMALL) -> Promises:
+def claim_assumption_when(met: Met, when: str = "near", delta: float = SMALL) -> Relations:
     """The least delta that (14) admits at the start of a round, against a tenth; the quadratic's run must come near."""
     last = len(met.test.of_mean) - 1
     if when == "near":
         end = met.bowl[-1]
-        yield Promise("the run comes near the solution", norm(end.slope_at_start), NEAR, at_most=True)
-        yield Promise("least delta near the solution", end.needed, delta, at_most=True, case=WITNESS)
+        yield Relation("the run comes near the solution", norm(end.slope_at_start), NEAR, at_most=True)
+        yield Relation("least delta near the solution", end.needed, delta, at_most=True, case=WITNESS)
     else:
         count = met.found if when == "found" else last
-        yield Promise("least delta for L", met.test.of_mean[count], delta, at_most=True)
-        yield Promise("least delta for the clients' losses", met.test.of_clients[count], delta, at_most=True)
+        yield Relation("least delta for L", met.test.of_mean[count], delta, at_most=True)
+        yield Relation("least delta for the clients' losses", met.test.of_clients[count], delta, at_most=True)
     told = "; ".join(
         f"round {count}: {met.test.of_mean[count]:.2g} (L), {met.test.of_clients[count]:.2g} (clients)"
         for count in (met.found, last)

@@ -19,7 +19,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import Dropped, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import two_parabolas
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import Quadratic, centred, mean_of
 
@@ -216,12 +216,12 @@ def claim_fedlin(
     measured: Limits, method: str = "FedLin", shift: float = 0.0, more: int = 1, weights: bool = False
 ) -> Evidence:
     """The limits of a method, moved by ``shift``, against the minimisers, and its trips against FedAvg's."""
-    limits, promises = measured.of, list[Promise]()
+    limits, promises = measured.of, list[Relation]()
     if method == "(4)":
-        promises.append(Promise("a round from the minimiser ends there", measured.left, 0.0, 1e-12, case=BENT))
+        promises.append(Relation("a round from the minimiser ends there", measured.left, 0.0, 1e-12, case=BENT))
     if weights:
         promises.append(
-            Promise(
+            Relation(
                 "weights on the hill come no farther from its stationary point",
                 measured.hill[1],
                 measured.hill[0],
@@ -234,8 +234,8 @@ def claim_fedlin(
             promises.append(same("the minimiser of (1)", one.end, one.minimiser + shift, relative=1e-6))
         promises.append(same("a stationary point", one.slope, torch.full_like(one.slope, shift), relative=1e-6))
         trips = limits["FedLin"][0].trips
-        promises.append(Promise("communication rounds", trips, plain.trips + more))
-    return judge_promises(
+        promises.append(Relation("communication rounds", trips, plain.trips + more))
+    return judge_relations(
         promises,
         "three convex quadratic federations with different curvatures and minimisers, a convex one that is not "
         "quadratic and one that is not convex, 5 local steps at half of 1/(5 L)",
@@ -323,18 +323,18 @@ def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: in
     for one in runs:
         if one.spread > 0.0 and one.case is None:
             grown = at_one[one.steps] * one.spread**power
-            promises.append(Promise("the distance grows with the spread", one.distance, grown, 1e-9))
+            promises.append(Relation("the distance grows with the spread", one.distance, grown, 1e-9))
         if one.steps == 1:
-            promises.append(Promise("one step has no drift", one.distance, 0.0, 1e-9))
+            promises.append(Relation("one step has no drift", one.distance, 0.0, 1e-9))
         if one.steps == 100 and one.case is None:
             promises.append(
-                Promise("many steps: the mean of the local minimisers", one.distance, limit * one.local, 1e-9)
+                Relation("many steps: the mean of the local minimisers", one.distance, limit * one.local, 1e-9)
             )
     for before, after in pairwise(runs):
         if before.spread == after.spread > 0.0:
             case = before.case and {**before.case, "fewer": before.steps, "steps": after.steps}
             promises.append(
-                Promise(
+                Relation(
                     "the distance grows with the steps",
                     order * before.distance,
                     order * after.distance,
@@ -344,7 +344,7 @@ def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: in
                 )
             )
     beside = "; three with parabolas of curvature 1, 2 and 4" if three else ""
-    return judge_promises(
+    return judge_relations(
         promises,
         "two clients with parabolas of curvature 1 and 2, their minimisers 0 to 4 apart, "
         f"1 to 100 local steps{beside}; with equal curvatures there is no drift",

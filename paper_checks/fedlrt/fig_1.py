@@ -39,7 +39,7 @@ from paper_checks.fedlrt.measurements.legendre_runs import (
     own_targets,
 )
 from paper_checks.fedlrt.measurements.traces import Array
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from toymodels.legendre import BASES, heterogeneous, random_targets
 
 SETTING = "n = 10, C = 4, targets of rank 1 from normal factors, 10,000 points, s = 100, rate 1e-3"
@@ -75,7 +75,7 @@ def make_problems(context: Context) -> dict[str, Setting]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/exp-heterogeneous",
     where="Section 4.1, heterogeneous test, with Figure 1",
     says=r"""Losses $\mathcal{L}_c(W) = \frac1{2|X|}\sum_{(x,y) \in X}\|p(x)^\top Wp(y) - f_c(x,y)\|^2$ with a target
@@ -116,15 +116,15 @@ def exp_heterogeneous(
     moved: float = 0.0,
     bases: tuple[str, ...] = tuple(BASES),
     keep: tuple[str, ...] = ("complete", "minimiser"),
-) -> Promises:
+) -> Relations:
     """Whether the text determines how the curvatures spread; and the minimiser from the data, in every basis."""
     yield from promise_determined(bases, 10) if "complete" in keep else []
     for basis in bases:
         one = problems[basis]
         found = sum(sigma > 1e-6 for sigma in one.singular_values)
-        yield Promise(f"rank of the minimiser, {basis}", float(found), rank)
-        yield Promise(f"distance from the mean of the targets, {basis}", one.from_mean, moved, error=1e-9)
-        yield Promise(f"second derivatives apart, {basis}", one.apart, 0.0)
+        yield Relation(f"rank of the minimiser, {basis}", float(found), rank)
+        yield Relation(f"distance from the mean of the targets, {basis}", one.from_mean, moved, error=1e-9)
+        yield Relation(f"second derivatives apart, {basis}", one.apart, 0.0)
     return SETTING
 
 
@@ -406,32 +406,32 @@ def fig_1(
     apart: float = 1e-9,
 ) -> Evidence:
     """Limits and first rounds; FeDLRT without correction runs with the corrected one as long as both are followed."""
-    promises, case = list[Promise](), {**WITNESS, "rounds": 900}
+    promises, case = list[Relation](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
     same, ranks = compared.same, compared.long.ranks[: int(min(ours, 900))]
     if "plateau" in parts:
         # Without correction FeDLRT is where FeDLRT with correction is, if their rounds coincide.
         reached = compared.long.distances[-1] if same <= 1e-9 else float("inf")
-        promises.append(Promise("FeDLRT without correction stands still", close, reached, at_most=True, case=case))
+        promises.append(Relation("FeDLRT without correction stands still", close, reached, at_most=True, case=case))
         away = compared.limits["uniform", "all"].averaged
-        promises.append(Promise("FedAvg stands still", close, away, at_most=True, case=case))
+        promises.append(Relation("FedAvg stands still", close, away, at_most=True, case=case))
     if "converge" in parts:
-        promises.append(Promise("FedLin converges", min(compared.full_rank), close, at_most=True))
-        promises.append(Promise("FeDLRT with correction converges", min(compared.long.distances), close, at_most=True))
+        promises.append(Relation("FedLin converges", min(compared.full_rank), close, at_most=True))
+        promises.append(Relation("FeDLRT with correction converges", min(compared.long.distances), close, at_most=True))
     if "faster" in parts:
-        promises.append(Promise("FeDLRT in no more rounds than FedLin", ours, theirs, at_most=True))
+        promises.append(Relation("FeDLRT in no more rounds than FedLin", ours, theirs, at_most=True))
     if "coincide" in parts:
         for basis in BASES:
             promises.append(
-                Promise("FedAvg's round is FedLin's", compared.limits[basis, "all"].apart, apart, at_most=True)
+                Relation("FedAvg's round is FedLin's", compared.limits[basis, "all"].apart, apart, at_most=True)
             )
-        promises.append(Promise("FeDLRT's variants coincide", same, apart, at_most=True))
+        promises.append(Relation("FeDLRT's variants coincide", same, apart, at_most=True))
     if "numbers" in parts:
         both = ("FeDLRT, simplified", "FeDLRT, full")
         for (name, rank), stated in zip([*((n, r) for r in (4, 5) for n in both), ("FedLin", 4)], sent, strict=True):
             counted = evaluate(polynomials(name)["communication"], 10, rank)
-            promises.append(Promise(f"numbers in a round of {name}", counted, stated))
-    return judge_promises(
+            promises.append(Relation(f"numbers in a round of {name}", counted, stated))
+    return judge_relations(
         promises,
         f"{SETTING}; rounds to 1e-5: FeDLRT {ours:.0f}, FedLin {theirs:.0f}; numbers to "
         f"1e-5: {numbers_sent('FeDLRT, simplified', 10, ranks)} (simplified), "
@@ -444,7 +444,7 @@ def fig_1(
 AXES = SETTING.replace("of rank 1 from normal factors", "along axes")
 
 
-@promises(
+@relations(
     "fedlrt/claim-het-converge",
     where="Section 4.1, heterogeneous test",
     says=r"""As seen in Figure 1, for n = 10, C = 4, $\lambda = 10^{-3}$ and $s_* = 100$, FeDLRT with variance
@@ -496,20 +496,20 @@ def claim_het_converge(
     precision: float = SINGLE,
     targets: str = "drawn",
     parts: tuple[str, ...] = ("precise", "faster"),
-) -> Promises:
+) -> Relations:
     """The end of a long run, and FedLin's rounds to 1e-5 over FeDLRT's."""
     if targets == "drawn":
         run, (ours, theirs), size = compared.long, compared.rounds, compared.size
-        yield Promise("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
+        yield Relation("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
     else:
         run, theirs, size = compared.two_axes, compared.two_axes_full_rank, compared.two_axes_size
         ours = run.reaches(CLOSE)
     if "faster" in parts:
         case = {**WITNESS, "much": 3} if targets == "drawn" else None
-        yield Promise("FedLin's rounds over FeDLRT's, at least", much, theirs / ours, at_most=True, case=case)
+        yield Relation("FedLin's rounds over FeDLRT's, at least", much, theirs / ours, at_most=True, case=case)
     if "not much" in parts:
-        yield Promise("FedLin's rounds over FeDLRT's, at most", theirs / ours, most, at_most=True)
-    yield Promise("single precision", run.distances[-1], precision * size, at_most=True)
+        yield Relation("FedLin's rounds over FeDLRT's, at most", theirs / ours, most, at_most=True)
+    yield Relation("single precision", run.distances[-1], precision * size, at_most=True)
     told = f"distance {run.distances[-1]:.1e} at round {len(run.distances) - 1}, minimiser of norm {size:.2g}"
     return f"{SETTING if targets == 'drawn' else AXES}; {ours:.0f} rounds against {theirs:.0f}; {told}"
 
@@ -517,7 +517,7 @@ def claim_het_converge(
 DEALT = {"all": "all points at every client", "random": "dealt at random", "region": "dealt by region"}
 
 
-@promises(
+@relations(
     "fedlrt/claim-het-plateau",
     where="Section 4.1, heterogeneous test (judged by FedAvg; FeDLRT without correction is judged in fedlrt/fig-1)",
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
@@ -555,7 +555,7 @@ def claim_het_plateau(
     bases: tuple[str, ...] = ("uniform",),
     stands: bool = True,
     apart: float = 1e-9,
-) -> Promises:
+) -> Relations:
     """Where FedAvg comes to rest; and whether correction changes a round."""
     told = []
     for basis in bases:
@@ -564,16 +564,16 @@ def claim_het_plateau(
             told.append(f"{name_reading(basis)}, {DEALT[split]}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
-                yield Promise("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
+                yield Relation("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
             else:
-                yield Promise("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True)
-                yield Promise("FedAvg's round is FedLin's", one.apart, apart, at_most=True)
+                yield Relation("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True)
+                yield Relation("FedAvg's round is FedLin's", one.apart, apart, at_most=True)
     if not stands:
-        yield Promise("FeDLRT's variants coincide", compared.same, apart, at_most=True)
+        yield Relation("FeDLRT's variants coincide", compared.same, apart, at_most=True)
     return f"{SETTING}; distance of FedAvg's limit, {'; '.join(told)}"
 
 
-@promises(
+@relations(
     "fedlrt/claim-thm3-figure",
     where="Section 3.2, after Theorem 3, on Figure 1",
     says=r"""The convergence up to a $\vartheta$-distance is consistent with the numerical results in Figure 1, where
@@ -623,26 +623,26 @@ def claim_thm3_figure(
     tau: float = 0.1,
     far: float = CLOSE,
     higher: float = 1e-3,
-) -> Promises:
+) -> Relations:
     """The ends of long runs of FedLin and FeDLRT, with the targets drawn or with one small target."""
     if targets == "one small":
         run = compared.small[tau]
         end, halfway = run.distances[-1], run.distances[len(run.distances) // 2]
         yield from [
-            Promise("FedLin converges", compared.small_full_rank, CLOSE, at_most=True),
-            Promise("FeDLRT with correction stops farther away", far, end, at_most=True),
-            Promise("it has stopped", abs(end - halfway), CLOSE, at_most=True),
-            Promise("rank at the end", run.ranks[-1], 3),
-            Promise("loss above the least one", run.losses[-1], higher, at_most=True),
+            Relation("FedLin converges", compared.small_full_rank, CLOSE, at_most=True),
+            Relation("FeDLRT with correction stops farther away", far, end, at_most=True),
+            Relation("it has stopped", abs(end - halfway), CLOSE, at_most=True),
+            Relation("rank at the end", run.ranks[-1], 3),
+            Relation("loss above the least one", run.losses[-1], higher, at_most=True),
         ]
         return f"{AXES}, one of them small: distance {end:.3g}, loss {run.losses[-1]:.2g}"
     end = compared.long.distances[-1]
-    yield Promise("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
+    yield Relation("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
     if "FedLin" in parts:
-        yield Promise("FedLin converges", min(compared.full_rank), CLOSE, at_most=True)
+        yield Relation("FedLin converges", min(compared.full_rank), CLOSE, at_most=True)
     if "stops" in parts:
         case = {**WITNESS, "rounds": 900}
-        yield Promise("FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case=case)
+        yield Relation("FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case=case)
     if "converges" in parts:
-        yield Promise("single precision", end, precision * compared.size, at_most=True)
+        yield Relation("single precision", end, precision * compared.size, at_most=True)
     return f"{SETTING}; distance {end:.1e} at round {len(compared.long.distances) - 1}; {compared.stopped}"

@@ -11,7 +11,7 @@ from paper_checks.claim import Best, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.counting import Powers, evaluate
 from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, count_costs
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 PANELS = ("communication", "client compute", "client memory")
 
@@ -62,7 +62,7 @@ def find_crossings(context: Context) -> list[Crossing]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/fig-3",
     where="Figure 3 and its caption (which ranks occur is a matter of the runs: fedlrt/fig-5 to fedlrt/fig-8)",
     says=r"""Communication cost, compute cost of a client and client memory for $s_* = 1$, a single data point and n =
@@ -116,16 +116,16 @@ def fig_3(
     of: str = "Table 1",
     panels: tuple[str, ...] = PANELS,
     lows: tuple[str, ...] = ("FeDLRT, simplified", "FeDLRT, full"),
-) -> Promises:
+) -> Relations:
     """Ranks of equal cost within 5 % of the printed one and half a unit of its last digit of 40 %; gains at rank 1."""
     for one in crossings:
         if one.panel not in panels or one.low not in lows:
             continue
         rank, gain, shown = one.ranks[of], one.gains[of], "client compute" if of == "Table 1" else "communication"
         case = {"n": WIDTH} if (one.panel, one.low) == (shown, "FeDLRT, full") else None
-        yield Promise("share of full rank where costs are equal", abs(rank / WIDTH - share), 0.005, 0.0, True, case)
-        yield Promise("rank of equal cost", abs(rank - point), 0.05 * point, at_most=True)
-        yield Promise("times less at rank 1", factor, gain, at_most=True)
+        yield Relation("share of full rank where costs are equal", abs(rank / WIDTH - share), 0.005, 0.0, True, case)
+        yield Relation("rank of equal cost", abs(rank - point), 0.05 * point, at_most=True)
+        yield Relation("times less at rank 1", factor, gain, at_most=True)
     told = "; ".join(
         f"{one.panel}, {one.low} and {one.full}: counted {one.ranks['counted']:.1f}, Table 1 {one.ranks['Table 1']:.1f}"
         for one in crossings

@@ -12,10 +12,10 @@ from paper_checks.fedlrt.measurements.homogeneous_setting import (
 )
 from paper_checks.fedlrt.measurements.least_squares import EARLY, GRID, Followed, follow_all, settling_round
 from paper_checks.fedlrt.measurements.legendre_runs import STARTS
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
-@promises(
+@relations(
     "fedlrt/fig-4",
     where="Figure 4 and its caption",
     says="""FeDLRT with simplified variance correction and FedLin, each line the median of 20 random initialisations
@@ -50,13 +50,13 @@ from paper_checks.methods.promises import Promise, Promises, promises
 )
 def fig_4(
     followed: Followed, basis: str = "plain", after: float = 0.25, early: float = 0.25, swapped: bool = False
-) -> Promises:
+) -> Relations:
     """Distance and loss below FedLin's from a share of the run on; and the rank, at least and from an early round."""
     run, ranks = followed.runs[basis], followed.ranks(basis)
     full = followed.full[basis if basis in followed.full else "uniform"]
     latest = early * (len(run.ranks) - 1)
-    yield Promise("the target's rank from an early round on", settling_round(ranks), latest, at_most=True)
-    yield Promise("rank never below the target's", RANK, min(ranks), at_most=True, case={"rounds": LOST})
+    yield Relation("the target's rank from an early round on", settling_round(ranks), latest, at_most=True)
+    yield Relation("rank never below the target's", RANK, min(ranks), at_most=True, case={"rounds": LOST})
     last = len(run.ranks) - 1
     for name, ours, theirs in (
         ("distance", run.distances, [d for d, _ in full]),
@@ -65,5 +65,5 @@ def fig_4(
         for count, value in zip(GRID, theirs, strict=True):
             if after * last <= count <= last:
                 pair = (value, ours[count]) if swapped else (ours[count], value)
-                yield Promise(f"{name} below FedLin's", *pair, at_most=True)
+                yield Relation(f"{name} below FedLin's", *pair, at_most=True)
     return f"{SETTING}, one client; rounds {after * last:.0f} to {last}; {NOT_FOLLOWED}"

@@ -18,7 +18,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import centred
 
@@ -137,7 +137,7 @@ def measure_beside(context: Context) -> list[Beside]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-close-to-full",
     where="Section 3.1, end, with Theorem 5",
     says="Algorithm 1 is a federated low-rank scheme whose solution is close to a full-rank solution, see Theorem 5.",
@@ -193,13 +193,13 @@ def claim_close(
     inside: bool = False,
     d_2: int = 1,
     d_3: int = 1,
-) -> Promises:
+) -> Relations:
     """Distances from FedLin against the start's (printed), or against a bound with measured parts."""
     if reading == "theorem":
         for one in runs:
             if one.rounds == 1 and one.whole <= 1.0:
                 bound = one.of_theorem_5(d_2, d_3)
-                yield Promise("the distance is within Theorem 5's bound", one.distance, bound, 1e-10, at_most=True)
+                yield Relation("the distance is within Theorem 5's bound", one.distance, bound, 1e-10, at_most=True)
         return f"one round: a loss of one entry by hand, targets that are a multiple of the start, {SCOPE}"
     for one in runs:
         if inside and not one.inside:
@@ -207,11 +207,13 @@ def claim_close(
         if reading == "printed":
             if one.travelled > 1e-9:  # a start at the solution has nothing to come nearer to
                 nearer = 1.0 - one.distance / one.travelled
-                yield Promise(
+                yield Relation(
                     "nearer by at least 1e-9 of the start's distance", 1e-9, nearer, at_most=True, case=one.by_hand
                 )
         else:
-            yield Promise("the distance is within the bound", one.distance, one.bound(missed, cut), 1e-10, at_most=True)
+            yield Relation(
+                "the distance is within the bound", one.distance, one.bound(missed, cut), 1e-10, at_most=True
+            )
     if inside:
         return "targets within the bases of the start; 5 rounds"
     return f"a loss of one entry by hand, targets within the bases, {SCOPE}; 1, 3 or 5 rounds"

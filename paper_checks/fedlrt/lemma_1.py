@@ -17,7 +17,7 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import BEYOND
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
-from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
+from paper_checks.methods.relations import Relation, Relations, orthonormal, relations, same
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
 
 
-@promises(
+@relations(
     "fedlrt/eq-6",
     where="Section 3.1, eq. (6)",
     says=r"""With the mean basis gradients $G_U = \frac1C\sum_c\nabla_U\mathcal{L}_c(U^tS^tV^{t,\top})$ and $G_V =
@@ -128,7 +128,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 )
 def eq_6(
     points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True, length: float = 1.0
-) -> Promises:
+) -> Relations:
     """The toolkit's wide bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
     for one in regular(points, beyond):
         U, S, V = one.parts
@@ -139,7 +139,7 @@ def eq_6(
             scaled = torch.cat([basis[:, :r], length * basis[:, r:]], dim=1)
             R = basis.mT @ torch.cat([first, G], dim=1)
             yield from [
-                Promise("2r columns", basis.shape[1], 2 * r),
+                Relation("2r columns", basis.shape[1], 2 * r),
                 orthonormal("orthonormal columns", scaled),
                 same("the first r columns are the basis itself", basis[:, :r], first),
                 same("[U|Ubar] R = [U|G_U]", basis @ R, torch.cat([first, G], dim=1)),
@@ -161,7 +161,7 @@ def measure_directions(context: Context) -> list[Wide]:
     return [widen("by hand", factors, [gradient]), *measure_wide(context)]
 
 
-@promises(
+@relations(
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
     says="""$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and
@@ -194,7 +194,7 @@ def measure_directions(context: Context) -> list[Wide]:
 )
 def claim_gu_gv(
     points: list[Wide], singular: bool = False, shared: bool = True, beyond_tangent: float = 0.0, third: str = "printed"
-) -> Promises:
+) -> Relations:
     """Directions of (5), its third line as printed or transposed, at the mean gradient, out of the wide bases.
 
     ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for a single
@@ -216,7 +216,7 @@ def claim_gu_gv(
     return WIDE_SCOPE
 
 
-@promises(
+@relations(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
     says=r"""$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 &
@@ -238,7 +238,7 @@ def lemma_1(
     outside: float = 0.0,
     beyond: bool = False,
     singular: bool = False,
-) -> Promises:
+) -> Relations:
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
     The first columns of a library's orthogonal factor are U up to signs: signs of rows and columns change.
@@ -255,7 +255,7 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
 """A basis of one column and its gradient, of which -u begins a QR decomposition too."""
 
 
-@promises(
+@relations(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
     says=r"""$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns of
@@ -288,7 +288,7 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
 )
 def eq_22(
     points: list[Wide], kept: bool = False, columns: int = 0, corner: float = 1.0, beyond: bool = False
-) -> Promises:
+) -> Relations:
     """Products of the wide bases with the original ones, also where gradients have too little rank.
 
     The wide bases are the orthogonal factors of a library, or with U and V ``kept`` in front.

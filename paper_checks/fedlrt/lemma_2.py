@@ -14,7 +14,7 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import STEP_SCOPE, Step, measure_steps
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 
 
 def projector(*columns: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ def measure_lemma(context: Context) -> list[Step]:
     return [Step("by hand", basis, S, basis, G, 1.0), *measure_steps(context)]
 
 
-def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> Promise:
+def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> Relation:
     """Return the promise that two matrices of independent columns share one orthogonal factor, up to column signs."""
     first, second = (torch.linalg.qr(columns)[0] for columns in (left, right))
     found = (first.mT @ second).abs()
@@ -58,7 +58,7 @@ def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> 
     return same(name, found, torch.eye(len(found), dtype=found.dtype), case, 1e-5, "rounding of bad conditions")
 
 
-@promises(
+@relations(
     "fedlrt/lemma-2",
     where="Appendix D, Lemma 2, eqs. (18) and (19)",
     says=r"""Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ and
@@ -103,7 +103,7 @@ def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> 
 )
 def lemma_2(
     steps: list[Step], compared: str = "factors", singular: bool = False, beside: bool = True, tilt: float = 0.0
-) -> Promises:
+) -> Relations:
     """Orthogonal factors; or projectors onto both spans, and the start of the model in (17) by them.
 
     ``tilt`` adds a share of a constant to the factor gradient.
@@ -128,12 +128,12 @@ def lemma_2(
     return STEP_SCOPE if compared == "spans" else f"{STEP_SCOPE}; where the columns are independent"
 
 
-def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Promise:
+def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Relation:
     """Return the promise that two sets of columns span the same space."""
     return same(name, projector(*left), projector(*right), relative=1e-5, resolution=RESOLVED)
 
 
-@promises(
+@relations(
     "fedlrt/lemma-2-step-20",
     where="Appendix D, proof of Lemma 2, eq. (20)",
     says=r"""$\mathrm{span}([U_0|K(t_1)]) = \mathrm{span}([U_0|U_0 - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) =
@@ -143,7 +143,7 @@ def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Pro
     mutants=[{"beside": False}, {"rate": 0}, {"tilt": 1e-3}],
     expect=("holds", "proof"),
 )
-def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float = 0.0) -> Promises:
+def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float = 0.0) -> Relations:
     """Projectors onto the four spans, for any S."""
     for one in steps:
         for basis, first, slope, _ in one.sides:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.methods.worst_case.closed_form import constant_needed, worst_descent, worst_drift
+from paper_checks.methods.worst_case.closed_form import needed_constant, worst_descent, worst_drift
 from paper_checks.paper import Headline, Listing, Page
 
 THEMES = (
@@ -53,8 +53,8 @@ def constants_at(steps: int) -> tuple[str, ...]:
     asked, larger = Fraction(1, 12 * steps), Fraction(1, 2 * steps)
     least: tuple[Fraction, ...] = (
         worst_drift(steps - 1, Fraction(1, steps)),
-        constant_needed(steps, asked),
-        constant_needed(steps, larger),
+        needed_constant(steps, asked),
+        needed_constant(steps, larger),
         -1 / worst_descent(steps, asked),
         -1 / worst_descent(steps, asked / 2),
     )

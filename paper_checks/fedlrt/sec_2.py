@@ -21,7 +21,7 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import two_parabolas
 from paper_checks.fedlrt.measurements.federations import SCOPE, draw_cases
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import judge_promises, same
+from paper_checks.methods.relations import judge_relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import Quadratic, mean_of
 
@@ -188,7 +188,7 @@ def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0)
             for _ in range(one.steps + more):
                 W = W - rate * one.rate * (client if own else one.whole).gradient({"W": W})["W"]
             promises.append(same("(2) is the local step of Algorithm 3", W, end, one.by_hand))
-    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+    return judge_relations(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
 
 
 @claim(
@@ -206,7 +206,7 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
     for one in runs:
         kept = one.ends[count:] or one.ends
         promises.append(same("the mean of the clients' weights", share * torch.stack(kept).mean(dim=0), one.after))
-    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+    return judge_relations(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
 
 
 def measure_fedlin(context: Context) -> list[Local]:
@@ -259,4 +259,4 @@ def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 
                 promises.append(same("a client stays at a stationary point", W, one.start, one.by_hand))
             promises.append(same("(4) is the local step of FedLin", W, end))
             promises.append(same("the first step is along the global gradient", along[0], mean))
-    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+    return judge_relations(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")

@@ -23,7 +23,7 @@ from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
 from paper_checks.fedlrt.measurements.layers import LAYERS_SCOPE, run_layers
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
+from paper_checks.methods.relations import Relation, Relations, orthonormal, relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import centred
 
@@ -134,7 +134,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-factors",
     where="Section 3.1, first paragraph",
     says="""FeDLRT ensures that for all $t > 1$ the bases $U^t$ and $V^t$ are orthonormal and $S^t$ is diagonal and of
@@ -166,7 +166,7 @@ def claim_factors(
     full: bool = True,
     length: float = 1.0,
     diagonal: float = 1.0,
-) -> Promises:
+) -> Relations:
     """Every round under a rule; full rank means a smallest singular value beyond rounding."""
     for one in found[rule]:
         sigma = one.S.diagonal()
@@ -176,13 +176,13 @@ def claim_factors(
             same("S is diagonal", one.S, diagonal * torch.diag(sigma)),
         ]
         if full:
-            yield Promise(
+            yield Relation(
                 "S has full rank", 1e-12 * float(sigma.max()), float(sigma.min()), at_most=True, case=one.by_hand
             )
     return f"a gradient within the bases by hand; {SCOPE}; two rounds at tau = {TAU}"
 
 
-@promises(
+@relations(
     "fedlrt/claim-server-qr-svd",
     where="Section 3, low client compute cost",
     says=r"""The clients only evaluate gradients of low-rank factors and optimise the small matrix $S \in \mathbb R^{r
@@ -210,17 +210,17 @@ def claim_factors(
 )
 def claim_server_qr_svd(
     layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK), sides: float = 1.0
-) -> Promises:
+) -> Relations:
     """Where factorisations happen, and the size of what comes back after the local steps."""
     for variant in variants:
         for one in layers[variant]:
             found = one.factorisations()
             on_client = sum(operation.place == "client" for operation in found)
-            yield Promise("no factorisation on a client", on_client, 0.0)
+            yield Relation("no factorisation on a client", on_client, 0.0)
             kinds = {FACTORISATIONS[operation.name] for operation in found if operation.place == "server"}
-            yield Promise("QR and SVD on the server", float(len(kinds)), 2.0)
+            yield Relation("QR and SVD on the server", float(len(kinds)), 2.0)
             side = min(sides * one.sizes.r, one.sizes.n, one.sizes.m)
-            yield Promise(
+            yield Relation(
                 "entries of the square matrix that a client optimises",
                 one.last_upload,
                 side**2,
@@ -229,7 +229,7 @@ def claim_server_qr_svd(
     return f"every operation of {LAYERS_SCOPE}"
 
 
-@promises(
+@relations(
     "fedlrt/claim-two-rounds",
     where="Section 3, efficient communication",
     says="""Similar to FedLin, FeDLRT requires in practice two communication rounds: one that aggregates and
@@ -265,14 +265,14 @@ def claim_two_rounds(
     layers: Mapping[str, list[Counted]],
     rounds: float = 2.0,
     variants: tuple[str, ...] = ("FeDLRT", "FeDLRT, simplified"),
-) -> Promises:
+) -> Relations:
     """Trips of the ledger; and that the last one brings the coefficients."""
     for variant in (*variants, "FedLin"):
         for one in layers[variant]:
-            yield Promise("communication rounds", len(one.trips), rounds, case={"stated": 2})
+            yield Relation("communication rounds", len(one.trips), rounds, case={"stated": 2})
             first = one.trips[0].uploads[0]
             gradients = {"U", "V"} <= set(first) if variant in LOW_RANK else "W" in first
-            yield Promise("the first brings gradients", float(gradients), 1.0)
+            yield Relation("the first brings gradients", float(gradients), 1.0)
     told = {"FeDLRT": "without correction", "FeDLRT, simplified": "with the simplified one"}
     named = [told.get(variant, "with the full one") for variant in variants]
     return f"{LAYERS_SCOPE}; {', '.join(named)}, and FedLin"

@@ -26,11 +26,11 @@ from paper_checks.fedlrt.measurements.first_rounds import (
 from paper_checks.fedlrt.measurements.symbolic_flow import entrywise
 from paper_checks.fedlrt.measurements.watched_rounds import STEPS, Round, watch
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 from paper_checks.recorded_federation import Watched
 
 
-@promises(
+@relations(
     "fedlrt/eq-7",
     where="Section 3.1, eq. (7)",
     says=r"""Without variance correction client c trains $\tilde S_c$ for $s_*$ iterations with learning rate $\lambda$:
@@ -42,7 +42,9 @@ from paper_checks.recorded_federation import Watched
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False, own: bool = True) -> Promises:
+def eq_7(
+    rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False, own: bool = True
+) -> Relations:
     """The clients' uploads against the recursion with gradients in W, and those against differentiation."""
     for one in rounds:
         for client, sent in zip(one.case.clients, one.coefficients, strict=True):
@@ -57,7 +59,7 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
     return ROUND_SCOPE
 
 
-@promises(
+@relations(
     "fedlrt/eq-8",
     where="Section 3.1, eq. (8)",
     says=r"""One more communication round aggregates $G_{\tilde S,c} = \nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde
@@ -70,7 +72,7 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Promises:
+def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Relations:
     """The clients' uploads against the recursion, with full-rank gradients in the wide bases."""
     for one in found.rounds:
         slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
@@ -82,7 +84,7 @@ def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1)
             yield same("the recursion is what clients send", S, sent)
         total = torch.stack([mean - slope for slope in slopes]).sum(dim=0)
         yield same("the corrections cancel", total, torch.zeros_like(total))
-        yield Promise("communication rounds", one.trips, found.plain_trips + more)
+        yield Relation("communication rounds", one.trips, found.plain_trips + more)
     for one in found.single:
         slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         stepped = one.start - rate_of(one, 1) * share * torch.stack(slopes).mean(dim=0)
@@ -107,7 +109,7 @@ def measure_simplified(context: Context) -> Simplified:
     return Simplified(tuple(first_rounds(context, "simplified")), len(fed.trips), watch(case, "full")[0].trips)
 
 
-@promises(
+@relations(
     "fedlrt/eq-9",
     where=r"Section 3.1, eq. (9), as the definition of $\check V_c$ (what it lacks of $V_c$, for $\approx$: "
     "fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient)",
@@ -122,7 +124,7 @@ def measure_simplified(context: Context) -> Simplified:
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int = 1, fewer: int = 1) -> Promises:
+def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int = 1, fewer: int = 1) -> Relations:
     """The correction that travelled against blocks of the full one, and what clients send with it."""
     for one in found.rounds:
         r = one.before.S["W"].shape[0]
@@ -136,8 +138,8 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
             for _ in range(STEPS):
                 S = S - rate_of(one) * (projected_gradient(one, client, S) + expected)
             yield same("the recursion is what clients send", S, sent)
-        yield Promise("communication rounds of FedLin", one.trips, found.fedlin)
-        yield Promise("one fewer than with the full correction", one.trips, found.full - fewer)
+        yield Relation("communication rounds of FedLin", one.trips, found.fedlin)
+        yield Relation("one fewer than with the full correction", one.trips, found.full - fewer)
     return (
         f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them; what line 4 can aggregate is the "
         "block, which is printed with a tilde"
@@ -262,7 +264,7 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-trunc",
     where="Section 3.1, automatic compression via rank truncation",
     says=r"""Truncation is needed to identify the optimal rank and to make sure that S has full rank. The SVD of $\tilde
@@ -295,7 +297,7 @@ def claim_trunc(
     strict: bool = True,
     bound: float = 1.0,
     keep: tuple[str, ...] = ("exists", "error", "rank", "full"),
-) -> Promises:
+) -> Relations:
     """The smallest rank that the rule admits, in fractions, and what it leaves."""
     share = Fraction(bound)
     for sigma, theta in spectra:
@@ -308,16 +310,16 @@ def claim_trunc(
 
         admitted = [k for k in range(1, len(sigma) + 1) if below(k - 1 + after)]
         if "exists" in keep:
-            yield Promise("some rank from 1 to 2r is admitted", 1, len(admitted), at_most=True, case=case)
+            yield Relation("some rank from 1 to 2r is admitted", 1, len(admitted), at_most=True, case=case)
         if not admitted:
             continue
         kept = admitted[0]
         near = int(squares[kept] < (share * theta) ** 2)
         if "error" in keep:
-            yield Promise("the truncated part is below the threshold", near, 1.0, case=case)
+            yield Relation("the truncated part is below the threshold", near, 1.0, case=case)
         if "rank" in keep:
             least = min(k for k in range(len(sigma) + 1) if squares[k] < theta**2)
-            yield Promise("no smaller rank comes as near", kept, max(least, 1), case=case)
+            yield Relation("no smaller rank comes as near", kept, max(least, 1), case=case)
         if "full" in keep:
-            yield Promise("S has full rank", float(sigma[kept - 1] > 0), 1.0, case=case)
+            yield Relation("S has full rank", float(sigma[kept - 1] > 0), 1.0, case=case)
     return f"{len(spectra)} spectra of 2 to 8 singular values, with ties, zeros and many decades, in fractions"

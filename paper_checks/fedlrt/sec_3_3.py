@@ -24,10 +24,10 @@ from paper_checks.fedlrt.measurements.counting import (
 )
 from paper_checks.fedlrt.measurements.layers import LAYERS_SCOPE, run_layers
 from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, count_costs
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 
 
-@promises(
+@relations(
     "fedlrt/claim-svd-size",
     where="Section 3.3",
     says=r"""The server's compute cost scales linearly with the layer dimension n, as the SVD for truncation is needed
@@ -39,7 +39,7 @@ from paper_checks.methods.promises import Promise, Promises, judge_promises, pro
 )
 def claim_svd_size(
     layers: Mapping[str, list[Counted]], sides: float = 2.0, variants: tuple[str, ...] = tuple(LOW_RANK)
-) -> Promises:
+) -> Relations:
     """The shape of every SVD, one in a round; QR is of a basis and its gradient, side by side."""
     for variant in variants:
         for one in layers[variant]:
@@ -47,16 +47,16 @@ def claim_svd_size(
                 kind: [o.shapes[0] for o in one.factorisations() if FACTORISATIONS[o.name] == kind]
                 for kind in ("QR", "SVD")
             }
-            yield Promise("one SVD in a round", len(shapes["SVD"]), 1.0)
+            yield Relation("one SVD in a round", len(shapes["SVD"]), 1.0)
             for shape in shapes["SVD"]:
                 for side in shape:
-                    yield Promise("sides of the matrix decomposed", side, sides * one.sizes.r)
+                    yield Relation("sides of the matrix decomposed", side, sides * one.sizes.r)
             widest = max((shape[1] for shape in shapes["QR"]), default=0)
-            yield Promise("columns of the matrices orthonormalised", widest, 2.0 * one.sizes.r)
+            yield Relation("columns of the matrices orthonormalised", widest, 2.0 * one.sizes.r)
     return f"{LAYERS_SCOPE}, 2r at most the smaller side"
 
 
-@promises(
+@relations(
     "fedlrt/claim-no-full-matrix",
     where="Section 3.3",
     says="""The complete federated learning process is performed on the low-rank factors, and the full matrix $W_r$ is
@@ -85,12 +85,12 @@ def claim_svd_size(
 )
 def claim_no_full_matrix(
     layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK), columns: float = 2.0
-) -> Promises:
+) -> Relations:
     """The largest matrix that any operation at server or client gives: a wide basis."""
     for variant in variants:
         for one in layers[variant]:
             bound = columns * one.sizes.r * max(one.sizes.m, one.sizes.n)
-            yield Promise("entries of the largest matrix formed", one.largest(), bound, at_most=True)
+            yield Relation("entries of the largest matrix formed", one.largest(), bound, at_most=True)
     return f"every result of an operation in {LAYERS_SCOPE}"
 
 
@@ -173,13 +173,13 @@ def claim_simplified_cheaper(
     for cost in PANELS:
         small, large = table[cheaper][cost], table[than][cost]
         difference = {power: large.get(power, 0) - small.get(power, 0) for power in {*small, *large}}
-        promises.append(Promise(f"less {cost}", 0, min(difference.values()), at_most=True))
+        promises.append(Relation(f"less {cost}", 0, min(difference.values()), at_most=True))
         if of == "Table 1" and cost == "client memory":
-            promises.append(Promise(f"the same {cost}", max(difference.values()), 0))
+            promises.append(Relation(f"the same {cost}", max(difference.values()), 0))
         else:
-            promises.append(Promise(f"some of the {cost} saved", 1, max(difference.values()), at_most=True))
+            promises.append(Relation(f"some of the {cost} saved", 1, max(difference.values()), at_most=True))
         for one, other in ((small, large), (large, small)):
-            promises.append(Promise("the same asymptotics", int(unbounded_term(one, other) is not None), 0))
+            promises.append(Relation("the same asymptotics", int(unbounded_term(one, other) is not None), 0))
         told.append(
             f"{cost} saved: "
             f"{describe_polynomial({power: value for power, value in difference.items() if value}) or '0'}"
@@ -188,16 +188,16 @@ def claim_simplified_cheaper(
         if widest == 2:  # the largest rank, and one that can be followed by hand
             for r, case in ((WIDTH // 2, None), (size["r"], size if cost == "client compute" else None)):
                 saved, whole = (evaluate(one, WIDTH, r, steps) for one in (difference, large))
-                promises.append(Promise(name, saved, share * whole, at_most=True, case=case))
+                promises.append(Relation(name, saved, share * whole, at_most=True, case=case))
         else:
             left = {
                 power: share.numerator * large.get(power, 0) - share.denominator * value
                 for power, value in difference.items()
             }
-            promises.append(Promise(f"{name}, all sizes", 0, least_coefficient(left, widest, steps), at_most=True))
+            promises.append(Relation(f"{name}, all sizes", 0, least_coefficient(left, widest, steps), at_most=True))
     size_of_count = Sizes(11, 2)
     saved = len(count_round(than, size_of_count).trips) - len(count_round(cheaper, size_of_count).trips)
-    promises.append(Promise("fewer rounds", saved, Fraction(fewer)))
-    return judge_promises(
+    promises.append(Relation("fewer rounds", saved, Fraction(fewer)))
+    return judge_relations(
         promises, f"exact polynomials, {of}, s_* >= {steps}, {widest}r <= n; {'; '.join(told)}", whole=True
     )

@@ -37,7 +37,7 @@ from paper_checks.fedlrt.measurements.legendre_runs import (
     long_run,
     one_target,
 )
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from toymodels.legendre import BASES, homogeneous
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
@@ -68,7 +68,7 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/exp-homogeneous",
     where="Section 4.1, homogeneous test, with Figure 4 and, for the sizes of the $X_c$, Section 2",
     says=r"""Losses $\mathcal{L}_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in
@@ -109,19 +109,19 @@ def exp_homogeneous(
     bases: tuple[str, ...] = tuple(BASES),
     clients: tuple[int, ...] = CLIENTS,
     keep: tuple[str, ...] = ("complete", "sizes", "minimiser"),
-) -> Promises:
+) -> Relations:
     """Whether the text determines how curvatures spread, the clients' shares of the points, and the minimiser.
 
     ``moved``: a minimiser so far from the target.
     """
     yield from promise_determined(bases, 20) if "complete" in keep else []
     for C in clients if "sizes" in keep else ():
-        yield Promise("points left over when all clients have as many", samples % C, 0)
+        yield Relation("points left over when all clients have as many", samples % C, 0)
     for basis in bases:
         one = problems[basis, samples]
-        yield Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True)
+        yield Relation(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True)
         if isfinite(one.distance):  # otherwise the minimiser is not unique
-            yield Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6)
+            yield Relation(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6)
     told = ", ".join(f"{name_reading(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
     return (
         f"{SETTING}, four clients; least over largest curvature, on one set of points: {told}, and in the mean over "
@@ -150,7 +150,7 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-hom-stepsize",
     where="Section 4.1, homogeneous test",
     says=r"""The homogeneous test ($s_* = 20$, $\lambda = 10^{-3}$, C = 1, 2, 4, 8, 16, 32 clients) satisfies the
@@ -178,10 +178,10 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
 )
 def claim_hom_stepsize(
     smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE, steps: int = STEPS
-) -> Promises:
+) -> Relations:
     """The rate against the bound, for every number of clients."""
     yield from [
-        Promise(
+        Relation(
             f"the rate for C = {C}",
             rate,
             1.0 / (12.0 * L * steps),
@@ -214,7 +214,7 @@ MEDIANS = (
 )
 
 
-@promises(
+@relations(
     "fedlrt/claim-hom-rank",
     where="Section 4.1 and Figure 4",
     says="""The results, medians over 20 random initial weights, indicate that FeDLRT is able to identify the correct
@@ -245,17 +245,17 @@ def claim_hom_rank(
     early: float = 0.25,
     times: float = 1e3,
     own: float = 1e-8,
-) -> Promises:
+) -> Relations:
     """The least median rank, the last round with another one, the loss of lower ranks; that the runs are FeDLRT's.
 
     The median is over all starts while they are followed, and then the rank of the first one.
     """
-    yield from [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
+    yield from [Relation("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
     run, ranks = followed.runs[basis], followed.ranks(basis)
     latest, lower = early * (len(run.ranks) - 1), followed.lower.get(basis.split(",")[0], followed.lower["uniform"])
-    yield Promise("rank never below the target's", rank, min(ranks), at_most=True, case={"rounds": LOST})
-    yield Promise("the target's rank from an early round on", settling_round(ranks, rank), latest, at_most=True)
-    yield Promise("the loss of rank 3 far above that at the end", times * run.losses[-1], lower, at_most=True)
+    yield Relation("rank never below the target's", rank, min(ranks), at_most=True, case={"rounds": LOST})
+    yield Relation("the target's rank from an early round on", settling_round(ranks, rank), latest, at_most=True)
+    yield Relation("the loss of rank 3 far above that at the end", times * run.losses[-1], lower, at_most=True)
     told = "; ".join(
         f"{name_reading(name)}: median rank {medians[-1]:g} at round {len(medians) - 1}, least {min(medians):g}"
         + (f", {RANK} from round {settling_round(medians)} on" if medians[-1] == RANK else "")
@@ -276,7 +276,7 @@ OTHER_STARTS = (
 """Rounds to 1e-5 from other starts."""
 
 
-@promises(
+@relations(
     "fedlrt/claim-hom-error",
     where="Section 4.1 and Figure 4",
     says="FeDLRT converges to the minimiser $W^* = W_r$ up to an error of $10^{-5}$.",
@@ -301,7 +301,7 @@ OTHER_STARTS = (
     ),
     print="unstated",
 )
-def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = CLOSE) -> Promises:
+def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = CLOSE) -> Relations:
     """The distance at the end of a run; the long ones end where it is within 1e-5.
 
     With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
@@ -309,7 +309,7 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
     1/1521 of the largest in the mean over the points, and nobody follows such a run to the end in a check.
     """
     case = {"rounds": 2000}
-    yield from [Promise("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
+    yield from [Relation("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
     told = "; ".join(
         f"{name_reading(name)}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}"
         for name, one in followed.runs.items()
@@ -356,7 +356,7 @@ def count_rounds(context: Context) -> list[Counts]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-hom-clients",
     where="Section 4.1 and Figure 4",
     says="FeDLRT converges faster with more clients.",
@@ -400,7 +400,7 @@ def claim_hom_clients(
     most: float = 0.0,
     within: float = 1e6,
     own: float = 1e-8,
-) -> Promises:
+) -> Relations:
     """Shares of rounds more with 32 clients than with one, strictly between two bounds; and with full correction."""
     told = []
     case = {"basis": "uniform", "clients": 32, "rounds": 10}
@@ -408,10 +408,10 @@ def claim_hom_clients(
         more = one.many[kind] / one.one - 1.0
         # A whole round is the least that can be seen.
         seen = 0.5 / one.one
-        yield Promise("share of rounds more with 32 clients, at most", more + seen, most, at_most=True, case=case)
-        yield Promise("share of rounds more with 32 clients, at least", least + seen, more, at_most=True)
-        yield Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within, at_most=True)
-        yield Promise("the first rounds are the algorithm's own", one.away, own, at_most=True)
+        yield Relation("share of rounds more with 32 clients, at most", more + seen, most, at_most=True, case=case)
+        yield Relation("share of rounds more with 32 clients, at least", least + seen, more, at_most=True)
+        yield Relation("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within, at_most=True)
+        yield Relation("the first rounds are the algorithm's own", one.away, own, at_most=True)
         told.append(
             f"{name_reading(one.basis)}, to {one.distance:g}: {one.one:.0f} with one, "
             f"{one.many['simplified']:.0f} with 32 (simplified), {one.many['full']:.0f} (full)"
@@ -422,7 +422,7 @@ def claim_hom_clients(
 LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
-@promises(
+@relations(
     "fedlrt/claim-hom-10x",
     where="Section 4.1",
     says="FeDLRT shows up to ten times faster convergence than FedLin.",
@@ -471,18 +471,18 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 )
 def claim_hom_10x(
     followed: Followed, basis: str = "uniform", factor: float = 10.0, swapped: bool = False, most: bool = False
-) -> Promises:
+) -> Relations:
     """One set of points, for any seed, as an example; the largest quotient, with FedLin's rounds from below."""
     run = followed.runs[basis]
     pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
     quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]
     told = ", ".join(f"{level:.0e}: {ours:.0f} and {theirs:.0f}" for level, (theirs, ours) in pairs.items())
-    yield Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000})
+    yield Relation("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000})
     if most:
         case = {"rounds": int(pairs[LEVELS[-1]][1])}
-        yield Promise("times fewer rounds, at most", max(quotients), factor, at_most=True, case=case)
+        yield Relation("times fewer rounds, at most", max(quotients), factor, at_most=True, case=case)
     else:
-        yield Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)
+        yield Relation("times fewer rounds to one of them", factor, max(quotients), at_most=True)
     larger = (
         "; from a start of size 0.1, on another draw, one run is within 1e-5 after 781,269 rounds, and FedLin more "
         f"than 1e-2 away after 16,777,216, more than 21 times as many ({COMMAND}): what fails here is the small start, "
@@ -528,11 +528,11 @@ class Test:
     smoothness: Mapping[str, Mapping[int, float]]
     followed: Followed
 
-    def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
+    def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Relation]]:
         """Return promises about the test, in one basis or run; with a larger start only about the step."""
         promised = {
             "step": [
-                Promise(
+                Relation(
                     f"the rate for C = {C}",
                     rate,
                     1.0 / (12.0 * L * STEPS),
@@ -547,12 +547,12 @@ class Test:
         run, ranks = self.followed.runs[basis], self.followed.ranks(basis)
         latest, case = 0.25 * (len(run.ranks) - 1), {"rounds": LOST}
         promised["rank"] = [
-            Promise("rank never below the target's", RANK, min(ranks), at_most=True, case=case),
-            Promise("the rank is found early", settling_round(ranks), latest, at_most=True),
+            Relation("rank never below the target's", RANK, min(ranks), at_most=True, case=case),
+            Relation("the rank is found early", settling_round(ranks), latest, at_most=True),
         ]
-        promised["error"] = [Promise("distance at the end", run.distances[-1], CLOSE, at_most=True)]
+        promised["error"] = [Relation("distance at the end", run.distances[-1], CLOSE, at_most=True)]
         least = min(self.followed.full_rank(basis, level) / run.reaches(level) for level in LEVELS)
-        promised["faster"] = [Promise("fewer rounds than FedLin", 1.0, least, at_most=True)]
+        promised["faster"] = [Relation("fewer rounds than FedLin", 1.0, least, at_most=True)]
         return promised
 
     @property
@@ -609,4 +609,4 @@ def claim_hom_jointly(
     scope = f"{OF_32}; {found.table}"
     if basis == LARGER:
         return Evidence(None, scope, cases=1, reason=OPEN)
-    return judge_promises([one for part in parts for one in promised.get(part, ())], scope)
+    return judge_relations([one for part in parts for one in promised.get(part, ())], scope)

@@ -16,7 +16,7 @@ from torch import nn
 
 from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations, same
 from workloads.data.augmentation import Preparation
 from workloads.image_networks.alexnet import alexnet_shapes
 from workloads.image_networks.resnet import resnet_shapes
@@ -64,11 +64,11 @@ BECAUSE = "240/32 is 7.5: a maximum of 7.5 iterations is 7 for each client, 7 % 
 CLIENTS = (1, 2, 4, 8, 16, 32)
 
 
-def split_batches(largest: int, every: bool, budget: int, within: float) -> list[Promise]:
+def split_batches(largest: int, every: bool, budget: int, within: float) -> list[Relation]:
     """Return whether each number of clients shares the batches of a round, whole local iterations to each."""
     numbers = range(1, largest + 1) if every else [C for C in CLIENTS if largest >= C]
     return [
-        Promise(
+        Relation(
             "batches of a round, all clients",
             abs(floor(Fraction(budget, C)) * C - budget),
             within * budget,
@@ -147,7 +147,7 @@ def exp_resnet18(
     """Local iterations that share the batches; the scope gives the head's share of the network."""
     head, whole = found.factorised["ResNet18"], found.parameters["ResNet18"]
     saved = [1 - Fraction(3 * 522 * r + 5 * r * r + 8 * r * r, 4 * head) for r in (1, 2)]
-    return judge_promises(
+    return judge_relations(
         split_batches(largest, every, budget, within),
         f"numbers of clients one by one; the head is {head:,} of {whole:,} parameters, 512 x 10, so that the "
         f"communication of the compressed layer is {100 * float(saved[0]):.1f} % below FedLin's at rank 1 with full "
@@ -209,7 +209,7 @@ def exp_other_vision(
     """How much of VGG16 is factorised if only its head is, or all layers; the transformer's sides; local iterations."""
     told = {"head": found.factorised["VGG16"], "all": found.matrices["VGG16"]}
     promises = [
-        Promise(
+        Relation(
             "the text determines how much of VGG16 is factorised",
             1 - Fraction(told["head"], told[name]),
             Fraction(0),
@@ -218,11 +218,11 @@ def exp_other_vision(
         )
         for name in layers
     ]
-    promises += [Promise("side of the transformer's matrices", float(side), float(dimension)) for side in found.sides]
+    promises += [Relation("side of the transformer's matrices", float(side), float(dimension)) for side in found.sides]
     shares = ", ".join(
         f"{name} {100 * found.factorised[name] / found.parameters[name]:.1f} %" for name in ("AlexNet", "VGG16", "ViT")
     )
-    return judge_promises(
+    return judge_relations(
         [*promises, *split_batches(largest, False, budget, 0.0)],
         "the toolkit's networks for images of 32 x 32; share of the parameters in the two hidden layers of the heads, "
         f"or in the transformer's layers: {shares}; if all its layers are low-rank, "
@@ -263,7 +263,7 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/exp-data",
     where="Appendix B.2",
     says="""CIFAR10: training images are flipped horizontally at random, then normalised with mean [0.4914, 0.4822,
@@ -303,9 +303,9 @@ def exp_data(
     padding: int = 0,
     flip: bool = True,
     probabilities: tuple[float, ...] = (0.5, 1.0),
-) -> Promises:
+) -> Relations:
     """The toolkit's images against the formula, channel by channel; and the mean over flips, by their probability."""
-    yield Promise(
+    yield Relation(
         "the text determines the mean of a pixel over the flips of its image",
         max(probabilities) - min(probabilities),
         0.0,

@@ -21,7 +21,7 @@ from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream
 from paper_checks.fedlrt.measurements.homogeneous_setting import stream_of_one_target
 from paper_checks.fedlrt.measurements.legendre_runs import KINDS, Choice, Run, apart, heterogeneous_run, long_run
 from paper_checks.fedlrt.measurements.traces import Array
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from toymodels.quadratic import Quadratic, centred
 
 CALLED = ("without correction", "with the simplified one", "with the full one")
@@ -181,7 +181,7 @@ def measure_sufficiency(context: Context) -> Sufficiency:
     return Sufficiency(measure_ends(context), runs, apart(*firsts))
 
 
-@promises(
+@relations(
     "fedlrt/claim-simplified-sufficient",
     where="Section 3.1, client coefficient update with simplified variance correction",
     says="""Empirically, a simplified correction, of the coefficients $S^t$ that are not augmented only, is sufficient
@@ -240,7 +240,7 @@ def claim_simplified_sufficient(
     same: float = 1e-9,
     own: float = 1e-8,
     farther: float = 3.0,
-) -> Promises:
+) -> Relations:
     """Distances after all rounds over the start's, a round from the minimiser, rounds against full correction.
 
     Where gradients leave the block: the distance over the one with full correction, ``farther`` times or more.
@@ -249,18 +249,18 @@ def claim_simplified_sufficient(
         simplified, full = (found.runs[correction] for correction in ("simplified", "full"))
         most = (1.0 + more) * (len(full.distances) - 1)
         yield from [
-            Promise("distance, homogeneous test", simplified.distances[-1], near, at_most=True),
-            Promise("rounds beside the full correction's", len(simplified.distances) - 1, most, at_most=True),
-            Promise("rounds of the heterogeneous test", found.apart, same, at_most=True),
+            Relation("distance, homogeneous test", simplified.distances[-1], near, at_most=True),
+            Relation("rounds beside the full correction's", len(simplified.distances) - 1, most, at_most=True),
+            Relation("rounds of the heterogeneous test", found.apart, same, at_most=True),
         ]
     for end in found.ends:
         if among == "all" or (among == "agreeing" and end.agree):
-            yield Promise("the first rounds are the algorithm's own", end.away, own, at_most=True)
-            yield Promise("the minimiser stays", end.left[kind], 0.0, 1e-9, case=end.witness)
-            yield Promise("it comes near the minimiser", end.distances[kind], close, at_most=True)
+            yield Relation("the first rounds are the algorithm's own", end.away, own, at_most=True)
+            yield Relation("the minimiser stays", end.left[kind], 0.0, 1e-9, case=end.witness)
+            yield Relation("it comes near the minimiser", end.distances[kind], close, at_most=True)
         elif among == "agreeing":
             least = farther * end.distances["full"]
-            yield Promise("it stalls farther than with full correction", least, end.distances[kind], at_most=True)
+            yield Relation("it stalls farther than with full correction", least, end.distances[kind], at_most=True)
     told = "; ".join(
         ("two clients in 2 x 2" if end.witness else "three in 4 x 4")
         + f", gradients at the minimiser {'in the block' if end.agree else 'that leave the block'}: "

@@ -21,7 +21,7 @@ from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import split_step
 from paper_checks.fedlrt.table_1 import WIDTH
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 
@@ -152,7 +152,7 @@ def measure_robustness(context: Context) -> Robust:
     return Robust(measure_steps_from_any(context), measure_truncated(False), measure_truncated(True))
 
 
-@promises(
+@relations(
     "fedlrt/claim-robust",
     where="Appendix D, after Theorem 5",
     says="""Theorem 5 guarantees that the low-rank representation implies no step-size restrictions on the optimisation
@@ -194,24 +194,26 @@ def measure_robustness(context: Context) -> Robust:
     ),
     family="one client and one local step",
 )
-def claim_robust(found: Robust, method: str = "splitting", share: float = 1.0, scheme: str = "untruncated") -> Promises:
+def claim_robust(
+    found: Robust, method: str = "splitting", share: float = 1.0, scheme: str = "untruncated"
+) -> Relations:
     """Distance from the full-rank step, at most its length, and the loss; or only the loss, with truncation."""
     if scheme != "untruncated":
         for kept in reversed(found.exact if scheme == "exact" else found.explicit):
-            yield Promise("the loss does not rise", kept.after, kept.before, at_most=True, case=kept.case)
+            yield Relation("the loss does not rise", kept.after, kept.before, at_most=True, case=kept.case)
         return (
             f"n = 4, rank 2, from diag(3, 0.26, 0, 0) under |W - diag(3, 0.2, 0, 0)|^2/2, steps of "
             f"{', '.join(LENGTHS)} over L, threshold {BELOW['theta']}"
         )
     for one in found.steps:
-        yield Promise(
+        yield Relation(
             "the error is at most the length of the step",
             one.errors[method],
             share * one.rate * one.slope,
             1e-9,
             at_most=True,
         )
-        yield Promise("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True)
+        yield Relation("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True)
     return (
         "convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
         "from 30 to 1e-8, steps of 0.1/L and 1/L"
@@ -277,7 +279,7 @@ def claim_memory_200(
     found = sympy.limit(more, n, sympy.oo) if limit else at["r = 200"]
     where = "as r/n falls" if limit else f"at n = {WIDTH}, r = {EQUAL_COSTS}"
     told = ", ".join(f"{float(value):.0%} at {name}" for name, value in at.items())
-    promise = Promise(
+    promise = Relation(
         f"an increase of {increase:.0%} {where}",
         Fraction(int(found.p), int(found.q)),
         Fraction(increase),
@@ -285,6 +287,6 @@ def claim_memory_200(
         case={"n": WIDTH, "r": EQUAL_COSTS},
         resolution="" if limit else "half a per cent, of a number printed to one per cent",
     )
-    return judge_promises(
+    return judge_relations(
         [promise], f"square layers; the increase is {more}, never more than its limit; n = {WIDTH}: {told}", whole=True
     )

@@ -22,7 +22,7 @@ from paper_checks.fedlrt.measurements.counting import (
     unbounded_term,
 )
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 
 WIDTH = 512
 """Width of the layer in Figure 3."""
@@ -332,22 +332,22 @@ def claim_linear_n(
     FeDLRT's marks follow from Algorithms 1 and 5; the other schemes' marks are the table's.
     """
     promises = [
-        Promise(f"power of n in {cost}", max(i for i, *_ in costs[variant][cost]), Fraction(degree))
+        Relation(f"power of n in {cost}", max(i for i, *_ in costs[variant][cost]), Fraction(degree))
         for variant in variants
         for cost in COSTS
     ]
     with_correction, adaptive = (sum(MARKS[variant][mark] for variant in variants) for mark in (0, 1))
-    promises.append(Promise("variants with an adaptive rank", adaptive, len(variants)))
+    promises.append(Relation("variants with an adaptive rank", adaptive, len(variants)))
     promises.append(
-        Promise(
+        Relation(
             "variants with variance correction", corrected, with_correction, at_most=True, case={"stated": corrected}
         )
     )
     for other in others:
         powers = [i for entry in {**TABLE_1, **OTHERS}[other].values() for i, *_ in entry]
         lacks = int(max(powers) > degree) + MARKS[other].count(False)
-        promises.append(Promise("what another low-rank scheme lacks, at least one", 1, lacks, at_most=True))
-    return judge_promises(promises, "exact polynomials in n, r, local steps and batch size, 2r <= n", whole=True)
+        promises.append(Relation("what another low-rank scheme lacks, at least one", 1, lacks, at_most=True))
+    return judge_relations(promises, "exact polynomials in n, r, local steps and batch size, 2r <= n", whole=True)
 
 
 @claim(

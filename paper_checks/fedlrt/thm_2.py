@@ -17,7 +17,7 @@ from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, WITN
 from paper_checks.fedlrt.measurements.traces import Trace, norm, trace, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.methods.worst_case.closed_form import best_constant
 from toymodels.quadratic import centred, random_quadratics
 
@@ -144,7 +144,7 @@ def thm_2(
 THETA = float(Fraction(str(WITNESS["theta"])))
 
 
-@promises(
+@relations(
     "fedlrt/eq-36",
     where="Appendix F.2, proof of Theorem 9, eq. (36)",
     says=r"""For some $h \in [0,1]$: $\mathcal{L}(W_r^{t+1}) = \mathcal{L}(\tilde W_r^*) + \langle -F(hW_r^{t+1} +
@@ -176,7 +176,7 @@ def eq_36(
     h: float = 0.5,
     sign: float = -1.0,
     keep: tuple[str, ...] = ("equal", "product", "last"),
-) -> Promises:
+) -> Relations:
     """For a quadratic loss the point of the mean value theorem is the middle; theta is what is lost, or just above."""
     for one in rounds:
         moved, theta = one.end - one.star, THETA if by_hand(one) else one.lost
@@ -185,15 +185,15 @@ def eq_36(
         least = theta if cost == "L theta" else theta * one.before + theta**2 / 2.0
         error = ROUNDING * (abs(one.losses[2]) + abs(one.losses[1]) + 1.0)
         lines = {
-            "equal": Promise("the mean value", rise, sign * float((F * moved).sum()), error),
-            "product": Promise("the product of norms", rise, norm(F) * norm(moved), error, at_most=True),
-            "last": Promise(f"the rise against {cost}", rise, share * least, error, at_most=True, case=by_hand(one)),
+            "equal": Relation("the mean value", rise, sign * float((F * moved).sum()), error),
+            "product": Relation("the product of norms", rise, norm(F) * norm(moved), error, at_most=True),
+            "last": Relation(f"the rise against {cost}", rise, share * least, error, at_most=True, case=by_hand(one)),
         }
         yield from [lines[name] for name in keep]
     return SCOPE
 
 
-@promises(
+@relations(
     "fedlrt/thm-9-proof",
     where="Appendix F.2, end of the proof of Theorem 9",
     says=r"""$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) +
@@ -223,7 +223,7 @@ def eq_36(
 )
 def thm_9_proof(
     cases: list[Truncated], given: bool = False, truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0
-) -> Promises:
+) -> Relations:
     """The parts of a round's change, their bounds, and the last line, where asked for only if all three bounds hold."""
     for case in cases:
         one = case.trace
@@ -236,10 +236,10 @@ def thm_9_proof(
         stated = case.theta - steps * one.whole * (1.0 - constant * one.whole) * square
         error = 1e-11 * (abs(first) + abs(star) + abs(end) + square + 1.0)
         parts = truncation * (end - star) + steps * (star - wide) + (wide - first)
-        yield Promise("three differences", parts, end - first, error)
-        yield Promise("the bounds add up", stated, case.theta - descent, error)
+        yield Relation("three differences", parts, end - first, error)
+        yield Relation("the bounds add up", stated, case.theta - descent, error)
         bounded = end - star <= case.theta + error and star - wide <= error - descent and abs(wide - first) <= error
         if bounded or not given:
             right = case.theta - descent
-            yield Promise("the last line", end - first, right, 3.0 * error, at_most=True, case=case.witness)
+            yield Relation("the last line", end - first, right, 3.0 * error, at_most=True, case=case.witness)
     return "least squares in 2 x 2, indefinite quadratics in 5 x 4 with one and three clients, sλL up to 1/12"

@@ -26,7 +26,7 @@ from paper_checks.fedlrt.measurements.traces import E1, Array, distance_loss, no
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 WITNESS = {
@@ -281,7 +281,7 @@ def measure_limits(context: Context) -> list[Limit]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-thm3-text",
     where="Section 3.2, after Theorem 3 (the sentence between the two, on Figure 1: fedlrt/claim-thm3-figure)",
     says=r"""Theorem 3 implies convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a global
@@ -313,16 +313,16 @@ def measure_limits(context: Context) -> list[Limit]:
         "stationary point”: of (1), as “global” and (1) say.",
     ),
 )
-def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Promises:
+def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Relations:
     r"""The gradient after 150 rounds, which is at most $L\vartheta$ within $\vartheta$ of a stationary point.
 
     A ten thousandth of the gradient at the start counts as none.
     """
     for limit in limits:
         if limit.witness:
-            yield Promise("no round cuts more than the threshold", max(limit.lost), limit.theta, at_most=True)
+            yield Relation("no round cuts more than the threshold", max(limit.lost), limit.theta, at_most=True)
         if limit.corrected or not corrected:
             within = 1e-4 * limit.scale + (limit.theta if which == "whole" else 0.0)
             slope, name = getattr(limit, which), "the gradient of a stationary point nearby"
-            yield Promise(name, slope, within, at_most=True, case=limit.witness)
+            yield Relation(name, slope, within, at_most=True, case=limit.witness)
     return "a bowl and quadratics in 4 x 4, one and two clients, solutions of rank two, 150 rounds"

@@ -17,7 +17,7 @@ from paper_checks.fedlrt.measurements.traces import CHAIN_ROUNDING, Trace, desce
 from paper_checks.fedlrt.thm_4_equations import SIMPLIFIED_ROUNDS, THEOREM, magnitude, measure_traces, rounding
 from paper_checks.methods.domain import POSITIVE, Stated
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
 @claim(
@@ -123,7 +123,7 @@ def is_linear(one: Trace) -> bool:
     return one.name == "hand" and one.steps == 1 and not one.mean.H.any()
 
 
-@promises(
+@relations(
     "fedlrt/thm-11-hat-lines",
     where="Appendix G.1, bounds of both terms of eq. (44): the lines without Assumption 1 (with it: "
     "fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second)",
@@ -175,7 +175,7 @@ def thm_11_hat_lines(
     index: bool = False,
     jensen: float = 1.0,
     keep: tuple[str, ...] = ("lines", "bounds", "last", "second"),
-) -> Promises:
+) -> Relations:
     """Members outside the block, each against the one before it; delta is left out of both sides."""
     for one in rounds:
         rate, C, steps = one.step, len(one.clients), one.steps
@@ -187,8 +187,8 @@ def thm_11_hat_lines(
         largest = steps * rate * float(np.sqrt((own**2).sum(axis=(2, 3)).max()))
         size = 1.0 + (largest + norm(end)) ** 2 + (largest + norm(g)) * norm(one.gradient)
 
-        def near(name: str, left: float, right: float, size: float = size, **rest: Any) -> Promise:
-            return Promise(name, left, right, CHAIN_ROUNDING * size, size=size, **rest)
+        def near(name: str, left: float, right: float, size: float = size, **rest: Any) -> Relation:
+            return Relation(name, left, right, CHAIN_ROUNDING * size, size=size, **rest)
 
         if "lines" in keep:
             yield near("the rest is zero at the start", term, inner(end, -g))
@@ -348,7 +348,7 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     ]
 
 
-@promises(
+@relations(
     "fedlrt/thm-11-combine",
     where="Appendix G.1, end of the proof of Theorem 11, from the second line of the last chain on (its first line: "
     "fedlrt/eq-43-44; the last sentence, by (36): fedlrt/thm-4)",
@@ -388,7 +388,7 @@ def thm_11_combine(
     half: float = 0.5,
     reverse: bool = True,
     keep: tuple[str, ...] = ("sum", "inequality", "equality"),
-) -> Promises:
+) -> Relations:
     """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
     for L, x, delta, share in cases:
         first = -x * (1 - 12 * x * L)
@@ -397,16 +397,16 @@ def thm_11_combine(
             inside = share if reverse else share - delta**2
             line = first * inside + delta**2 * x + L / 2 * delta**2 * x**2
             least = 1 - Fraction(loss) * delta**2 - 12 * (1 - delta**2) * x * L - Fraction(half) * delta**2 * x * L
-            yield Promise("the bound", float(line + x * least), 0.0, 1e-15, at_most=True)
+            yield Relation("the bound", float(line + x * least), 0.0, 1e-15, at_most=True)
             continue
         rest = delta * x + delta * x**2
         end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
         added = delta**2 * x + L / 2 * delta**2 * x**2
         lines = {
-            "sum": Promise("the bounds of (44) combine", float(added), float(rest), 1e-15, True),
-            "inequality": Promise("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
-            "within": Promise("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
-            "equality": Promise("the last equality", float(first + rest), float(end), 1e-15),
+            "sum": Relation("the bounds of (44) combine", float(added), float(rest), 1e-15, True),
+            "inequality": Relation("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
+            "within": Relation("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
+            "equality": Relation("the last equality", float(first + rest), float(end), 1e-15),
         }
         yield from [lines[name] for name in keep]
     return f"{len(cases)} exact values of L, s lambda, delta and the block's share"

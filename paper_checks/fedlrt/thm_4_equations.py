@@ -13,7 +13,7 @@ from paper_checks.fedlrt.measurements.simplified_traces import WITNESS, all_trac
 from paper_checks.fedlrt.measurements.traces import Array, Trace, descent_constant, norm, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 SIMPLIFIED_ROUNDS = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
 
@@ -33,9 +33,9 @@ def rounding(one: Trace) -> float:
     return 1e-11 * magnitude(one)
 
 
-def _near(one: Trace, name: str, left: float, right: float, **rest: Any) -> Promise:
+def _near(one: Trace, name: str, left: float, right: float, **rest: Any) -> Relation:
     """Return a promise about numbers of a round, up to their rounding."""
-    return Promise(name, left, right, rounding(one), size=magnitude(one), **rest)
+    return Relation(name, left, right, rounding(one), size=magnitude(one), **rest)
 
 
 def _corner(one: Trace, block: Array) -> Array:
@@ -50,7 +50,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     return [(added, one.wide(slopes[0])) for added, slopes in zip(one.corrections, one.local_slopes, strict=True)]
 
 
-@promises(
+@relations(
     "fedlrt/eq-39",
     where="Appendix G, eq. (39)",
     says=r"""$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} =
@@ -60,7 +60,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     mutants=[{"sign": -1}, {"full": True}, {"share": 1.01}],
     expect=("holds", "proof"),
 )
-def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Promises:
+def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Relations:
     """The correction of Algorithm 5, with gradients in S formed from those in W and the bases of the start."""
     for one in rounds:
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
@@ -74,7 +74,7 @@ def _shown(one: Trace) -> dict[str, object] | None:
     return dict(WITNESS) if one.name == "opposite" else None
 
 
-@promises(
+@relations(
     "fedlrt/eq-39b",
     where="Appendix G, after eq. (39)",
     says=r"""$\check V_c = [U^\top|0](F(\tilde W_r) - F_c(\tilde W_r))\begin{bmatrix}V\\0\end{bmatrix} = \tilde
@@ -111,7 +111,7 @@ def eq_39b(
     second: float = 1.0,
     cut: str = "2r by 2r",
     keep: tuple[str, ...] = ("first", "second"),
-) -> Promises:
+) -> Relations:
     """Signs of F_c - F in the two expressions; ``cut``: whether the second cuts coefficients or entries of F_c - F."""
     for one in rounds:
         U, V = one.U * (np.arange(one.U.shape[1]) < one.rank), one.V * (np.arange(one.V.shape[1]) < one.rank)
@@ -128,7 +128,7 @@ def eq_39b(
     return SIMPLIFIED_ROUNDS
 
 
-@promises(
+@relations(
     "fedlrt/eq-40",
     where="Appendix G, eq. (40)",
     says=r"""$\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) + \begin{bmatrix}I & 0\\0 &
@@ -162,7 +162,7 @@ def eq_40(
     second: float = 1.0,
     power: int = 0,
     keep: tuple[str, ...] = ("first", "second", "outside"),
-) -> Promises:
+) -> Relations:
     """Both expressions at every step of every client."""
     for one in rounds:
         for (added, own), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
@@ -179,7 +179,7 @@ def eq_40(
     return SIMPLIFIED_ROUNDS
 
 
-@promises(
+@relations(
     "fedlrt/eq-42",
     where="Appendix G.1, eq. (42)",
     says=r"""The adjusted coefficient update in (40) is split into the non-augmented r by r matrix S and the three
@@ -214,24 +214,24 @@ def eq_40(
     ),
     print="misprint",
 )
-def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Promises:
+def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Relations:
     """S is the block of the same iterate, not of the start (``fixed``); squares of the two parts add up."""
     blocks = [(i, j) for i in range(2) for j in range(2) if (i, j) != (0, 0)]
     found = sum(i != j for i, j in blocks)
-    yield Promise("blocks of the rest off the diagonal", found, off_diagonal, case={"stated": off_diagonal})
+    yield Relation("blocks of the rest off the diagonal", found, off_diagonal, case={"stated": off_diagonal})
     for one in rounds:
         S = one.block(one.start if fixed else one.aggregate)
         rest = one.aggregate - share * _corner(one, S)
         total = norm(one.aggregate) ** 2
         yield _near(one, "zeros in the block of S", norm(one.block(rest)), 0.0)
-        yield Promise(
+        yield Relation(
             "the squares of the two parts add up to that of the whole",
             norm(S) ** 2 + norm(rest) ** 2,
             total,
             1e-11 * total + rounding(one),
             size=magnitude(one),
         )
-        yield Promise("the rest is zero at the start", norm(one.outside(one.start)), 0.0)
+        yield Relation("the rest is zero at the start", norm(one.outside(one.start)), 0.0)
     return SIMPLIFIED_ROUNDS
 
 
@@ -239,7 +239,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
 """Hypotheses of each step of the theorem's proof."""
 
 
-@promises(
+@relations(
     "fedlrt/eq-43-44",
     where="Appendix G.1, proof of Theorem 11, the chain after eq. (42) with eqs. (43) and (44)",
     says=THEOREM
@@ -285,7 +285,7 @@ def eq_43_44(
     mixed: float = 0.0,
     last: float = 1.0,
     keep: tuple[str, ...] = ("inequality", "factors", "coefficients", "projected gradient", "split"),
-) -> Promises:
+) -> Relations:
     """Every member of the chain against the one before it, and the two parts; ``last`` is of its last gradient."""
     for one in rounds:
         moved, slope = one.aggregate - one.start, one.gradient
@@ -311,7 +311,7 @@ def eq_43_44(
     return SIMPLIFIED_ROUNDS
 
 
-@promises(
+@relations(
     "fedlrt/eq-45",
     where="Appendix G.1, eq. (45)",
     says=r"""The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) +
@@ -342,7 +342,7 @@ def eq_43_44(
         "“The coefficient update (40) for S reads”: the update of Algorithm 5, whose sign and rate (45) has right.",
     ),
 )
-def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0, update: str = "(40)") -> Promises:
+def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0, update: str = "(40)") -> Relations:
     """Every step of every client in Algorithm 5, or, from the same coefficients, by (40) as printed."""
     for one in rounds:
         for (added, at_start), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):

@@ -413,7 +413,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("best known", plain_text(known, encoding))
     for number, hypothesis in enumerate(describe_hypotheses(result)):
         lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
-    for file, answer, names in result.files_told_once():
+    for file, answer, names in result.distinct_files():
         place = result.replay_place(file)
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
         lines += _entry("not named", describe_unnamed(result, answer))
@@ -515,7 +515,7 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     proves = ", ".join(
         f"{name} = {_stored_value(value)}{_describe_unit(name, answer)}" for name, value in answer.proves.items()
     )
-    lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
+    lines += _entry("proves", f"the established statement, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
     lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
     return lines + _entry("replay at", place or "")

@@ -115,7 +115,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         unchecked=sum(result.decision.verdict == "not checkable here" for result in run.results),
         stated=[kind for kind in kinds if kind in card.STATED],
         others=[kind for kind in kinds if kind not in card.STATED],
-        names_of=lambda id: json.dumps(names.told(id)),
+        names_of=lambda id: json.dumps(names.as_rows(id)),
         vocabulary=json.dumps(names.vocabulary),
         headings=headings(run.results),
         figures_of=seen,

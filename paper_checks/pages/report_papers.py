@@ -70,7 +70,7 @@ class PaperSection:
         name: Short name, by which its statements are filtered.
         called: Name of its method, or its short name.
         title: Full title.
-        main: The paper's proposal, its main claim, and whether that survives; empty if not told.
+        main: The paper's proposal, its main claim, and whether that survives; empty if not given.
         cited: Authors, date and versions.
         link: Where it can be read; empty if nowhere.
         themes: Themes in the order of the paper.
@@ -185,7 +185,7 @@ def _named_home(claim: Claim, papers: Sequence[Paper]) -> tuple[Paper | None, st
 def _themes(results: Sequence[Result], paper: Paper | None, name: str) -> Iterator[Theme]:
     for module, found in groupby(results, key=lambda result: result.claim.module):
         theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
-        title = paper.told(theme)[0] if paper else name
+        title = paper.read_theme(theme)[0] if paper else name
         yield Theme(f"theme:{name}/{theme}", title.rstrip("."), tuple(found))
 
 

@@ -75,7 +75,7 @@ class Column:
 
 def of_ledger(paper: Paper) -> tuple[Column, ...]:
     """Return the columns of a paper with the verdicts on record; no check is run."""
-    sections = (paper.told(theme) for theme in paper.themes)
+    sections = (paper.read_theme(theme) for theme in paper.themes)
     return tuple(
         Column(title.rstrip("."), tuple(Cell.of(claim, claim.expect) for claim in claims)) for title, claims in sections
     )
@@ -86,7 +86,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
 
     Args:
         name: Name of the paper.
-        columns: Columns in the order of the paper; long ones go on beside themselves.
+        columns: Columns in the order of the paper; long ones continue in the next column.
     """
     cells = [cell for column in columns for cell in column.cells]
     counts = Counter(cell.verdict for cell in cells)

@@ -17,7 +17,7 @@ from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended,
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.expectations import ALPHA, BETA, M, expectation, scalar_product, scale, symbols_of
 from paper_checks.rolora.measurements.laws import BEST_C5, student_tail
 from paper_checks.rolora.measurements.settings import FACTORS, LEFT_OPEN, Setting, tried_settings
@@ -76,14 +76,14 @@ def judge_few(power: float, share: float) -> Evidence:
     beyond = (SINE * T * (0.7 * T - 1.415)) ** 2 * (d - 2) / (2 * N * m)
     q = max(log(N) / min(e1, e2) ** 2, d * log(2.0 / e0) / e2**2)
     missed = -log(38 * (T * N) ** 3) if beyond > (share * e3 / (1.0 - e0) * (level**2 + level)) ** 2 else -inf
-    line = Promise(
+    line = Relation(
         "log of a lower bound of the probability of failure",
         max(missed, -1e9),
         log(2.0) - power * log(q),
         at_most=True,
         case=FEW,
     )
-    return judge_promises([line], "three samples of each client, d = 1000, thresholds of 0.1 and 0.05, K = 100")
+    return judge_relations([line], "three samples of each client, d = 1000, thresholds of 0.1 and 0.05, K = 100")
 
 
 def schur_tail(room: float, m: int) -> float:

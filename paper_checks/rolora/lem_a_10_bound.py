@@ -16,7 +16,7 @@ from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading,
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.inequality import judge_inequality, steps_of
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.laws import BEST_C5, NODE_WEIGHTS, NODES, student_tail
 
 Array = NDArray[np.float64]
@@ -269,7 +269,7 @@ def eq_65(
     if of == "all":
         e0, e2, e3, m = (float(Fraction(BEYOND[name])) for name in ("eps_0", "eps_2", "eps_3", "m"))
         missed = 2.0 * exp(2.0 * log1p(2.0 / e0) - e3**2 * m / 30.0) + (2.0 * log(2.0 / e0) / e2**2) ** -10.0
-        line = Promise(
+        line = Relation(
             "a lower bound of the probability that (66) fails",
             1.0 - most_that_keep(BEYOND),
             missed,
@@ -277,7 +277,7 @@ def eq_65(
             at_most=True,
             case=BEYOND,
         )
-        return judge_promises([line], "one client, d = 2, m = 360 q, c_5 = 1/30")
+        return judge_relations([line], "one client, d = 2, m = 360 q, c_5 = 1/30")
     sine, level, place, side = grid.T
     kappa, cosine = np.abs(place) * level, side * np.sqrt(1.0 - sine**2)
     length = np.abs(cosine + place * level * sine)  # of b, in units of b*

@@ -14,7 +14,7 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
 from paper_checks.methods.inequality import judge_inequality, steps_of
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from paper_checks.rolora.lem_a_10 import COSINE, SINE, deviation_tails
 from paper_checks.rolora.lem_a_10_bound import chain_grid
 from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
@@ -24,7 +24,7 @@ from paper_checks.rolora.measurements.own_samples import own_samples
 from paper_checks.rolora.measurements.settings import Setting, tried_settings
 
 
-@promises(
+@relations(
     "rolora/eq-102",
     where="Appendix A.3, eqs. (102) to (106)",
     says=r"""$\|\hat a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge
@@ -34,15 +34,15 @@ from paper_checks.rolora.measurements.settings import Setting, tried_settings
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     expect=("holds", "proof"),
 )
-def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Promises:
+def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Relations:
     """The square in full, (103), and without the term of second order, (106).
 
     In (106) any vector may replace the expectation: it is subtracted and added.
     """
     for one in steps:
         linear = 1.0 - factor * one.s * (one.along + one.slope)
-        yield Promise("(103)", linear + quadratic * one.s**2 * one.gradient, one.square, 1e-12)
-        yield Promise("(106)", linear, one.square, 1e-12, at_most=True)
+        yield Relation("(103)", linear + quadratic * one.s**2 * one.gradient, one.square, 1e-12)
+        yield Relation("(106)", linear, one.square, 1e-12, at_most=True)
     return scope(steps)
 
 
@@ -173,7 +173,7 @@ def eq_107(
             power,
             exact=False,
         )
-        return judge_promises([failed], ABSOLUTE_SCOPE)
+        return judge_relations([failed], ABSOLUTE_SCOPE)
     if of == "thresholds":
         return judge_probability(own, size, power)
     promises = []
@@ -181,10 +181,10 @@ def eq_107(
         # Where b = g every positive threshold will do; this one is as small as rounding lets it be.
         level = max(one.level, float(Fraction(one.case["eps"])) if one.case else 0.0)
         deviation = 2.0 * one.s * one.deviation
-        promises.append(Promise("(107), (108)", 2.0 * one.s * one.along, deviation, 1e-12, at_most=True))
+        promises.append(Relation("(107), (108)", 2.0 * one.s * one.along, deviation, 1e-12, at_most=True))
         right = factor * one.s * (level if form == "prime" else one.tilde) * (1.0 + level) ** 2
-        promises.append(Promise("(108) to (109)", deviation, right, 1e-12, at_most=True, case=one.case))
-    return judge_promises(promises, scope(steps))
+        promises.append(Relation("(108) to (109)", deviation, right, 1e-12, at_most=True, case=one.case))
+    return judge_relations(promises, scope(steps))
 
 
 VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu": "1", "s": "1"}
@@ -236,8 +236,8 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     if of == "all":
         own, s = own_samples(VARYING), Fraction(VARYING["s"])
         printed = 2 * s * own.stated[0]  # (110); as (112) it is 4 s (b - cosine) b
-        return judge_promises(
-            [Promise("(110)", float(2 * s * own.mean[0]), float(printed), 1e-12, case=VARYING)],
+        return judge_relations(
+            [Relation("(110)", float(2 * s * own.mean[0]), float(printed), 1e-12, case=VARYING)],
             "one client of Algorithm 2 in the plane",
         )
     p, t0, t1, b0, o0 = sympy.symbols("p t0 t1 b0 o0")

@@ -17,7 +17,7 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UP_TO_ONE, Searched, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from paper_checks.rolora.lem_a_10 import COSINE, SINE
 from paper_checks.rolora.measurements.contraction_events import lengths, search_steps, thresholds
 from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
@@ -73,8 +73,8 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
         (cosine, sine), (_, across) = own.truth, own.gradient  # along a it is 0; P a has -sine, P u the cosine
         left = -sine - s * cosine * across
         right = -sine * (1 - 2 * s * own.b**2) + s * cosine * (own.mean[1] - across)
-        return judge_promises(
-            [Promise("(83) to (85)", float(left), float(right), 1e-12, case=MEAN_GRADIENT)],
+        return judge_relations(
+            [Relation("(83) to (85)", float(left), float(right), 1e-12, case=MEAN_GRADIENT)],
             "one client of Algorithm 2 in the plane; (81) and (82) hold for any vector in the place of the expectation",
         )
     u, a0, a1, b0, b1, o0, o1, n0, n1, eta = sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta")
@@ -88,7 +88,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     return judge_identity(lines, points, "two dimensions, any vectors but a unit a*")
 
 
-@promises(
+@relations(
     "rolora/eq-86",
     where="Appendix A.3, eqs. (86) to (89)",
     says=r"""$\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, hence
@@ -120,7 +120,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     ),
     print="unstated",
 )
-def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Promises:
+def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Relations:
     """The angle after the iteration as the algorithm finds it.
 
     Args:
@@ -134,15 +134,15 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
         (cosine, sine), (along, across) = own.truth, own.gradient
         after = abs(-sine * (1 - s * along) - s * cosine * across)  # P a has -sine, P u the cosine
         right = float(sine * abs(1 - 2 * s * own.b**2)) + float(s) * float(own.deviation(own.mean)) ** 0.5
-        yield Promise("(88)", float(after), right, 1e-12, at_most=True, case=MEAN_GRADIENT)
+        yield Relation("(88)", float(after), right, 1e-12, at_most=True, case=MEAN_GRADIENT)
         return "one client of Algorithm 2 in the plane"
     for one in steps:
         right = one.sine * abs(1.0 - factor * one.s * one.b**2) + second * one.s * one.deviation
-        yield Promise("(88)", one.after * one.square**0.5, right, 1e-12, at_most=True)
+        yield Relation("(88)", one.after * one.square**0.5, right, 1e-12, at_most=True)
     return scope(steps)
 
 
-@promises(
+@relations(
     "rolora/eq-90",
     where="Appendix A.3, eqs. (90) and (91)",
     says=r"""By Lemma A.10, with probability at least $1 - 2q^{-10}$, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le
@@ -171,7 +171,7 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     ),
     print="inconsistent",
 )
-def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute") -> Promises:
+def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute") -> Relations:
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
 
     Args:
@@ -188,7 +188,7 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
     for step in steps:
         factor = (step.level + one) ** 2 if form == "proof" else step.level**2 + step.level
         right = 2.0 * step.s * step.tilde * factor * step.sine
-        yield Promise("(91)", step.s * step.deviation, right, 1e-12 * step.s, at_most=True)
+        yield Relation("(91)", step.s * step.deviation, right, 1e-12 * step.s, at_most=True)
     return scope(steps)
 
 
@@ -203,7 +203,7 @@ def student_between(low: float, high: float, m: float) -> float:
     return log(0.5) + near + log1p(-exp(far - near))
 
 
-@promises(
+@relations(
     "rolora/eq-92",
     where="Appendix A.3, eqs. (92) to (95)",
     says=r"""With probability at least $1 - q^{-10}$, by Lemma A.9, $\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g -
@@ -229,7 +229,7 @@ def student_between(low: float, high: float, m: float) -> float:
     ),
     print="inconsistent",
 )
-def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "absolute") -> Promises:
+def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "absolute") -> Relations:
     """Equality whenever b is shorter than g.
 
     Args:
@@ -245,11 +245,11 @@ def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "abso
         )
         return ABSOLUTE_SCOPE
     yield from [
-        Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12, at_most=True)
+        Relation("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12, at_most=True)
         for one in steps
     ]
     # |g| has this power of the angle, which must be exact.
-    yield from [Promise("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
+    yield from [Relation("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
     return scope(steps)
 
 
@@ -305,7 +305,7 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolu
     """
     if of == "absolute":
         failed = failure_for_every_constant("(99)", lambda at: shortfall_tail(less * at.level, at.m))
-        return judge_promises([failed], ABSOLUTE_SCOPE)
+        return judge_relations([failed], ABSOLUTE_SCOPE)
     first = grid[:, 0]
     sine = first * grid[:, 1]
     level = bound * grid[:, 2] * (1.0 - first**2) / 16.0

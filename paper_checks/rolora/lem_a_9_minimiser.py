@@ -22,7 +22,7 @@ from paper_checks.methods.identity import (
     rational,
 )
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.laws import BEST_C1, chi_square_tails
 from paper_checks.rolora.measurements.second_iteration import least_values
 from paper_checks.rolora.sec_a_2 import BEST_SHARE, circle_nets
@@ -154,14 +154,14 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
     if own:
         found, missed = least_values(LONGER)
         n, times = LONGER["n"], float(LONGER["times"])
-        more = Promise(
+        more = Relation(
             f"a lower bound of the probability that |X a|^2 > {times:g} m, and an upper one for a normal vector",
             1.0 - missed if found.square > times else 0.0,
             2.0 / (n * (times - 1.0) ** 2),
             at_most=True,
             case=LONGER,
         )
-        return judge_promises(
+        return judge_relations(
             [more],
             f"one client, the second iteration on the samples of the first, d = 10 m: |X a|^2 is at least "
             f"{found.square:.3g} m with a probability of at least {1.0 - missed:.3g}. Whether the bound by itself "

@@ -25,7 +25,7 @@ from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.mean import Tails, judge_means
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction
 
@@ -192,7 +192,7 @@ def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool =
             witness=zero[0].case,
         )
     reached = [
-        Promise(
+        Relation(
             "the toolkit's minimiser reaches the least value",
             one.found,
             share * float(one.least),
@@ -201,7 +201,7 @@ def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool =
         for one in kept
         if one.found is not None
     ]
-    evidence = judge_promises(reached, scope)
+    evidence = judge_relations(reached, scope)
     return replace(evidence, printed="the least value is positive") if evidence.ok else evidence
 
 
@@ -330,8 +330,8 @@ def prop_5_5(
     if fewest < 3:
         case = {"N": 2, "m": 2, "constant": f"{constant:g}", "halvings": 64}
         cut = 0.625 + 64 * log(2.0) * exp(-0.5) / 8.0
-        return judge_promises(
-            [Promise("the mean of the loss, cut off, from below", cut, 1.0 + constant / 4.0, at_most=True, case=case)],
+        return judge_relations(
+            [Relation("the mean of the loss, cut off, from below", cut, 1.0 + constant / 4.0, at_most=True, case=case)],
             "two clients with two samples",
         )
     largest, at = max((abs(ffa_correction(N, m)) * N**clients_power * m**samples_power, (N, m)) for N, m in GRID)

@@ -11,7 +11,7 @@ import sympy
 from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.methods.identity import Equation, rational
 from paper_checks.methods.parts import judge_parts
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.expectations import (
     ALPHA,
     BETA,
@@ -140,10 +140,10 @@ def without_mean(name: str, share: float) -> Evidence:
     $s_2 = \alpha + \beta R$ with R of Cauchy's law, and $E\min(|R|, 2^k) \ge \frac k\pi\log4$.
     """
     least = 0.8 * CUT["halvings"] * log(4.0) / pi - 0.6
-    promise = Promise(
+    promise = Relation(
         f"a lower bound of the mean size of {name}", share * least, float(CUT["constant"]), at_most=True, case=CUT
     )
-    return judge_promises([promise], "two clients with one sample each, sizes cut off")
+    return judge_relations([promise], "two clients with one sample each, sizes cut off")
 
 
 @claim(

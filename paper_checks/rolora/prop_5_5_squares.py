@@ -12,7 +12,7 @@ from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.parts import judge_parts
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.expectations import (
     ALPHA,
     BETA,
@@ -180,8 +180,8 @@ def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1
         ]
     found = [judge_moments(data, formulas, FEW if fewest < 4 else FROM_FOUR, lines)]
     if fewest < 3:
-        few = Promise("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
-        found.append(judge_promises([few], f"{fewest} samples"))
+        few = Relation("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
+        found.append(judge_relations([few], f"{fewest} samples"))
     return judge_parts(found)
 
 
@@ -225,7 +225,7 @@ def eq_241(
     if not mean:
         case = {"m": 3, "xx": "1", "xy": "1/2", "yy": "1", "sine": "4/5"}
         left, right = 0.25, float(corrected_loss(sympy.Integer(1), four, two, power).subs(M, 3))
-        return judge_promises([Promise("(242), over the squared sine", left, right, 1e-12, case=case)], "one client")
+        return judge_relations([Relation("(242), over the squared sine", left, right, 1e-12, case=case)], "one client")
     lines = [Equation("one client", corrected_loss(sympy.Integer(1), four, two, power), 1 - 1 / M)]
     for N in CLIENTS:
         t = {name: terms[N] for name, terms in data.terms.items()}

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.symbolic_factors import SHAPES, entrywise, factors, mean, points_of
 
 ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
@@ -50,8 +50,8 @@ def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
     if of == "all":
         As, Bs = ([Fraction(number) for number in ONE_B[name]] for name in ("A", "B"))
         apart = sum(A * B for A, B in zip(As, Bs, strict=True)) / 2 - sum(As) / 2 * sum(Bs) / 2
-        line = Promise("sides that differ", Fraction(1), Fraction(apart != 0), case=ONE_B)
-        return judge_promises([line], "two clients whose A and B are numbers")
+        line = Relation("sides that differ", Fraction(1), Fraction(apart != 0), case=ONE_B)
+        return judge_relations([line], "two clients whose A and B are numbers")
     lines = []
     for clients in (1, 2, 3):
         As, Bs = factors(clients)

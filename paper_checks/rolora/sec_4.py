@@ -12,7 +12,7 @@ from algorithms.rolora import RoLoRA
 from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.rolora.measurements.symbolic_factors import SHAPES, entrywise, factors, mean, points_of
 from paper_checks.rolora.measurements.watched_rounds import LOCAL, Round, rounds_of
 from paper_checks.rolora.messages import Traffic, count_traffic
@@ -92,8 +92,8 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
         return judge_half(points, "B", weight, synchronised, "4")
     As, Bs = ([Fraction(number) for number in TWO_UPDATES[name]] for name in ("A", "B"))
     left = sum(A * B for A, B in zip(As, Bs, strict=True)) / 2
-    line = Promise("(4)", left, Fraction(weight) * sum(As) / 2 * sum(Bs) / 2, case=TWO_UPDATES)
-    return judge_promises([line], "two clients whose A and B are numbers")
+    line = Relation("(4)", left, Fraction(weight) * sum(As) / 2 * sum(Bs) / 2, case=TWO_UPDATES)
+    return judge_relations([line], "two clients whose A and B are numbers")
 
 
 @claim(
@@ -116,13 +116,13 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
         sent = {"first": first_sent.shape, "second": last_sent.shape}
         shapes = {"A": one.before.A["W"].shape, "B": one.before.B["W"].shape}
         order = [first, "A" if first == "B" else "B"]
-        promises.append(Promise("communication rounds of an iteration", len(one.trips), trips))
+        promises.append(Relation("communication rounds of an iteration", len(one.trips), trips))
         for half, name in zip(sent, order, strict=True):
-            promises.append(Promise(f"{name} travels {half}", float(sent[half] == shapes[name]), 1.0))
+            promises.append(Relation(f"{name} travels {half}", float(sent[half] == shapes[name]), 1.0))
         for trip, after in zip(one.trips, (one.after.B["W"], one.after.A["W"]), strict=True):
             total = sum(upload.factor["W"] for upload in trip.uploads)
             promises.append(same("the server's factor is the mean", weight * total / len(trip.uploads), after))
-    return judge_promises(promises, "1 to 4 clients, square, tall and wide weights; one iteration")
+    return judge_relations(promises, "1 to 4 clients, square, tall and wide weights; one iteration")
 
 
 SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "other x": ["1", "3"]}
@@ -177,8 +177,8 @@ def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, of: 
             x, trained = torch.tensor([float(entry) for entry in SAME_PRODUCT[name]]), A.clone().requires_grad_()
             slopes += torch.autograd.grad((x @ trained) * B, trained)
         apart = float((slopes[0] - slopes[1]).abs().max())
-        line = Promise("gradients of A for inputs with the same xA", apart, 0.0, case=SAME_PRODUCT)
-        return judge_promises([line], "one layer of rank 1 with two inputs; memory of the backward pass")
+        line = Relation("gradients of A for inputs with the same xA", apart, 0.0, case=SAME_PRODUCT)
+        return judge_relations([line], "one layer of rank 1 with two inputs; memory of the backward pass")
     cells, widest = {}, Fraction(1, 2)
     for (inputs, outputs), counts in traffic.items():
         (whole,) = counts["LoRA"]["up"]

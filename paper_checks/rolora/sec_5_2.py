@@ -20,7 +20,7 @@ from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from paper_checks.claim import Intended, Reading
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 from runs.network_problem import network_problem
 from workloads.image_networks.two_layer import two_layer
 from workloads.partition import ByLabel
@@ -63,7 +63,7 @@ def build_layers(context: Context) -> list[Layers]:
     return found
 
 
-@promises(
+@relations(
     "rolora/eq-12",
     where="Section 5.2, eq. (12)",
     says=r"""$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with weights $W_{out} \in \mathbb R^{d \times c}$, $A \in \mathbb
@@ -73,7 +73,7 @@ def build_layers(context: Context) -> list[Layers]:
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Promises:
+def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Relations:
     """Values and derivatives in both factors agree with formulas in matrices; ``slope`` is that below 0."""
     for one in found:
         before = one.x @ one.A
@@ -195,7 +195,7 @@ def make_runs(context: Context) -> Setting:
     return Setting(runs, {slope: _small_step(slope) for slope in (0.0, 1.0)}, divided)
 
 
-@promises(
+@relations(
     "rolora/exp-5.2",
     where="Section 5.2, with Figure 2; judged is whether the model trains from the printed start; the loss, the "
     "optimiser, the rates, the laws of A and of the fixed layer, and the numbers of iterations and of runs are not "
@@ -242,18 +242,18 @@ def make_runs(context: Context) -> Setting:
 )
 def exp_5_2(
     found: Setting, slope: int = 0, base: str = "zero", out: int = 1, labels: tuple[int, int] = (2, 1)
-) -> Promises:
+) -> Relations:
     """Each method lowers the loss from this start, on small drawn images; the labels divide as printed."""
     for clients, each in zip((5, 10), labels, strict=True):
         has, images = found.labels[clients]
-        yield from [Promise("labels of each client", float(own), float(each), case=None) for own in has] + [
-            Promise("images in all", float(images), 60_000.0)
+        yield from [Relation("labels of each client", float(own), float(each), case=None) for own in has] + [
+            Relation("images in all", float(images), 60_000.0)
         ]
     case: dict[str, Any] | None = dict(SMALL) if base == "zero" and slope == 0.0 else None
     if base == "zero":
-        yield Promise("a step moves a factor", FALL, found.small[slope], at_most=True, case=case)
+        yield Relation("a step moves a factor", FALL, found.small[slope], at_most=True, case=case)
     runs = found.runs[slope, base, out]
-    yield from [Promise("the loss falls", FALL, one.fall, at_most=True) for one in runs]
+    yield from [Relation("the loss falls", FALL, one.fall, at_most=True) for one in runs]
     lit = [one.lit for one in runs]
     moved = [one.moved for one in runs]
     return (

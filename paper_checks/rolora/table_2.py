@@ -12,7 +12,7 @@ from scipy.stats import ttest_ind_from_stats
 
 from figures.rolora.printed import COMMONSENSE, METHODS, TABLE_1, TABLE_2, TABLE_10, TESTS, Row, Score
 from paper_checks.claim import Best, Evidence, Intended, Reading, claim
-from paper_checks.facts import compared, together
+from paper_checks.facts import combine, compare
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.rolora.measurements.whole_counts import Trials, attainable, sums_of_counts
 from paper_checks.rolora.table_1 import mean
@@ -163,7 +163,7 @@ def judge_runs(
                 "cell": apart[0],
             },
         )
-    shown = compared("means that are none", len(missed), "=", 0)
+    shown = compare("means that are none", len(missed), "=", 0)
     return Evidence(
         True,
         scope,
@@ -171,7 +171,7 @@ def judge_runs(
         "each is a mean of whole counts" + ", with its deviation" * (runs == 3),
         margin=1.0,
         cases=len(means),
-        facts=together(shown),
+        facts=combine(shown),
         whole=True,
     )
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import drawn_in_words
+from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.contraction_events import events
 from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.fixed_samples import FixedRun, excess, fixed_runs
@@ -102,17 +102,17 @@ LARGEST = {"s": "1", "sine": "0.28", "target": "0.08", "c": "0.5"}
 r"""The largest step, at which the tangent of the angle falls like $1/\sqrt{8t}$."""
 
 
-def largest_step() -> Promises:
+def largest_step() -> Relations:
     """Return the angle after as many iterations as one c asks for, with infinitely many samples."""
     s, sine, target, c = (float(value) for value in LARGEST.values())
     delta = sine
     for _ in range(ceil(2.0 / (c * (1.0 - sine**2)) * log(sine / target))):
         delta = population_map(delta, s)
-    yield Promise("sine of the angle at most eps", delta, target, at_most=True, case=LARGEST)
+    yield Relation("sine of the angle at most eps", delta, target, at_most=True, case=LARGEST)
     return ""
 
 
-@promises(
+@relations(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
     says=r"""In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le
@@ -195,7 +195,7 @@ def thm_5_4(
     share: float = 1.0,
     fixed: float = 0.0,
     some: bool = False,
-) -> Promises:
+) -> Relations:
     r"""Ends of runs of T iterations.
 
     Args:
@@ -212,7 +212,7 @@ def thm_5_4(
         yield from largest_step()
         return "c = 1/2 at the largest step; for any other c a smaller eps fails likewise"
     yield from [
-        Promise("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
+        Relation("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
         for run in runs
         if run.share <= fixed
     ]
@@ -221,14 +221,14 @@ def thm_5_4(
     for one in kept:
         sine, product_error, _ = one.ends[ends]
         case = case_of(one, tied)
-        yield Promise("sine of the angle at most eps", sine, one.target, at_most=True, case=case)
+        yield Relation("sine of the angle at most eps", sine, one.target, at_most=True, case=case)
         # On samples eps' = 0.1 for 3 x 1000 samples is generous; without sampling b is g and eps' may be 0.
         allowed = (1.1 if one.samples else 1.0) * one.target
-        yield Promise("error of the product", sqrt(product_error), allowed, at_most=True, case=case)
+        yield Relation("error of the product", sqrt(product_error), allowed, at_most=True, case=case)
     return course_scope(kept, tied)
 
 
-@promises(
+@relations(
     "rolora/s5-rolora-loss",
     where="Section 5.1, after Proposition 5.5",
     says=r"""By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser; its expected global
@@ -289,7 +289,7 @@ def s5_rolora_loss(
     given: bool = False,
     share: float = 1.0,
     one: float = 1.0,
-) -> Promises:
+) -> Relations:
     r"""Losses at the ends of the same runs, and the closed form of the expectation at a given angle.
 
     Args:
@@ -305,12 +305,12 @@ def s5_rolora_loss(
     kept = [run for run in kept if not given or run.ends[ends][0] <= run.target]
     for run in kept:
         (sine, _, reached), allowed = run.ends[ends], (one + run.target) * run.target**2
-        yield Promise("loss", reached, allowed, at_most=True, case=case_of(run, tied))
-        yield Promise("loss caused by the angle", sine**2, run.target**2, at_most=True)
-        yield Promise("below FFA-LoRA's", reached, run.sine**2, at_most=True)
+        yield Relation("loss", reached, allowed, at_most=True, case=case_of(run, tied))
+        yield Relation("loss caused by the angle", sine**2, run.target**2, at_most=True)
+        yield Relation("below FFA-LoRA's", reached, run.sine**2, at_most=True)
     for (N, m), eps in product(product((1, 2, 10), (4, 5, 100)), (1e-3, 1e-8)):
         left = 1.0 + ffa_correction(N, m)
-        yield Promise("expected loss at delta = eps", left, one + eps, 1e-12, at_most=True)
+        yield Relation("expected loss at delta = eps", left, one + eps, 1e-12, at_most=True)
     return course_scope(kept, tied or given)
 
 
@@ -397,5 +397,5 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         scope=f"{len(left)} cases on the events: steps up to 1/2, thresholds up to their bounds, every angle up to the "
         "first one, five lengths of b, the gradient off in the worst direction",
         printed=f"(delta_(t+1)/delta_t)^2 <= 1 - {rate:g} s (1 - delta_0^2) on the events",
-        domain=f"{drawn_in_words(len(left))}; before these {first.scope}",
+        domain=f"{describe_draws(len(left))}; before these {first.scope}",
     )

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Best, Evidence, Form, Intended, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, identity, together
-from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched, drawn_in_words
+from paper_checks.facts import Fact, combine, identity
+from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched, describe_draws
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.rolora.measurements.rates import quotient_squared
 
@@ -52,7 +52,7 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     """Prove that bound minus square quotient, times a positive denominator, is sx times what the bound can spare."""
     s, x = sympy.symbols("s x")
     spare = s * x * (3 - bounded_quantity(x, s)) / (1 + 4 * s**2 * x * (1 - x))
-    return together(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))
+    return combine(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))
 
 
 @claim(
@@ -297,7 +297,7 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625, minus: boo
             },
             scope=f"{len(left)} first steps: delta_0 in (0, 1), eta ||b*||^2 up to {longest:g}, eps' = eps~ up to "
             "their bound, errors of every direction up to theirs",
-            domain=drawn_in_words(len(left)),
+            domain=describe_draws(len(left)),
             lines=[name] * len(left),
         )
         for name, (left, right) in lines.items()

@@ -17,9 +17,9 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.facts import identity, together
+from paper_checks.facts import combine, identity
 from paper_checks.methods.identity import rational
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.measurements.rates import Rates, search_rates
@@ -122,7 +122,7 @@ def eq_167(
         float(margin),
         cases=tried,
         witness={"T": T, "q": str(q), "law": name},
-        facts=together(shown),
+        facts=combine(shown),
     )
 
 
@@ -279,7 +279,7 @@ def draw_endings(context: Context) -> list[Ending]:
     return found
 
 
-@promises(
+@relations(
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
     says=r"""Where $\delta^T \le \epsilon$ and, by Lemma A.9, $\|b^{T+1} - g^T\| \le \epsilon'\delta^T\|b^*\|$ with
@@ -314,7 +314,7 @@ def draw_endings(context: Context) -> list[Ending]:
 )
 def eq_175(
     endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 5 / 4
-) -> Promises:
+) -> Relations:
     r"""Every line on samples, with the least $\epsilon'$ there, and $\epsilon$ of ``above`` times $\delta_T$."""
     for one in endings:
         error = 1e-9 * (1.0 + one.size)
@@ -322,16 +322,16 @@ def eq_175(
         last = (1.0 + one.eps) * above * one.delta * one.size
         root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
         yield from [
-            Promise("(175)", one.apart, one.summed, error),
-            Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
-            Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
-            Promise("(179)", one.first + one.second, bound, error, at_most=True),
-            Promise("(180): at most", bound, last, error, at_most=True),
-            Promise("the parts are orthogonal", one.apart, root, error, at_most=True),
+            Relation("(175)", one.apart, one.summed, error),
+            Relation("(176)", one.apart, one.first + one.second, error, at_most=True),
+            Relation("(177), (178): the second part", one.second, one.delta * one.size, error),
+            Relation("(179)", one.first + one.second, bound, error, at_most=True),
+            Relation("(180): at most", bound, last, error, at_most=True),
+            Relation("the parts are orthogonal", one.apart, root, error, at_most=True),
         ]
         if equal:
             case = ENDING if one is endings[-1] else None
-            yield Promise("(180): at least, as it prints an equality", last, bound, error, at_most=True, case=case)
+            yield Relation("(180): at least, as it prints an equality", last, bound, error, at_most=True, case=case)
     scope = (
         f"{len(endings)} means of minimisers, 1 to 5 clients in 2 to 10 dimensions with 5 to 400 samples; the two "
         "parts are orthogonal, so that already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"

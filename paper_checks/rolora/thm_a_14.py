@@ -14,7 +14,7 @@ from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended,
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UP_TO_ONE, Stated, tried
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterations
 from toymodels.regression_rates import population_map
@@ -234,7 +234,7 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     return judge_order(counts, sense, beyond, 1.0, size) if lines.ok else lines
 
 
-@promises(
+@relations(
     "rolora/eq-293",
     where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
     says=r"""Where $\delta^T \le \epsilon$, with $b^{T+1} = \bar b^*a^{*\top}a^T$: $\|a^T(b^{T+1})^\top - a^*\bar
@@ -245,7 +245,7 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     uses=("rolora/lem-A.15",),
     expect=("holds", "proof"),
 )
-def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Promises:
+def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Relations:
     r"""The product of a with the next minimiser, at $\epsilon = \delta_T$; the mutant takes b of another a."""
     for one in found:
         a, target = one.a, one.truth @ one.mean_b
@@ -257,9 +257,9 @@ def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: 
         error = 1e-10 * (1.0 + apart)
         product = float(torch.linalg.matrix_norm(a @ (a.mT @ target) - target))
         yield from [
-            Promise("(293)", apart, product, error),
-            Promise("(294), (295)", apart, middle, error),
-            Promise(
+            Relation("(293)", apart, product, error),
+            Relation("(294), (295)", apart, middle, error),
+            Relation(
                 "(296), (297)", middle, size * delta * float(torch.linalg.matrix_norm(target)), error, at_most=True
             ),
         ]

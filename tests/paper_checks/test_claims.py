@@ -6,13 +6,13 @@ import pytest
 
 from paper_checks.claim import FAILING
 from paper_checks.context import SUITE_LEVEL
-from paper_checks.engine.evidence_record import Difference, differences, read
+from paper_checks.engine.evidence_record import Difference, differences, read_record
 from paper_checks.ledger import Ledger
 from paper_checks.replay import Stored, replay_in_fresh_process
 from paper_checks.run import run
 
 LEDGER = Ledger.of()
-RECORDS = {paper: read(paper.folder) for paper in LEDGER.papers}
+RECORDS = {paper: read_record(paper.folder) for paper in LEDGER.papers}
 THEMES = {theme: tuple(claims) for theme, claims in groupby(LEDGER.claims, key=lambda claim: claim.module)}
 
 

@@ -60,7 +60,7 @@ def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
         ("outside", "an assumption is not met: x = 3 <= 1"),
         ("cheating-replay", "may not import rmt"),
         ("no-witness", "no witness is stored"),
-        ("no-control", "there is no control"),
+        ("no-control", "without a control"),
         ("missed-witness", "still violates the statement"),
         ("bad-certificate", "certificate does not verify"),
         ("other-constant", "it is one of another statement, with K = 1 for 1.5"),
@@ -174,8 +174,8 @@ def test_a_missing_extra_is_listed_and_excused(results):
 
 
 def copied(tmp_path, monkeypatch, *files):
-    """The invented paper in a folder of its own, with some of its stored files."""
-    name = f"copied_{tmp_path.name}"  # imported anew by every test
+    """Return the invented paper in a folder of its own, with some of its stored files."""
+    name = f"copied_{tmp_path.name}"  # imported again by every test
     package = tmp_path / name
     package.mkdir()
     for file in ("__init__.py", "claims.py", "replays.py", *files):

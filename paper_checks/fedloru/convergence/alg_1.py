@@ -10,7 +10,7 @@ from torch import Tensor
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE, Followed, Followings, follow_all
-from paper_checks.methods.promises import judge_promises, same
+from paper_checks.methods.relations import judge_relations, same
 
 EVERY_PROMISE = ("continue", "returned", "text", "copies")
 
@@ -71,7 +71,7 @@ def judge_box(
             rounds = ends + last if text_rounds == "tau" else list(range(1, T + 1))
             text = summed(run.alpha**text_power * scale, rounds)
             promises.append(same("the formula of the text is what the listing returns", text, returned, case))
-    return judge_promises(promises, SCOPE)
+    return judge_relations(promises, SCOPE)
 
 
 ONE_PROMISE = Form(
@@ -194,7 +194,7 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
                 expected = followed.model(t)["W"] + jump * product
                 changed = f"the model after an accumulation is the one before it plus {jump:g} times alpha A B"
                 promises.append(same(changed, one.starts_from["W"], expected, case))
-    return judge_promises(promises, SCOPE)
+    return judge_relations(promises, SCOPE)
 
 
 @claim(
@@ -217,4 +217,4 @@ def init_momentum(followings: Followings, restart: str = "momentum", kept: float
                 left, right = one.aggregated, one.factors
                 promises.append(same("A is kept", right.A["W"], kept * left.A["W"]))
                 promises.append(same("B is kept", right.B["W"], kept * left.B["W"]))
-    return judge_promises(promises, SCOPE)
+    return judge_relations(promises, SCOPE)

@@ -30,7 +30,7 @@ from paper_checks.fedloru.convergence.measurements.returned_models import (
     last_models,
 )
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
 def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
@@ -137,7 +137,7 @@ def count_nested(context: Context) -> list[NestedCount]:
     return found
 
 
-@promises(
+@relations(
     "fedloru-v2/claim-mcomm",
     where="Appendix C.3, last sentence",
     says="""By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + r_A(m+r)
@@ -171,15 +171,15 @@ def count_nested(context: Context) -> list[NestedCount]:
 )
 def claim_mcomm(
     runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0, reach: float = 1.0
-) -> Promises:
+) -> Relations:
     """The ledger of one round; ``products`` is what the listing sends, ``reach`` bounds r by the smaller side."""
     for run in runs:
         m, n, r, a, b = run.sizes
         told = down * r * (m + n) + a * (m + inner * r) + b * (n + inner * r)
-        yield Promise("numbers of a client in a round", run.products if products else run.nested, told)
+        yield Relation("numbers of a client in a round", run.products if products else run.nested, told)
         if reach * r <= min(m, n):
             case = dict(zip(("m", "n", "r", "r_A", "r_B"), run.sizes, strict=True))
-            yield Promise("fewer than 2mn", told, 2 * m * n - 1, at_most=True, case=case)
+            yield Relation("fewer than 2mn", told, 2 * m * n - 1, at_most=True, case=case)
     return f"ledgers of {len(runs)} runs, tall, wide and square weights"
 
 

@@ -23,7 +23,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     follow_settings,
     judge_bounds,
 )
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,6 @@ def claim_B3_just(
             for t, reached in run.ends:
                 done = run.steps * ((t - 1) % run.tau + 1) + steps
                 limit = run.start * (1.0 + rate * run.rate * G) ** done
-                lines.append(Promise("growth of the factors", reached, limit, 1e-9 * limit, True, run.case))
+                lines.append(Relation("growth of the factors", reached, limit, 1e-9 * limit, True, run.case))
     scope = f"{len(lines)} ends of rounds: one weight by hand and at equality, drawn matrices"
     return judge_bounds(lines, f"{scope}; every step draws the steepest sample")

@@ -16,13 +16,13 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     printed_D,
     with_all_clients,
 )
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 
-def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
+def _drift(name: str, left: float, right: float, trace: Trace) -> Relation:
     """Return the promise of a bound on a drift: a difference of gradients rounds like the gradients."""
     rounding = 1e-28 * (trace.G * (trace.C_A + trace.C_B)) ** 2
-    return Promise(name, left, right, 1e-9 * max(left, right) + rounding, True, trace.setting.case)
+    return Relation(name, left, right, 1e-9 * max(left, right) + rounding, True, trace.setting.case)
 
 
 @claim(

@@ -16,10 +16,10 @@ from paper_checks.fedloru.convergence.measurements.local_runs import (
     gradients,
     run_rounds,
 )
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.methods.relations import Relations, relations, same
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-7",
     where="Section 4.1, eq. (7)",
     says=r"""$A_{t,i+1}^{(k)} = A_{t,i}^{(k)} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)};
@@ -33,7 +33,7 @@ from paper_checks.methods.promises import Promises, promises, same
 )
 def eq_7(
     runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
-) -> Promises:
+) -> Relations:
     """Every client's upload against its local steps; and the two ways to write the gradients."""
     for run in runs:
         setting, a = run.setting, run.setting.alpha
@@ -53,7 +53,7 @@ def eq_7(
     return ROUNDS
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-agg",
     where="Section 4.1, after eq. (7), and Algorithm 1",
     says=r"""The server aggregates by averaging: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in
@@ -81,7 +81,7 @@ def eq_7(
     ),
     print="unstated",
 )
-def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0) -> Promises:
+def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0) -> Relations:
     """As printed the weights of some clients sum to less than 1; ``spread`` weighs the covariance of the factors."""
     for run in runs:
         total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
@@ -101,7 +101,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     return f"{len(runs)} averages over cohorts of 1 to all of 1 to 5 clients, factors of 1 to 4 rows, columns and ranks"
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-WT",
     where="Section 4.1, text after eq. (7)",
     says=r"""When low-rank updates are accumulated every $\tau$ rounds from $W_0$, the final global model at round T is
@@ -125,7 +125,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
 )
 def eq_WT(
     followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
-) -> Promises:
+) -> Relations:
     """The formula against W as the clients hold it, under every restart."""
     for restart, found in followings.items():
         for followed in found:

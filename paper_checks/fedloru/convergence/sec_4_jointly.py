@@ -10,7 +10,7 @@ from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.families import ONE_OF_TWO, Family, not_levelled, printed_weights
 from paper_checks.fedloru.convergence.measurements.followed_rounds import Followed, by_hand, draw_runs, follow
 from paper_checks.fedloru.convergence.measurements.local_runs import Averaged, draw_averages
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 
 PARTS = ("accumulation", "model", "averages", "rate")
 
@@ -31,9 +31,9 @@ class Section:
     averages: list[Averaged]
     families: list[Family]
 
-    def promised(self, restart: str, over: str, scale: float = 1.0, power: float = 0.5) -> dict[str, list[Promise]]:
+    def promised(self, restart: str, over: str, scale: float = 1.0, power: float = 0.5) -> dict[str, list[Relation]]:
         """Return the promises of one form of the algorithm; the rate is stated for factors that start again."""
-        promised: dict[str, list[Promise]] = {part: [] for part in PARTS}
+        promised: dict[str, list[Relation]] = {part: [] for part in PARTS}
         for one in self.followed[restart]:
             run, T = one.run, one.run.rounds
             case = None if run.case is None else {**run.case, "restart": restart}
@@ -52,7 +52,7 @@ class Section:
             promised["averages"].append(same("clients that agree are left", weight**2 * A @ B, A @ B, drawn.case))
         if restart == "random":
             promised["rate"] = [
-                Promise("the least gradient", value, family.bound / T**power, 1e-12, True)
+                Relation("the least gradient", value, family.bound / T**power, 1e-12, True)
                 for family in self.families
                 if over == "printed" or family.kind == "averages"
                 for T, value in family.least.items()
@@ -85,7 +85,7 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
     return Reading(name, says, constants, why, ({"scale": 0.999}, {"power": 1.5}))
 
 
-@promises(
+@relations(
     "fedloru-v2/sec-4-jointly",
     where="Sections 4.1 and 4.2, Algorithm 1, Theorem 4.2 and Appendix B: their statements taken together",
     says=r"""One and the same FedLoRU, with $\alpha = 1$: an accumulation does not affect the loss, the server averages,
@@ -125,7 +125,7 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
 )
 def sec_4_jointly(
     found: Section, restart: str = "momentum", over: str = "printed", scale: float = 1.0, power: float = 0.5
-) -> Promises:
+) -> Relations:
     """All four in one form; the scope is the table of all forms."""
     promised = found.promised(restart, over, scale, power)
     yield from [one for part in PARTS for one in promised[part]]

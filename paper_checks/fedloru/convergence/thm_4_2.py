@@ -27,7 +27,7 @@ from paper_checks.fedloru.convergence.measurements.families import (
     not_levelled,
     printed_weights,
 )
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 
 def mean_square(trace: Trace) -> float:
@@ -45,7 +45,7 @@ def right_side(trace: Trace, K_1: float, K_2: float, start: float = 4 / 3) -> fl
     )
 
 
-def both_bounds(trace: Trace, K_1: float, K_2: float) -> list[Promise]:
+def both_bounds(trace: Trace, K_1: float, K_2: float) -> list[Relation]:
     """Return both bounds of the corrected theorem, the first one with what the loss has fallen by."""
     fallen = trace.rounds[0]["loss"] - trace.rounds[-1]["next"]
     E, rate = trace.setting.steps, trace.setting.rate
@@ -212,9 +212,9 @@ def thm_4_2(
             lines += both_bounds(trace, K_1, K_2)
     if raw:
         name = "(9) with weights that do not sum to 1"
-        lines = [Promise(name, *runs.raw, at_most=True, case=FROM_THE_MINIMUM), *lines]
+        lines = [Relation(name, *runs.raw, at_most=True, case=FROM_THE_MINIMUM), *lines]
     if going_on:
-        lines = [Promise("(9) with factors that go on", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
+        lines = [Relation("(9) with factors that go on", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
     return judge_bounds(lines, WITH_COHORTS)
 
 
@@ -343,7 +343,7 @@ def thm_4_2_rate(
     for family in judged:
         found = family.weights if weights else family.least
         lines += [
-            Promise(
+            Relation(
                 family.name,
                 value,
                 family.bound / T**power,

@@ -29,7 +29,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 GRADIENT, DRIFT, CHANGE, STEP = sympy.symbols("a d delta h", real=True)
 
@@ -449,10 +449,12 @@ def eq_77_K(
         shown = {name: str(value) for name, value in case.items()} if number == 0 else None
         for (K_1, K_2, terms), one in zip(found, (case, double), strict=True):
             total = K_1 * one["eta"] + K_2 * one["eta"] ** 2
-            lines.append(Promise("the terms of (76) are at most those of (77)", float(terms / total), 1.0, 1e-12, True))
+            lines.append(
+                Relation("the terms of (76) are at most those of (77)", float(terms / total), 1.0, 1e-12, True)
+            )
         if same:
             lines.append(
-                Promise("K_2 is the same for two step sizes", float(found[1][1]), float(found[0][1]), case=shown)
+                Relation("K_2 is the same for two step sizes", float(found[1][1]), float(found[0][1]), case=shown)
             )
     return judge_bounds(lines, f"{len(cases)} sets of constants in fractions, each with two step sizes")
 
@@ -513,14 +515,14 @@ def eq_78_79(
         bound = factor * (f[0] / T**rounds_power + K)
         case = {"f": " ".join(map(str, f)), "g": " ".join(map(str, g)), "K": K} if number == 0 else None
         left = min(g[:T]) if part == "least" else sum(g[begins : begins + T]) / T
-        lines.append(Promise("(79)", left, bound, 1e-12, True, case))
+        lines.append(Relation("(79)", left, bound, 1e-12, True, case))
         if not begins:
             later = factor * (f[1] / T**rounds_power + K)
             lines += [
-                Promise("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
-                Promise("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True),
+                Relation("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
+                Relation("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True),
             ]
         if part == "mean":
             exact = factor * ((f[0] - f[T]) / T**rounds_power + K)
-            lines.append(Promise("(78)", left, exact, 1e-12, True, case))
+            lines.append(Relation("(78)", left, exact, 1e-12, True, case))
     return judge_bounds(lines, f"{len(sequences)} sequences of 1 to 7 rounds with equality in (77)")

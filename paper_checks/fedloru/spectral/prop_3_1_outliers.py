@@ -13,7 +13,7 @@ import sympy
 
 from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.spectra import Setting
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.domain import POSITIVE, Axis, Searched
@@ -311,7 +311,7 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
     r"""For $\theta > \sigma s_N$, k being odd: $1/k(z) = g(z)$ with the root that is positive for z > 2n."""
     theta, n, more = sympy.symbols("theta n a", positive=True)
     z, root = theta + rational(coefficient) * n**2 / theta, theta - n**2 / theta
-    return together(
+    return combine(
         identity("the square root of z^2 - 4 n^2", z**2 - 4 * n**2 - root**2),
         positive("that root", root, {theta: rational(beyond) * n + more}),
         identity("k(z) - theta", 2 * n**2 / (z - root) - theta),

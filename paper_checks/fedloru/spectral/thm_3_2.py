@@ -13,7 +13,7 @@ import sympy
 
 from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
     READINGS,
     Gap,
@@ -98,7 +98,7 @@ def _proof() -> tuple[Fact, ...]:
     products = g_Mj * g_N0 + g_Nj * g_M0
     excess = g_Mj * (g_N0 - 2 * n) + 2 * n * (g_Mj - 2 * m) + g_Nj * (g_M0 - 2 * m) + 2 * m * (g_Nj - 2 * n)
     a, b = sympy.symbols("a b", positive=True)
-    return together(
+    return combine(
         identity("an outlier exceeds the edge by a square", (g_Mj - 2 * m) - (THETA_J - m) ** 2 / THETA_J),
         identity("F_j", (g_Mj / g_M0) ** 2 - (g_Nj / g_N0) ** 2 - products * gap * spread / norms),
         identity("F_j less its bound", products - 8 * m * n - excess),
@@ -393,7 +393,7 @@ def thm_3_2_mono(
         return evidence
     slope = sympy.diff(bound_4(SYMBOLS, WEIGHT, COUNT, g_power), S_M)
     shown = positive("slope of the bound", slope, {S_M: S_N + A, THETA_0: SIGMA * (S_N + A) + B})
-    return replace(evidence, facts=together(shown))
+    return replace(evidence, facts=combine(shown))
 
 
 @dataclass(frozen=True)

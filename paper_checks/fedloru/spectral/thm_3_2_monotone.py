@@ -13,7 +13,7 @@ import sympy
 
 from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, positive, together
+from paper_checks.facts import Fact, combine, positive
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
     READINGS,
     Gap,
@@ -71,7 +71,7 @@ A, B, C = sympy.symbols("a b c", positive=True)
 @cache
 def _slope_is_positive() -> tuple[Fact, ...]:
     r"""Prove that $\partial F_j/\partial s_M > 0$ for $|\theta_j| < |\theta_0|$ (squares: signs drop out)."""
-    return together(positive("slope of F_j", sympy.diff(F_j(SYMBOLS), S_M), {THETA_0: THETA_J + A}))
+    return combine(positive("slope of F_j", sympy.diff(F_j(SYMBOLS), S_M), {THETA_0: THETA_J + A}))
 
 
 @claim(
@@ -224,7 +224,7 @@ def claim_Fj_mono(
         smaller = F_j({**SYMBOLS, "s_M": S_N + A})
         grows = F_j({**SYMBOLS, "s_M": S_N + A + B}) - smaller
         below = {THETA_0: THETA_J + C}
-        return together(positive("F_j at M", smaller, below), positive("F_j grows", grows, below))
+        return combine(positive("F_j at M", smaller, below), positive("F_j grows", grows, below))
 
     moves = "increasing" if direction > 0 else "decreasing"
     return judge_instances(
@@ -330,4 +330,4 @@ def claim_sign_N(
         for name, (left, right) in ((name, line(number, SYMBOLS)) for number, name in enumerate(lines))
         for at in ([{THETA_0: theta_0} for theta_0 in largest] if THETA_0 in (right - left).free_symbols else [{}])
     ]
-    return replace(evidence, printed="; ".join(lines), facts=together(*shown) if threshold >= 1 else ())
+    return replace(evidence, printed="; ".join(lines), facts=combine(*shown) if threshold >= 1 else ())

@@ -10,7 +10,7 @@ from typing import Any
 import sympy
 
 from paper_checks.claim import Evidence, Form, Intended, claim
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
     READINGS,
     Gap,
@@ -112,7 +112,7 @@ def claim_inclusion(
     def proof() -> tuple[Fact, ...]:
         beyond = {THETA_J: SIGMA * (S_N + A) + B}  # a spike above the threshold at M
         g_N = outliers(SYMBOLS)[2]  # by the condition only a spike at the threshold is out
-        return together(
+        return combine(
             positive("theta_j - sigma s_N", THETA_J - SIGMA * S_N, beyond),
             identity("g - U", g_N - 2 * SIGMA * S_N - (THETA_J - SIGMA * S_N) ** 2 / THETA_J),
         )
@@ -271,7 +271,7 @@ def eq_38(
         sides = [(right(index), index) for index in kinds if index.at_n or not index.at_m] if matched else []
         sides += [(sum(index.printed()) if matched else right(index), index) for index in within_m]
         differences = [sympy.sympify(side - index.difference) for side, index in sides]
-        return together(*(identity(f"term of kind {i}", found) for i, found in enumerate(differences)))
+        return combine(*(identity(f"term of kind {i}", found) for i, found in enumerate(differences)))
 
     return judge_instances(
         assumed(instances, assumption, clear),
@@ -293,7 +293,7 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     edge_M, edge_N = (2 * SIGMA * S_M / g_M0) ** 2, (2 * SIGMA * S_N / g_N0) ** 2
     above, between = SIGMA * (S_N + A), SIGMA * (S_N + A + B)
-    return together(
+    return combine(
         positive("edges", edge_M - edge_N, {S_M: S_N + A, THETA_0: above + B}),
         positive(
             "spikes at M", (g_Mj / g_M0) ** 2 - edge_M, {S_M: S_N + A, THETA_J: above + B, THETA_0: above + B + C}

@@ -13,7 +13,7 @@ import sympy
 
 from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.stable_rank_symbols import (
     AXES,
     S_M,
@@ -76,7 +76,7 @@ _MORE, _FURTHER = sympy.symbols("a b", positive=True)
 def _sign_of_F_j() -> tuple[Fact, ...]:
     """F_j is a function of squares, so that magnitudes are enough: positive below the largest spike, 0 for equal."""
     below, client = {THETA_0: THETA_J + _MORE}, {S_M: S_N + _FURTHER}
-    return together(
+    return combine(
         positive("F_j for |theta_j| < |theta_0|", F_j(SYMBOLS), {**below, **client}),
         identity("F_j for |theta_j| = |theta_0|", F_j({**SYMBOLS, "theta_0": THETA_J})),
         identity("F_j, signs", F_j({**SYMBOLS, "theta_0": -THETA_0}) - F_j(SYMBOLS)),

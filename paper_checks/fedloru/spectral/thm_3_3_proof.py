@@ -34,7 +34,7 @@ from paper_checks.methods.identity import (
 )
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from rmt.alignment import outlier_slopes
 from rmt.spiked import SpikedModel
 
@@ -169,8 +169,8 @@ def eq_52_53(data: dict[str, Alignment], slopes: str = "any", power: float = 2.0
     if slopes == "any":
         theta, noise = (float(GROWING[name]) for name in ("theta", "noise"))
         (outlier,) = SpikedModel((theta,), scale=noise).outliers
-        grown = Promise("(53): the difference tends to 0", (1.0 - outlier.overlap) ** 2, 0.0, 1e-12, case=GROWING)
-        return judge_promises([grown], "one spike, r = 1, both gradients R e with a unit vector e orthogonal to v_1")
+        grown = Relation("(53): the difference tends to 0", (1.0 - outlier.overlap) ** 2, 0.0, 1e-12, case=GROWING)
+        return judge_relations([grown], "one spike, r = 1, both gradients R e with a unit vector e orthogonal to v_1")
     labels = {
         f"{name}: part {part} at r = {rank}": (part, name, rank)
         for part in ("i = j", "i != j")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
@@ -118,7 +118,7 @@ def proof_3_3_sets(
     # Outliers at M are spikes beyond sigma s_M, of either sign, and so beyond sigma s_N: one set contains the other.
     spike, server, a, b = sympy.symbols("theta n a b")
     beyond = positive("an outlier at M beyond sigma s_N", spike - server, {spike: server + a + b})
-    return replace(judged, facts=together(beyond)) if judged.ok and not (strict or between_only) else judged
+    return replace(judged, facts=combine(beyond)) if judged.ok and not (strict or between_only) else judged
 
 
 def _ratio(theta: Any, first: Any, noise: Any) -> Any:
@@ -166,7 +166,7 @@ def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
     factor, order = sympy.Rational(str(edge)), {theta: N + a, M: N + a + b, first: N + a + b + c}
     root = 2 * factor * M / wigner_outlier(first, M) - wigner_outlier(theta, N) / wigner_outlier(first, N)
     apart = _ratio(theta, first, M) - _edge(first, M) - ((theta - M**2 / theta) / wigner_outlier(first, M)) ** 2
-    return together(positive("U_M/g_M(1) - g_N(j)/g_N(1)", root, order), identity("F_j - G_j less a square", apart))
+    return combine(positive("U_M/g_M(1) - g_N(j)/g_N(1)", root, order), identity("F_j - G_j less a square", apart))
 
 
 @cache
@@ -180,7 +180,7 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     side = a_M * at_M + (size - a_M) * edge_M - a_N * at_N - (size - a_N) * edge_N  # one value for each kind of term
     sums = a_M * (at_M - at_N) + (a_N - a_M) * (edge_M - at_N) + (size - a_N) * (edge_M - edge_N)
     outliers = {M: N + a, theta: N + a + b, first: N + a + b + c}
-    return together(
+    return combine(
         identity("the three sums of a side less its part of the difference", side - sums),
         positive("outliers at both", _ratio(theta, first, M) - _ratio(theta, first, N), outliers),
         *_between_the_thresholds(1.0),
@@ -351,7 +351,7 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     first, M, N, a, b = sympy.symbols("theta_1 M N a b")
     shrunk = (2 * M / wigner_outlier(first, N)) ** 2 * (N / M) ** power
     above = {M: N + a, first: N + a + b}
-    return together(
+    return combine(
         identity("(U_N/g_N^-1)^2 less U_M^2/(g_N^-1)^2 (s_N/s_M)^2", _edge(first, N) - shrunk),
         positive("the bracket, M = sigma s(M), N = sigma s(N)", _edge(first, M) - _edge(first, N), above),
     )

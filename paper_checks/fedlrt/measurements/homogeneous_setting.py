@@ -15,7 +15,7 @@ from numpy.polynomial.legendre import leggauss
 from paper_checks.claim import Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.legendre_runs import HOMOGENEOUS, WEAKEST
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 from toymodels.legendre import legendre_features
 
 RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
@@ -115,7 +115,7 @@ def expected_spread(basis: str, n: int) -> float:
     return float(low / high) ** 2
 
 
-def promise_determined(bases: Sequence[str], n: int) -> list[Promise]:
+def promise_determined(bases: Sequence[str], n: int) -> list[Relation]:
     """Return whether the text determines the expected curvatures: they spread alike in all bases, up to a half.
 
     Args:
@@ -127,7 +127,7 @@ def promise_determined(bases: Sequence[str], n: int) -> list[Promise]:
     for basis in bases:
         low, high = sorted((first, expected_spread(basis, n)))
         found.append(
-            Promise(
+            Relation(
                 "the text determines how curvatures of the expected loss spread",
                 1.0 - low / high,
                 0.5,

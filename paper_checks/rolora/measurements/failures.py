@@ -13,7 +13,7 @@ import numpy as np
 
 from paper_checks.claim import Evidence
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 from paper_checks.rolora.measurements.settings import Setting
 
 SMALLEST = {1.0: 1e-2, 10.0: 1e-12, 20.0: 1e-30, 100.0: 1e-110}
@@ -30,7 +30,7 @@ ABSOLUTE_SCOPE = (
 
 def failure_for_every_constant(
     name: str, low: Callable[[Setting], float], times: float = 1.0, power: float = 10.0, exact: bool = True
-) -> Promise:
+) -> Relation:
     r"""Judge that a bound fails with probability at most $q^{-10}$, for one constant at least.
 
     One constant that is enough for its case would do. The witness is the case of C = 1; the others fail like it.
@@ -45,7 +45,7 @@ def failure_for_every_constant(
     right = [log(times) - power * log(one.q) for one in ABSOLUTE]
     gaps = [low(one) - limit for one, limit in zip(ABSOLUTE, right, strict=True)]
     over = gaps[0] if min(gaps) > 0.0 else min(gaps)
-    return Promise(
+    return Relation(
         f"log of {'' if exact else 'a lower bound of '}the probability that {name} fails",
         right[0] + over,
         right[0],

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import (
     EULER,
@@ -104,7 +104,7 @@ def lem_A_10_as_printed(values: Values) -> Violation:
     tilde, level = e_2 / (1 - e_0), e_2 / ((1 - e_0) * (1 - e_1))
     room = tilde * (level**2 + level) / (Fraction(4, 5) - level * Fraction(3, 5))
     # Far from the mode the density of chi-square is at most that at it, 1/sqrt(8 pi (k - 1)) (Stirling), pi > 3.
-    within = 2 * room * m / enclosed("sqrt", 24 * (k - 1))[0]
+    within = 2 * room * m / enclose("sqrt", 24 * (k - 1))[0]
     outside = 1 / (1 + m * level**2 / 2)
     assumes = (*at.assumes, Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1), *enough)
     return Violation(
@@ -129,7 +129,7 @@ def lem_A_10_few(values: Values) -> Violation:
     """
     e_0, e_1, e_2, e_3, K, T = fractions(values, "eps_0", "eps_1", "eps_2", "eps_3", "K", "T")
     N, m, d = (int(values[name]) for name in ("N", "m", "d"))
-    n, net = N * m, enclosed("ln", 2 / e_0)
+    n, net = N * m, enclose("ln", 2 / e_0)
     level, tilde = e_2 / ((1 - e_0) * (1 - e_1)), e_3 / (1 - e_0)
     far = (Fraction(3, 5) * T * (Fraction(7, 10) * T - Fraction(1415, 1000))) ** 2 * Fraction(d - 2, 2) / n
     assumes = assuming(
@@ -142,8 +142,8 @@ def lem_A_10_few(values: Values) -> Violation:
         Hypothesis("T, for the tail and a positive distance", T, ">=", 3),
         Hypothesis("squared deviation, over that of (44)", far / (tilde * (level**2 + level)) ** 2, ">", 1),
     )
-    rest = sum((enclosed("exp", -Fraction(k, f))[1] for k, f in ((n - 3, 11), (n, 7), (d - 2, 11))), Fraction(0))
-    q = max(enclosed("ln", N)[0] / min(e_1, e_2) ** 2, d * net[0] / e_2**2)
+    rest = sum((enclose("exp", -Fraction(k, f))[1] for k, f in ((n - 3, 11), (n, 7), (d - 2, 11))), Fraction(0))
+    q = max(enclose("ln", N)[0] / min(e_1, e_2) ** 2, d * net[0] / e_2**2)
     return Violation(
         1 / (38 * (T * N) ** 3) - rest,
         2 * q**-10,

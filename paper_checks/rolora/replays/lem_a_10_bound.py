@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.gradient_tails import (
     SUM_IN_ALGORITHM_2,
@@ -40,7 +40,7 @@ def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ..
         Hypothesis("m, for Chebyshev", m, ">=", 3),
         Hypothesis("least deviation over its bound", (9 - 10 * cosine**2) * (1 - 3 * share) / 2, ">", 1),
     )
-    near = 20 * cosine * enclosed("sqrt", Fraction(m, 6))[1]
+    near = 20 * cosine * enclose("sqrt", Fraction(m, 6))[1]
     return assumes, near + Fraction(3, 3 + m) + 2 * (m - 1) / (Fraction(m, 2) - 1) ** 2
 
 
@@ -57,7 +57,7 @@ def eq_62_as_printed(values: Values) -> Violation:
     e_0, e_3 = fractions(values, "eps_0", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3)
-    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * int(values["m"]) / 30)[1]
+    right = 2 * (1 + 2 / e_0) ** 2 * enclose("exp", -(e_3**2) * int(values["m"]) / 30)[1]
     return Violation(
         1 - missed,
         right,
@@ -98,9 +98,9 @@ def eq_65_as_printed(values: Values) -> Violation:
     e_0, e_2, e_3 = fractions(values, "eps_0", "eps_2", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_2", e_2), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3 / (1 - e_0))
-    m, q = int(values["m"]), [2 * ln / e_2**2 for ln in enclosed("ln", 2 / e_0)]
+    m, q = int(values["m"]), [2 * ln / e_2**2 for ln in enclose("ln", 2 / e_0)]
     enough = Hypothesis("m, against q", m, ">=", q[1])
-    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * m / 30)[1] + q[0] ** -10
+    right = 2 * (1 + 2 / e_0) ** 2 * enclose("exp", -(e_3**2) * m / 30)[1] + q[0] ** -10
     return Violation(
         1 - missed,
         right,

@@ -10,7 +10,7 @@ from fractions import Fraction
 import sympy
 from mpmath import iv
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import (
@@ -104,9 +104,9 @@ def lem_A_9_as_printed(values: Values) -> Violation:
     """
     at = thresholds(values)
     one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
-    x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclosed("sqrt", Fraction(at.m, 2))[1]
+    x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclose("sqrt", Fraction(at.m, 2))[1]
     return Violation(
-        enclosed("exp", -((x + 1) ** 2))[0],
+        enclose("exp", -((x + 1) ** 2))[0],
         at.q[0] ** -10,
         assumes=(*at.assumes, one),
         reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
@@ -160,11 +160,11 @@ def eq_43_as_printed(values: Values) -> Violation:
     p_0 is at least twice its part of the net; c_3 is the golden ratio's inverse plus half its logarithm.
     """
     at = thresholds(values)
-    golden = [(root - 1) / 2 for root in enclosed("sqrt", 5)]
-    c3 = golden[1] + enclosed("ln", golden[1])[1] / 2
-    net = int(values["d"]) * enclosed("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
+    golden = [(root - 1) / 2 for root in enclose("sqrt", 5)]
+    c3 = golden[1] + enclose("ln", golden[1])[1] / 2
+    net = int(values["d"]) * enclose("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
     return Violation(
-        enclosed("ln", 2 * int(values["N"]))[0] + net,
+        enclose("ln", 2 * int(values["N"]))[0] + net,
         -4 * at.q[0],
         assumes=at.assumes,
         reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "

@@ -13,7 +13,7 @@ from math import ceil
 
 import sympy
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.contraction import (
     FIXED_WORDS,
@@ -91,7 +91,7 @@ def end(values: Values) -> End:
         Hypothesis("eps, against delta_0", eps, "<", sine),
         Hypothesis("delta_0", sine, "<", 1),
     )
-    least, most = (ceil(2 / (c * (1 - sine**2)) * log) for log in enclosed("ln", sine / eps))
+    least, most = (ceil(2 / (c * (1 - sine**2)) * log) for log in enclose("ln", sine / eps))
     if least != most or most > 6:
         raise ValueError(f"{least} to {most} iterations are not followed in fractions")
     tangent = sine**2 / (1 - sine**2)  # squared

@@ -1,4 +1,4 @@
-"""Printed constants beside the best ones known: which are shown, and where."""
+"""Printed constants and the best ones known: which are shown, and where."""
 
 import pytest
 from seen import key, styled
@@ -27,7 +27,7 @@ def test_the_best_value_known_is_not_refuted_by_the_check_itself(id):
     claim = next(claim for paper in PAPERS for claim in paper.claims() if claim.id == f"fedlrt/{id}")
     data = claim.measure(Context(claim.id))
     form = next(reading.constants for reading in claim.readings if id != "fig-3" or "full" in reading.name)
-    form = claim.correction.constants if claim.correction and id != "fig-3" else form  # what stands
+    form = claim.correction.constants if claim.correction and id != "fig-3" else form  # the established form
     assert claim.best
     for name, best in claim.best.items():
         assert claim.judge(data, **form, **{name: best.value}).ok is True

@@ -37,7 +37,7 @@ SECOND = Reading("second", "$K = 2$", {"K": 2.0}, "eq. 2")
 
 
 def declared(judge=lambda data, K=1.0, n=3: PASSES, **rest):
-    """A claim about anything."""
+    """Return a claim about anything."""
     fields = {"where": "", "says": "", "measure": lambda context: None, "mutants": [{"K": 0.5}]}
     return claim("invented/any", **(fields | {"expect": ("not checkable here", None)} | rest))(judge)
 
@@ -374,7 +374,7 @@ def test_a_hypothesis_is_not_superfluous_where_a_case_needs_it(ok, defect, place
 
 def test_a_blind_line_is_a_defect_of_the_form_that_stands_and_of_no_other():
     unseen = [NoticedChange("K", 1.0, None, ("a line",))]
-    blind = "K stands in a line, where no change of it is noticed"
+    blind = "K occurs in a line, where no change of it is noticed"
     assert decide(declared(), Judged(PASSES, (FAILS,)), [], unseen).defect == blind
     assert decide(FIXED, Judged(FAILS, **CORRECTED), [WITNESS], unseen).defect == f"correction: {blind}"
     other_way_round = Judged(FAILS, others=(reading(PASSES),))
@@ -385,7 +385,7 @@ def test_a_blind_line_is_a_defect_of_the_form_that_stands_and_of_no_other():
 
 
 def recorded(passes, **rest):
-    """A claim whose judge notes the constants that it is called with, K, c and flag."""
+    """Return a claim whose judge notes the constants that it is called with, K, c and flag."""
     calls = []
 
     def judge(data, K=1.0, c=0.0, flag=True, n=3):
@@ -462,9 +462,9 @@ def test_control_and_correction_are_judged_where_the_verdict_needs_them(first, s
     assert (judged.correction is not None) == (not (first and second))
 
 
-@pytest.mark.parametrize("stands", ["first", "second", "correction"])
-def test_hypotheses_are_dropped_from_the_form_that_stands(stands):
-    at = {"first": 1.0, "second": 2.0, "correction": 4.0}[stands]
+@pytest.mark.parametrize("passing", ["first", "second", "correction"])
+def test_hypotheses_are_dropped_from_the_established_form(passing):
+    at = {"first": 1.0, "second": 2.0, "correction": 4.0}[passing]
     statement, calls = recorded(
         lambda K, **_: not at > K,
         readings=(LITERAL, SECOND),
@@ -548,7 +548,7 @@ def test_each_of_the_claims_that_one_uses_is_in_the_ledger(monkeypatch, place):
 
 
 def told(*files):
-    """Names of the readings of each stored file: its reading, its kind, its values and whether it is exact."""
+    """Return names of the readings of each stored file: its reading, its kind, its values and whether it is exact."""
     third = Reading("third", "$K = 3$", {"K": 3.0}, "eq. 3")
     statement = declared(readings=(LITERAL, SECOND, third))
     judged = Judged(PASSES, (FAILS,), (reading(FAILS), reading(FAILS, third)))
@@ -556,7 +556,7 @@ def told(*files):
     stored = tuple(Stored(ids[key], kind, {"x": value}) for key, kind, value, _ in files)
     answers = tuple(Replayed(kind, True, exact, 1.0, 0.5, "", reading=key) for key, kind, _, exact in files)
     one = Result(statement, Decision("holds", "search"), judged, stored, answers, (), 0.0, None)
-    return [(file.reading, file.kind, names) for file, _, names in one.files_told_once()]
+    return [(file.reading, file.kind, names) for file, _, names in one.distinct_files()]
 
 
 def test_a_witness_that_readings_share_is_told_once_with_their_names():

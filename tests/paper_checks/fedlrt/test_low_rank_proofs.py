@@ -1,4 +1,4 @@
-"""Proofs about bases and whole rounds of FeDLRT, and the grid that stands for many points."""
+"""Proofs about bases and whole rounds of FeDLRT, and the grid that represents many points."""
 
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from paper_checks.evaluation import evaluated
+from paper_checks.evaluation import evaluate_replay
 from paper_checks.fedlrt.measurements.legendre_grid import on_grid
 from paper_checks.fedlrt.paper import PAPER
 from paper_checks.replay import replays_of
@@ -62,7 +62,7 @@ OTHER = (
 def test_proofs_verify_and_with_other_constants_they_do_not(label):
     proof = REPLAYS[f"fedlrt/{label}", "certificate"]
     others = [constants for of, constants in OTHER if of == label]
-    answers = [evaluated(proof, {}, constants).confirmed for constants in ({}, *others)]
+    answers = [evaluate_replay(proof, {}, constants).confirmed for constants in ({}, *others)]
     assert answers == [True] + [False] * len(others)
 
 

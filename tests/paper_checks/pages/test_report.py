@@ -158,7 +158,7 @@ def test_the_page_is_well_formed_and_loads_nothing(results):
 
 
 def test_the_browser_runs_the_script_of_the_page_and_no_other(results):
-    """A browser that heeds the policy computes the digest of what stands between the tags."""
+    """A browser that heeds the policy computes the digest of what is between the tags."""
     text = page_of(results)
     digest = base64.b64encode(sha256(SCRIPT.encode()).digest()).decode()
     assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
@@ -174,7 +174,7 @@ def test_every_claim_has_one_card_and_every_link_resolves(results):
 
 @pytest.fixture(scope="module")
 def of_the_ledger():
-    """The page of all claims, before any of them is checked."""
+    """Return the page of all claims, before any of them is checked."""
     undecided = Decision("not checkable here", None, "not run")
     return page_of([Result(claim, undecided, None, (), (), (), 0.0, None) for claim in Ledger.of().claims])
 
@@ -480,7 +480,7 @@ def test_constants_are_told_in_the_words_of_their_check():
 
 
 def test_results_that_rest_on_each_other_are_written(results, tmp_path):
-    """The maps are written without what stands below each claim."""
+    """The maps are written without the claims below each one."""
     main = tuple(replace(one, claim=replace(one.claim, importance="result")) for one in results)
     path = write_report(Run(main, 0, "quick", 2.0), [], {}, tmp_path)
     assert 'class="graph"' in path.read_text(encoding="utf-8")

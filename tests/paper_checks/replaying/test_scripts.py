@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from paper_checks.evaluation import evaluated
+from paper_checks.evaluation import evaluate_replay
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
 from paper_checks.replaying.replay_source import ScriptError
@@ -47,7 +47,7 @@ for paper in PAPERS:
 
 
 def sides(printed: str) -> tuple[float, float]:
-    """The numbers of the last line, such as ``left = 0.25 right = 0.0 violates the statement``."""
+    """Return the numbers of the last line, such as ``left = 0.25 right = 0.0 violates the statement``."""
     words = printed.splitlines()[-1].split()
     return float(words[2]), float(words[5])
 
@@ -70,7 +70,7 @@ def test_a_script_alone_reproduces_both_sides_and_the_violation(id, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    expected = evaluated(replay, values)
+    expected = evaluate_replay(replay, values)
     assert expected.confirmed
     assert sides(done.stdout) == (expected.left, expected.right)
     assert done.stdout.rstrip().endswith(" violates the statement")
@@ -90,7 +90,7 @@ def test_scripts_hold_the_values_the_hypotheses_and_the_sides_and_little_else():
 
 
 def run(id, tmp_path, **changed):
-    """Result of the script of an altered witness."""
+    """Return result of the script of an altered witness."""
     replay, values = WITNESSES[id]
     script = script_of(replay, {**values, **changed})
     return subprocess.run(

@@ -16,7 +16,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE, Run, by_hand, draw_runs, executed
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.relations import Relation, judge_relations, same
 
 PERSONAL = {"L": 1.0, "U": 1.0, "personal_alpha": 2.0}
 """Personal factors of the run by hand, and their scale."""
@@ -140,8 +140,8 @@ def judge_return(
             name = "after an accumulation training goes on from the model that was reached"
             promises += [same(name, *jump, last.case) for jump in last.jumps]
         if "uploads" in keep:
-            promises.append(Promise("what a client sends is what the text says", *last.uploads))
-    return judge_promises(promises, scope)
+            promises.append(Relation("what a client sends is what the text says", *last.uploads))
+    return judge_relations(promises, scope)
 
 
 PROMISES = ("returned", "continue", "copies", "uploads")

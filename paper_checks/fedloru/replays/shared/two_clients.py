@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming
 from paper_checks.stored_values import Values
 
@@ -63,7 +63,7 @@ def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
     rank, errors = rank_of(values), Fraction(values["noise_square"])
     assumes = assuming(*two_clients(values), rank_allowed, Hypothesis("variance of the own errors", errors, ">", 0))
     every, squares = (slopes_and_overlaps(values, r)[0] for r in (outliers(values), rank))
-    lost = enclosed("exp", -2 * sum(squares) / (3 * errors))[0]
+    lost = enclose("exp", -2 * sum(squares) / (3 * errors))[0]
     return Violation(
         lost * printed_quotient(values, rank),
         0,
