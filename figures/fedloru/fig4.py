@@ -55,7 +55,7 @@ SIZES: Mapping[Scale, Sizes] = {
     "quick": Sizes(
         {
             "model": "hf:smollm2",
-            "length": 48,
+            "max_length": 48,
             "batch": 1,
             "steps": 1,
             "samples": 20,
@@ -72,20 +72,20 @@ SIZES: Mapping[Scale, Sizes] = {
     "laptop": Sizes(
         {
             "model": "hf:smollm2",
-            "length": 128,
+            "max_length": 128,
             "batch": 4,
             "steps": 2,
             "test_samples": 40,
             "evaluate_every": 3,
             "training_loss": 40,
-            "rows": 8,
+            "eval_batch": 8,
         },
         12,
         3,
         2,
     ),
     "paper": Sizes(
-        {"model": "hf:smollm2", "length": 512, "batch": 16, "epochs": 1, "evaluate_every": 5, "training_loss": 213},
+        {"model": "hf:smollm2", "max_length": 512, "batch": 16, "epochs": 1, "evaluate_every": 5, "training_loss": 213},
         50,
         15,
         3,

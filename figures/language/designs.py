@@ -85,7 +85,7 @@ SIZES: Mapping[Scale, Sizes] = {
     "quick": Sizes(
         {
             "model": "hf:minilm",
-            "length": 32,
+            "max_length": 32,
             "truncate": True,
             "batch": 2,
             "steps": 1,
@@ -109,7 +109,7 @@ SIZES: Mapping[Scale, Sizes] = {
     "laptop": Sizes(
         {
             "model": "hf:minilm",
-            "length": 64,
+            "max_length": 64,
             "truncate": True,
             "batch": 8,
             "steps": 2,
@@ -130,7 +130,7 @@ SIZES: Mapping[Scale, Sizes] = {
         3,
     ),
     "paper": Sizes(
-        {"model": "hf:FacebookAI/roberta-large", "length": 128, "truncate": True, "batch": 64, "steps": 20},
+        {"model": "hf:FacebookAI/roberta-large", "max_length": 128, "truncate": True, "batch": 64, "steps": 20},
         {"held_out": 1000},
         {"P1": 3, "P2": 6, "P3": 24, "U": 4, "twice U": 8},
         24,

@@ -251,8 +251,8 @@ def _prepared(module: nn.Module) -> Factorable:
     return factorable(module, "*" if matrices else None)
 
 
-_TRAINING = "another batch (the last one of an epoch is what is left), more rows, fewer clients"
-TESTING = "more rows or samples, statistics 'averaged'"
+_TRAINING = "another batch (the last one of an epoch is what is left), a larger eval_batch, fewer clients"
+TESTING = "a larger eval_batch or more samples, statistics 'averaged'"
 
 
 @contextmanager

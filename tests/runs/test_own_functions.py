@@ -166,11 +166,20 @@ def test_a_state_that_cannot_be_stored_is_named_before_the_first_round(mine, tmp
     assert not (tmp_path / "run").exists()
 
 
-def problem(module, *, loss=nn.functional.cross_entropy, y=None, statistics="averaged", count=24, rows=1000, **more):
+def problem(
+    module, *, loss=nn.functional.cross_entropy, y=None, statistics="averaged", count=24, eval_batch=1000, **more
+):
     x = torch.randn(count, 6, generator=torch.Generator().manual_seed(0))
     y = (x[:, 0] > 0).long() if y is None else y
     return network_problem(
-        module, (x, y), Even().parts(range(len(x)), 2, 0), (x, y), loss=loss, statistics=statistics, rows=rows, **more
+        module,
+        (x, y),
+        Even().parts(range(len(x)), 2, 0),
+        (x, y),
+        loss=loss,
+        statistics=statistics,
+        eval_batch=eval_batch,
+        **more,
     )
 
 
@@ -270,10 +279,10 @@ def normed():
 
 
 def test_no_part_of_an_evaluation_is_of_one_sample():
-    made = problem(normed(), statistics="batch", count=25, rows=8)  # parts of 8, 8, 8 and 1
+    made = problem(normed(), statistics="batch", count=25, eval_batch=8)  # parts of 8, 8, 8 and 1
     assert set(made.evaluate(made.start)) == {"loss", "accuracy"}
     with pytest.raises(FederationError, match="batch norm cannot normalise a batch of one sample"):
-        problem(normed(), statistics="batch", rows=1).evaluate(made.start)
+        problem(normed(), statistics="batch", eval_batch=1).evaluate(made.start)
 
 
 def test_a_norm_in_evaluation_mode_stays_as_it_is():
@@ -497,8 +506,8 @@ class Switched(nn.Module):
             "depends on none",
         ),
         (lambda: torch.jit.script(nn.Linear(6, 2)), {}, "a scripted module keeps its own weights"),
-        (lambda: nn.Linear(6, 2), {"rows": 0}, "rows must be a whole number of at least 1, got 0"),
-        (lambda: nn.Linear(6, 2), {"rows": 1.5}, "rows must be a whole number of at least 1, got 1.5"),
+        (lambda: nn.Linear(6, 2), {"eval_batch": 0}, "eval_batch must be a whole number of at least 1, got 0"),
+        (lambda: nn.Linear(6, 2), {"eval_batch": 1.5}, "eval_batch must be a whole number of at least 1, got 1.5"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -240,7 +240,7 @@ def test_image_problems_leave_images_as_they_are_by_default():
         "own_share": 0.0,
         "crop": 0,
         "flip": False,
-        "rows": 1000,
+        "eval_batch": 1000,
     }
     assert {name: found[name] for name in plain} == plain
 
