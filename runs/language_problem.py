@@ -70,14 +70,14 @@ def language_problem(
         test: Samples for evaluation.
         layers: Patterns for the names of the layers that are trained, such as ``*.query, *.value``; none: all weights
             are.
-        head: Patterns for the names of further layers that are trained beside them; default: a classifier's head, and
+        head: Patterns for the names of further layers to train; default: a classifier's head, and
             none of a causal model.
         client_weights: Weight of a client in averages: the number of its `samples`, or of the `tokens` in its losses.
         micro_batch: Samples per micro-batch, whose gradients are added up; default: the whole batch.
         gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them, which takes less
             memory and more time.
         adapter: Folder of an adapter of PEFT whose factors and head are the start.
-        evaluated: Samples that are evaluated beside the test split, by the name with which their numbers begin.
+        evaluated: Further samples to evaluate, by the name with which their numbers begin.
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.
         eval_batch: Samples per batch in evaluations and in full gradients.
         name: Name of the problem.

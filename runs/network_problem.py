@@ -268,7 +268,7 @@ def network_problem(
         preparation: Crops, flips and normalisation of images.
         statistics: Statistics of batch norm. `averaged`: running means and variances travel and are averaged with the
             weights. `batch`: every batch is normalised by itself, in evaluation too, and nothing travels.
-        validation: Inputs and targets that are evaluated beside the test split.
+        validation: Inputs and targets to evaluate in addition to the test split.
         own: Held-out samples of each client, for personal weights, among `train`: in nobody's part, each once at a
             client.
         eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
@@ -300,9 +300,7 @@ def network_problem(
     require_separate(network, start, data, eval_batch)
     few = Labelled(data.x[:eval_batch], data.y[:eval_batch])
     if asked and "accuracy" not in network.test(start, few, eval_batch):
-        raise FederationError(
-            "there is no accuracy: it needs outputs (n, classes) and whole numbers (n,) for targets; leave it out"
-        )
+        raise FederationError("accuracy needs outputs (n, classes) and whole numbers (n,) for targets; leave it out")
     return NetworkProblem(name, NetworkClients(network, data, parts, eval_batch), start, splits, own, eval_batch)
 
 
@@ -334,12 +332,12 @@ def require_once(parts: Parts, own: Parts | None) -> None:
     if twice is not None:
         sample, first, second = twice
         where = f"twice at client {first}" if first == second else f"at client {first} and at client {second}"
-        raise FederationError(f"the clients' samples: sample {sample} stands {where}; leave one out")
+        raise FederationError(f"the clients' samples: sample {sample} occurs {where}; leave one out")
     if own is None:
         return
     twice = own.find_repeated()  # clients may be tested on the same sample
     if twice is not None and twice[1] == twice[2]:
-        raise FederationError(f"own: sample {twice[0]} stands twice at client {twice[1]}; leave one out")
+        raise FederationError(f"own: sample {twice[0]} occurs twice at client {twice[1]}; leave one out")
     trained = np.flatnonzero(np.isin(own.order, parts.order))
     if len(trained):
         place = trained[0]

@@ -148,10 +148,10 @@ class OptionSchema:
 
     Attributes:
         kind: The dataclass.
-        fixed: Values of fields that are no options.
+        fixed: Values of fields that are not options.
         defaults: Defaults of options, by their names, before those of the fields.
         kinds: Alternatives for the protocols among the fields.
-        seeded: Fields called ``seed`` are no options: each gets the run's seed, plus the number of those before it.
+        seeded: Fields called ``seed`` are not options: each gets the run's seed, plus the number of those before it.
     """
 
     kind: type
@@ -181,7 +181,7 @@ class OptionSchema:
 
         Args:
             values: Values by the names of the options.
-            seed: Seed for fields of that name, if these are no options.
+            seed: Seed for fields of that name, if these are not options.
 
         Raises:
             RunError: An option that has no default is not given.

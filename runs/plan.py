@@ -130,7 +130,7 @@ def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: C
 def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
     for name in (algorithm, problem):
         if not is_name(name):
-            raise RunError(f"{name!a} is no name of an algorithm or of data; mend it")
+            raise RunError(f"{name!a} is not a name of an algorithm or of data; fix it")
     problem = absolute_name(problem)
     conducts = CONDUCT.options({})
     staying = {name: conducts[name].check(value) for name, value in given.items() if name in STAYING}
@@ -185,7 +185,7 @@ def _require_sides(algorithm: Any, problem: Any) -> None:
         return
     layers = [name for name, part in network.testing.module.named_modules() if getattr(part, "inputs_first", False)]
     if layers:
-        raise RunError(f"A stands at the inputs of {layers[0]}, whose weight has them along its rows; leave a_at out")
+        raise RunError(f"A is at the inputs of {layers[0]}, whose weight has them along its rows; leave a_at out")
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +291,7 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} is no valid JSON", "mend it", ELSEWHERE) from error
+        raise RunError(f"{path} is not valid JSON", "mend it", ELSEWHERE) from error
     try:
         if not isinstance(stored, dict) or not {"algorithm", "problem", "settings", "rounds"} <= set(stored):
             raise RunError("it lacks algorithm, problem, settings or rounds")
@@ -423,7 +423,7 @@ def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
 
     Args:
         plan: Plan of the run now.
-        run: Run as it stands in the folder.
+        run: Run as read from the folder.
     """
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: plan.conduct.kept(name) for name in PLACE}}

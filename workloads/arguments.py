@@ -81,7 +81,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; `{self.prog} --help` explains\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # Help that could not be written is no success; argparse would say nothing.
+        # Help that could not be written is not a success; argparse would say nothing.
         (file or sys.stderr).write(message or "")
 
     @property

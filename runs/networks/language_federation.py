@@ -57,7 +57,7 @@ class LanguageFederation:
         eval_batch: Samples per batch in evaluations and in full gradients.
         start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
             and rank its rank, or one of them where they differ between layers, which keep theirs.
-        allow_pickle: Allow pickled weights, which may run code, if there are no others.
+        allow_pickle: Allow pickled weights, which may run code, if the model has no others.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = {

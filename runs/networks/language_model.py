@@ -115,7 +115,7 @@ def _in_package(alias: str) -> Place:
 def _in_cache(name: str) -> Path:
     parts = name.split("/")
     if len(parts) > 2 or not all(parts) or name.startswith((".", "~")):
-        raise RunError(f"{PREFIX}{name}: there is no such folder")
+        raise RunError(f"{PREFIX}{name}: the folder does not exist")
     try:
         with _quiet():
             from huggingface_hub import snapshot_download
@@ -171,7 +171,7 @@ def model_of(
         dtype: Type of the weights: `float32` or `bfloat16`.
         dropout: Drop-out rate that replaces every rate of its configuration.
         seed: Seed of the head.
-        allow_pickle: Read weights that were pickled, where there are no others.
+        allow_pickle: Read pickled weights if the folder has no others.
 
     Raises:
         RunError: Files that are missing, cut short, pickled, or of another model.
@@ -258,11 +258,11 @@ def _require_config(place: Place) -> None:
         return
     path = place.folder / _CONFIG
     if not path.is_file():
-        raise RunError(f"{place} has no {_CONFIG}: it is no model's folder, or a download that stopped half-way")
+        raise RunError(f"{place} has no {_CONFIG}: it is not a model's folder, or a download that stopped half-way")
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path} is damaged: it is no valid JSON; fetch the model again") from error
+        raise RunError(f"{path} is damaged: it is not valid JSON; fetch the model again") from error
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         raise RunError(f"{path} is damaged: it names no model_type, such as bert; fetch the model again")
     with _quiet() as transformers:

@@ -31,7 +31,7 @@ from workloads.partition import Indices
 from workloads.tokens import NO_LOSS, terms_of
 
 PADDING = -1
-"""Stands among the inputs where there is no token."""
+"""Input where a text has no token."""
 LOGITS = 2**26
 """At most so many are made at a time in evaluations of a causal model, where a text has so many as words are known."""
 
@@ -62,7 +62,7 @@ class LanguageNetwork:
         training: The model in training mode.
         testing: The same without drop-out.
         task: Task that its loss belongs to.
-        padding: A token of the model's that stands where there is none.
+        padding: A token of the model's that fills the places without one.
         random: Whether it drops features at random in training mode.
         recomputed: Function that keeps no values for the gradient, if there is one.
         chooses: Whether the model makes logits of chosen places alone.
@@ -100,7 +100,7 @@ class LanguageNetwork:
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
         """Return the mean loss over a split without drop-out, in batches of ``rows`` samples of similar length.
 
-        Beside it the accuracy of a classification, or the perplexity of the answers.
+        Add the accuracy of a classification, or the perplexity of the answers.
         """
         order = (data.x != PADDING).sum(1).argsort()
         loss, right, terms = 0.0, 0.0, 0
@@ -134,7 +134,7 @@ class LanguageNetwork:
         named: dict[str, Any] = {"input_ids": x.where(real, self.padding), "attention_mask": real.to(torch.int64)}
         if places is not None:
             named |= {"use_cache": False, **({"logits_to_keep": places} if self.chooses else {})}
-        # A head is trained in single precision beside frozen weights of half.
+        # A head is trained in single precision, while the frozen weights may have half.
         dtype = next(module.module.parameters()).dtype
         w = {name: value.to(dtype) if isinstance(value, Tensor) else value for name, value in w.items()}
         if self.recomputed is not None:

@@ -159,7 +159,7 @@ class Network:
                 outputs = call(self.testing, w, x)
                 loss = self.loss_of(outputs, y).detach()
             total[0] += wide(loss) * len(x)
-            scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit is no output by class
+            scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit does not distinguish classes
             if scored:
                 total[1] += (outputs.argmax(dim=1) == y).sum()
         loss, accuracy = (total / len(data.x)).tolist()

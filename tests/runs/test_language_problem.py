@@ -280,7 +280,7 @@ def test_what_does_not_fit_is_refused():
         problem_of("bert", layers="*.q_proj")
     long = texts(4)
     ids = torch.ones(4, 30, dtype=torch.int64)
-    for evaluated in ({}, {"training": texts(2)}):  # of which all are checked, whatever is evaluated of them
+    for evaluated in ({}, {"training": texts(2)}):  # of which all are checked, also those that are not evaluated
         with pytest.raises(FederationError, match=r"sample 0 of the training texts has 30 tokens, .* positions for 24"):
             language_problem(
                 bert(),
@@ -321,7 +321,7 @@ def test_a_model_that_sees_the_answers_is_refused():
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_evaluations_go_through_the_factors(name):
-    """In half precision the product of factors would be rounded away beside a weight."""
+    """In half precision the product of factors would be rounded away when added to a weight."""
     problem, _ = problem_of("bert", 4, clients=1, model=bert().bfloat16(), layers=LAYERS["bert"])
     algorithm = ALGORITHMS[name](Descent(learning_rate=0.3), adapter(LAYERS["bert"], precision="float32"))
     last = list(rounds(algorithm, problem, rounds=2))[-1]

@@ -221,7 +221,9 @@ def test_a_loss_that_is_no_mean_over_samples_is_refused(name, count):
         nn.CrossEntropyLoss(label_smoothing=0.1),
         lambda out, y: nn.functional.mse_loss(out[:, 0], y.to(out.dtype)),
         lambda out, y: nn.functional.binary_cross_entropy(out.softmax(1)[:, 1], y.to(out.dtype)),
-        lambda out, y: nn.functional.binary_cross_entropy(out[:, 1], y.to(out.dtype)),  # refuses what is no probability
+        lambda out, y: nn.functional.binary_cross_entropy(
+            out[:, 1], y.to(out.dtype)
+        ),  # refuses what is not a probability
     ],
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -343,7 +345,7 @@ class Leaky(nn.Module):
 )
 def test_what_a_network_remembers_or_draws_by_itself_is_refused(way, message):
     problem(Leaky("not at all"))
-    problem(Leaky("a cache"))  # what is made anew by every call
+    problem(Leaky("a cache"))  # what every call makes again
     with pytest.raises(FederationError, match=message):
         problem(Leaky(way))
 
@@ -395,9 +397,9 @@ SETS = [
     ({"parts": [[0, 1], [2, 30]]}, "the clients' samples must be among the 24"),
     ({"parts": 3}, "the clients' samples must be Parts, or whole numbers for each client"),
     ({"parts": []}, "expected samples for at least one client"),
-    ({"parts": [[0, 4, 1, 4], [2]]}, "the clients' samples: sample 4 stands twice at client 0; leave one out"),
-    ({"parts": [[3], [0, 1], [2, 1]]}, "the clients' samples: sample 1 stands at client 1 and at client 2; leave one"),
-    ({"parts": [[0], [1]], "own": [[2], [4, 2, 4]]}, "own: sample 4 stands twice at client 1; leave one out"),
+    ({"parts": [[0, 4, 1, 4], [2]]}, "the clients' samples: sample 4 occurs twice at client 0; leave one out"),
+    ({"parts": [[3], [0, 1], [2, 1]]}, "the clients' samples: sample 1 occurs at client 1 and at client 2; leave one"),
+    ({"parts": [[0], [1]], "own": [[2], [4, 2, 4]]}, "own: sample 4 occurs twice at client 1; leave one out"),
     ({"parts": [[0, 1], [2, 3]], "own": [[5], [4, 0]]}, "own: sample 0 of client 1 is trained on, so that it is not"),
 ]
 
@@ -433,7 +435,7 @@ def test_whole_numbers_are_classes_where_the_loss_is_of_classes_or_somebody_says
     for loss in (smooth, nn.CrossEntropyLoss(label_smoothing=0.1), nn.MultiMarginLoss()):
         assert metrics(loss=loss) == {"loss", "accuracy"}
     y = torch.zeros(24, 1)
-    with pytest.raises(FederationError, match="there is no accuracy: it needs outputs"):
+    with pytest.raises(FederationError, match="accuracy needs outputs"):
         problem(nn.Linear(6, 1), loss=nn.functional.mse_loss, y=y, accuracy=True)
 
 
@@ -525,5 +527,5 @@ def test_nothing_is_trained_within_inference_mode():
         list(rounds(algorithm, made, rounds=1))
     with torch.inference_mode(), pytest.raises(FederationError, match="make the problem outside of it"):
         problem(nn.Linear(6, 2))
-    with torch.no_grad():  # this is no obstacle
+    with torch.no_grad():  # this does not matter
         assert list(rounds(algorithm, made, rounds=1))[-1].metrics["loss"] < made.evaluate(made.start)["loss"]

@@ -113,7 +113,7 @@ def config_of(text):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (without("config.json"), "has no config.json: it is no model's folder, or a download that stopped half-way"),
+        (without("config.json"), "has no config.json: it is not a model's folder, or a download that stopped half-way"),
         (without("model.safetensors"), "has no model.safetensors: the download stopped half-way"),
         (cut_short, "cannot be read as a model for classification: Error while deserializing"),
         (one_of_two_shards, "lacks model-00002-of-00002.safetensors, 1 of 2 files of weights"),
@@ -122,8 +122,8 @@ def config_of(text):
             "weights of other shapes than its configuration says, or a head that is not for 3 classes",
         ),
         (pickled, r"has pickled weights \(pytorch_model.bin\) alone, .* name --allow-pickle if you trust them"),
-        (config_of("{"), r"config.json is damaged: it is no valid JSON; fetch the model again"),
-        (config_of("\xff\xfe"), r"config.json is damaged: it is no valid JSON"),
+        (config_of("{"), r"config.json is damaged: it is not valid JSON; fetch the model again"),
+        (config_of("\xff\xfe"), r"config.json is damaged: it is not valid JSON"),
         (config_of("[1]"), r"config.json is damaged: it names no model_type, such as bert"),
         (config_of('{"model_type": 3}'), r"config.json is damaged: it names no model_type"),
         (config_of('{"model_type": "brt"}'), r"names the model_type 'brt', which transformers .* does not know"),
@@ -176,7 +176,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
     ("name", "message"),
     [
         ("hf:", "names no model"),
-        ("hf:/nowhere/at/all", "there is no such folder"),
+        ("hf:/nowhere/at/all", "the folder does not exist"),
         ("hf:nobody/nothing", "`hf download nobody/nothing` brings it there"),
         ("hf:no.gguf", "neither a folder here nor in the cache"),
     ],

@@ -231,7 +231,7 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         )
     with pytest.raises(RunError, match="FedAvg has no adapter"):
         with_adapter_start(FedAvg(Descent()), begun_from(tmp_path))
-    with pytest.raises(RunError, match="FedAvg has no adapter beside frozen weights"):
+    with pytest.raises(RunError, match="FedAvg has no adapter on frozen weights"):
         updates(FedAvg(Descent()), problem.start, problem.start)
     (tmp_path / "adapter_model.safetensors").rename(tmp_path / "adapter_model.bin")
     with pytest.raises(RunError, match="pickled adapters are not read"):
@@ -348,16 +348,16 @@ def test_the_factor_that_ffa_lora_freezes_is_at_the_inputs(tmp_path, kind, layer
         ({"lora_alpha": None}, "no finite number"),
         ({"lora_alpha": float("nan")}, "no finite number"),
         ({"alpha_pattern": [3]}, "no finite number"),
-        ({"alpha_pattern": {"(": 3}}, "is no pattern"),
+        ({"alpha_pattern": {"(": 3}}, "is not a pattern"),
         ({"lora_alpha": 10**400}, "no finite number"),
         ({"r": 4}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
-        ({"r": 10**400}, "r or a rank_pattern that is no whole number"),
-        ({"r": 0}, "r or a rank_pattern that is no whole number"),
+        ({"r": 10**400}, "r or a rank_pattern that is not a whole number"),
+        ({"r": 0}, "r or a rank_pattern that is not a whole number"),
         ({"rank_pattern": {"v_proj": 1}}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
-        ({"rank_pattern": {"(": 2}}, "is no pattern"),
+        ({"rank_pattern": {"(": 2}}, "is not a pattern"),
         ({"target_modules": ["q_proj"]}, "layers.0.self_attn.v_proj, which adapter_config.json leaves out"),
         ({"target_modules": r".*0.*v_proj"}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
-        ({"target_modules": "("}, "is no pattern"),
+        ({"target_modules": "("}, "is not a pattern"),
         ({"target_modules": [1]}, "no list of names"),
         ({"exclude_modules": ["v_proj"]}, "v_proj, which adapter_config.json leaves out"),
         ({"exclude_modules": r".*1.*v_proj"}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
