@@ -92,7 +92,7 @@ SIZES: Mapping[Scale, Sizes] = {
     ),
 }
 LEFT_OUT = (
-    "the model: Llama 2 does not exist with 3 billion parameters (rankproof show fedloru-v2/txt-peft); SmolLM2-135M here",
+    "the model: no Llama 2 has 3 billion parameters (rankproof show fedloru-v2/txt-peft); SmolLM2-135M here",
     "the data: 999 instructions of Alpaca's kind, 213 of them for the test, not the 52,000 of Alpaca",
     "the number of rounds: 50 (convention)",
 )
