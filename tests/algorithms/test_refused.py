@@ -227,7 +227,7 @@ def test_states_that_cannot_follow_moving_bases_are_refused():
     local = Descent(2, 0.1, optimiser=Foreign(0.9), optimiser_state="personal")
     list(rounds(FedAvg(local), quadratics(), rounds=2))
     for algorithm in (NaiveFeDLRT(local, 2), FeDLRT(local, 2)):
-        with pytest.raises(FederationError, match="by which a Remembering follows moving bases"):
+        with pytest.raises(FederationError, match="a Remembering cannot follow moving bases"):
             list(rounds(algorithm, quadratics(), rounds=2))
 
 

@@ -94,7 +94,7 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
         ({"samples": 0.0}, "silo east has no samples; give it data, or leave its name out"),
         ({"samples": -3.0}, "silo east says that it has -3 samples"),
         ({"samples": 1e300}, r"silo east says that it has 1e\+300 samples"),
-        ({"samples": 2.0**53 + 2.0}, "no number of samples"),
+        ({"samples": 2.0**53 + 2.0}, "not a number of samples"),
         ({"samples": 5e-324}, r"silo east says that it has 4.94066e-324 samples, which is not a number of samples"),
         ({"samples": 0.99}, r"silo east says that it has 0.99 samples, which is not a number of samples"),
         ({"kind": "done"}, "silo east answers something else than who it is"),
