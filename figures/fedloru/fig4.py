@@ -192,7 +192,7 @@ def fig4_sizes(table: pd.DataFrame) -> str:
     of = {**PRINTED, **sizes.options}
     local = f"{of['steps']} local steps" if "steps" in of else f"{of['epochs']} local epoch"
     return (
-        f"{of['model'].removeprefix('hf:')} on {TEXTS} (999, not Alpaca's 52,000), at most {of['length']} tokens, "
+        f"{of['model'].removeprefix('hf:')} on {TEXTS} (999, not Alpaca's 52,000), at most {of['max_length']} tokens, "
         f"longer ones cut, {of.get('test_samples', 213)} held-out answers and {of['training_loss']} of training; "
         f"rank {of['rank']} on q, k, v, o; {of['cohort']} of {of['clients']} clients in a round, {local} in batches "
         f"of {of['batch']} by AdamW with learning rate {of['learning_rate']:g}; {last} rounds, accumulation every "

@@ -330,7 +330,7 @@ def mechanism_sizes(table: pd.DataFrame) -> str:
     of, language = MECHANISM_SIZES[scale], LANGUAGE_SIZES[scale]
     cases = "; ".join(f"{split} {', '.join(map(str, counts))}" for split, counts in of.clients.items())
     return (
-        f"{language.common['model'].removeprefix('hf:')} on {TEXTS}, at most {of.options['length']} tokens, longer "
+        f"{language.common['model'].removeprefix('hf:')} on {TEXTS}, at most {of.options['max_length']} tokens, longer "
         f"texts cut; rank {of.rank} on query and value of the last {language.blocks[of.budget]} blocks; clients: "
         f"{cases}; {of.options['steps']} local steps in batches of {of.options['batch']} by AdamW, rate {of.rate:g} "
         f"for all methods, {of.rounds} communication rounds (an iteration of RoLoRA takes two); gradient descent in "
