@@ -375,7 +375,8 @@ def ranks_sizes(table: pd.DataFrame) -> str:
             else ""
         )
         parts.append(
-            f"{NAMES.get(str(model), model)} on {of.texts}, at most {of.options['max_length']} tokens, longer texts cut; "
+            f"{NAMES.get(str(model), model)} on {of.texts}, at most {of.options['max_length']} tokens, longer texts "
+            f"cut; "
             f"blocks of {', '.join(f'{count:,}' for count in sorted(set(mine.parameters)))} parameters; "
             f"{of.server} samples of the server, {' or '.join(map(str, sorted(set(clients.samples))))} of each of "
             f"{clients.client.nunique()} clients, among them; {trained}intervals at 95 % each, asked to be "
