@@ -134,7 +134,9 @@ def _prepare_output() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks, or a name that is no text
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a letter that the terminal lacks, or a name that is not a text
 
 
 def _close_output() -> None:

@@ -1,4 +1,4 @@
-"""Copies stored numbers of figures from `docs/figures` into the wheel; everything else stands in `pyproject.toml`."""
+"""Copies stored numbers of figures from `docs/figures` into the wheel; everything else is in `pyproject.toml`."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from setuptools.command.build_py import build_py
 
 STORED = Path("docs/figures")
 PLACE = "rankproof_stored"
-"""Folder beside the packages of the wheel, where `figures.stored_numbers` looks outside a checkout."""
+"""Folder next to the packages of the wheel, where `figures.stored_numbers` looks outside a checkout."""
 
 
 class WithStoredNumbers(build_py):
-    """Builds the packages, and beside them the tables and manifests that draw the stored figures."""
+    """Builds the packages, and copies the tables and manifests that draw the stored figures."""
 
     def run(self) -> None:
         """Builds, then copies; an editable install reads the checkout and copies nothing."""

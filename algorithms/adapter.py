@@ -147,7 +147,7 @@ class Adapter:
 
 
 def factorised_names(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
-    """Return the names of the weights that match the patterns; all names if there are no patterns.
+    """Return the names of the weights that match the patterns; all names without patterns.
 
     Raises:
         FederationError: A pattern matches no layer.

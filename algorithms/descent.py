@@ -84,7 +84,7 @@ class Descent:
         """
         if self.batch is not None and getattr(client, "whole", False):
             raise FederationError(
-                "clients know the whole of their data at once: there are no batches to take; leave batch out"
+                "clients know the whole of their data at once, so they take no batches; leave batch out"
             )
         if self.batch is None and not getattr(client, "random", False):
             return None

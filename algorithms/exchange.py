@@ -218,7 +218,7 @@ class Acknowledgement:
         entries: Number of entries that it sent.
         bytes: Size of these entries.
         finite: Whether the upload, the result of `then` and the personal values are all finite: a scalar on their
-            device; None if there are no floating-point values.
+            device; None without floating-point values.
         keep: Values that the client keeps until the round ends; empty if a worker holds them.
         personal: Values that the client keeps across rounds.
     """

@@ -113,7 +113,7 @@ class Federation:
                 costs nothing.
 
         Raises:
-            FederationError: There are no clients, a client has no data, or the shares or the seed are invalid.
+            FederationError: Clients are missing, a client has no data, or the shares or the seed are invalid.
         """
         require_whole(0, seed=seed)
         if not len(clients):
@@ -252,7 +252,7 @@ class Federation:
         return weighted_sum(zip(self.cohort_shares(of), uploads, strict=True))
 
     def broadcast(self, **values: Any) -> None:
-        """Send values to every client, which keeps them in its `shared` memory; there is no reply."""
+        """Send values to every client, which keeps them in its `shared` memory and does not reply."""
         known = set(map(id, self._known))
         message = [leaf for leaf in tensors(values) if id(leaf) not in known]
         self.ledger.record(self._round, self._exchanges, "down", "tell", [message], copies=len(self.clients))

@@ -1,7 +1,7 @@
 r"""Optimiser states that follow changes of the bases of their coefficients.
 
 In new bases, coefficients S of $U S V^T$ become $P S Q^T$ with $P = U_{new}^TU$ and $Q = V_{new}^TV$, and so does a sum
-of their gradients. There is no exact rule for running means of squared entries. We map them by the entrywise squares of
+of their gradients. Running means of squared entries have no exact rule. We map them by the entrywise squares of
 P and Q, which is correct for independent entries.
 """
 
@@ -51,12 +51,10 @@ def follow_bases(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, 
     elif isinstance(state, Moments):
         state = Moments(move(state.first), move(state.second, squared=True), state.steps)
     else:
-        raise FederationError(
-            f"there is no rule by which a {type(state).__name__} follows moving bases; use Sgd, Adam or AdamW"
-        )
+        raise FederationError(f"a {type(state).__name__} cannot follow moving bases; use Sgd, Adam or AdamW")
     return {**personal, OPTIMISER: state}
 
 
 def store_bases(personal: Mapping[str, Any], U: Tree, V: Tree) -> Mapping[str, Any]:
-    """Return personal values with the bases to which the optimiser's state belongs; nothing if there is no state."""
+    """Return personal values with the bases to which the optimiser's state belongs; nothing without a state."""
     return {**personal, BASES: (U, V)} if personal else personal

@@ -196,7 +196,7 @@ def rounds(
     require_whole(1, evaluate_every=evaluate_every, cohort=1 if cohort is None else cohort)
     if resume and resume[0].round > rounds:
         raise FederationError(
-            f"the run stands at round {resume[0].round}, after the last one that is asked for, {rounds}; raise rounds"
+            f"the run is at round {resume[0].round}, after the last one that is asked for, {rounds}; raise rounds"
         )
     ledger = resume[1] if resume else Ledger()
     clients, shares = problem.clients, problem.shares

@@ -151,7 +151,7 @@ def in_turn(contenders: Mapping[str, Any], rounds: int, clients: int) -> tuple[d
 def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = SAMPLES) -> Found:
     """Time a round of FedAvg for every contender; ratios are to the bare loop.
 
-    For ours with two workers, only the wall time is told: flwr's simulation has as many processes with clients.
+    For ours with two workers, only the wall time is reported: flwr's simulation has as many processes with clients.
     """
     problem = problem_of(case, clients, samples)
     task = task_of(case, problem)
@@ -265,7 +265,7 @@ def many_clients(most: int, rounds: int) -> Found:
         memory = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         parts = disjoint(int(name))
         check, _ = timed(parts.find_repeated)
-        starts = {"start seconds": start, "seconds to see that no sample stands twice": check}
+        starts = {"start seconds": start, "seconds to see that no sample occurs twice": check}
         found[name] = {**starts, "round, each client": found[name], **memory}
     return found
 
@@ -292,7 +292,7 @@ def memory_of_crowd(count: int) -> None:
     """Print, in its own process, the memory after the start, and the excess of the peak of ten rounds over it."""
     _, one = crowd(count, images(14, 60_000))
     before = resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is reset
     for number in range(1, 11):
         one.round(number, one.fed.cohort(min(COHORT, count)))
     print(json.dumps({"MiB after the start": before, "MiB of rounds above that": resident("VmHWM") - before}))

@@ -313,7 +313,7 @@ _ANSWERS: Any = None
 
 if __name__ == "__main__":
     _ANSWERS = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # what libraries print is not an answer
     torch.set_num_threads(1)
     if sys.argv[1] == "flwr":
         flower(sys.argv[2])

@@ -1,7 +1,7 @@
 """Coverage and width of intervals with known truth: stable ranks of networks, and fits to matrices of the model.
 
 ``python benchmarks/interval_coverage.py`` runs the adaptive estimator with fresh starting vectors
-and probes, for networks of low and of high stable rank and for several widths asked for. It writes, beside the
+and probes, for networks of low and of high stable rank and for several widths asked for. It writes the
 environment, the share of intervals that contain the exact value (nominal 95 %), the same for the tenth of the seeds
 whose starting vector has the smallest part along the leading eigenvector, the median width, and that width over the one
 of the same estimate with the probes' true variance and the normal quantile in place of the pilot's spread. The
@@ -270,7 +270,7 @@ KNOWN = {
 }
 """Eigenvalues."""
 VECTORS = {"whole basis": 200.0, "half precision": 40.0, "a few rows": 7.1}
-"""Room beside the matrix, in vectors of single precision."""
+"""Room in addition to the matrix, in vectors of single precision."""
 
 
 def rotated(values: NDArray[np.float64]) -> tuple[Tensor, NDArray[np.float64]]:

@@ -151,7 +151,7 @@ class Ours:
         self.samples, test = given or (texts(case, count * clients), texts(case, 4))
         parts = np.arange(len(self.samples.labels)).reshape(clients, -1)
         problem = language_problem(
-            model(name, seed), self.samples, list(parts), test, layers=case.layers, rows=case.batch
+            model(name, seed), self.samples, list(parts), test, layers=case.layers, eval_batch=case.batch
         )
         how = {"epochs": 1, "learning_rate": RATE, **(steps or {})}
         local = Descent(batch=case.batch, optimiser=AdamW(), optimiser_state="personal", **how)

@@ -242,7 +242,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     if options.device.startswith("cuda") and not torch.cuda.is_available():
-        print("large_networks: there is no CUDA device here; leave --device out", file=sys.stderr)
+        print("large_networks: no CUDA device is here; leave --device out", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.scratch and not options.memory:

@@ -177,7 +177,7 @@ def run_mutants(
     """Judge mutants by the tests; entries are saved as they come.
 
     Raises:
-        SystemExit: Tests fail already; or this is root, and there is no way to run them as somebody else.
+        SystemExit: Tests fail already; or this is root and cannot run them as somebody else.
     """
     from tqdm import tqdm
 
@@ -227,7 +227,9 @@ def main() -> int:
 
     room = replace(room_of(options.room), without=tuple(options.without))
     if not room.sources:
-        print(f"mutants: there is no room {options.room!r}; name a folder of the project, or {ENGINE}", file=sys.stderr)
+        print(
+            f"mutants: no room is called {options.room!r}; name a folder of the project, or {ENGINE}", file=sys.stderr
+        )
         return 2
     mutants = sample(room, options.count, options.seed)
     order = [mutant.key for mutant in mutants]
@@ -235,7 +237,7 @@ def main() -> int:
     if options.equivalent:
         key, reason = options.equivalent
         if entries.get(key, {}).get("result") not in ("survived", "not reached"):
-            print(f"mutants: {key!r} is no survivor of {room.name}", file=sys.stderr)
+            print(f"mutants: {key!r} is not a survivor of {room.name}", file=sys.stderr)
             return 2
         entries[key]["equivalent"] = reason
         mutants = []

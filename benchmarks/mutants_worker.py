@@ -53,12 +53,12 @@ def without_root(place: Path) -> list[str]:
         place: Folder that the command has to read.
 
     Raises:
-        SystemExit: There is no way to run as `nobody` here.
+        SystemExit: The tests cannot run as `nobody` here.
     """
     if not is_root():
         return []
     setpriv = shutil.which("setpriv")
-    why = "there is no setpriv (of util-linux)"
+    why = "setpriv is not here (of util-linux)"
     if setpriv is not None:
         user, group = nobodys()
         for rights in ("-all", "-all,+dac_read_search"):
@@ -86,7 +86,7 @@ class Worker:
         scratch: Folder that the tests may write to: their home and temporary files, and what is asked of them.
 
     Raises:
-        SystemExit: This is root, and there is no way to be somebody else.
+        SystemExit: This is root, and cannot become somebody else.
     """
 
     def __init__(self, folder: Path, as_root: bool = False) -> None:

@@ -5,7 +5,7 @@ sphere of radius sqrt(d), the square of the norm of Cz is a weighted mean of chi
 Krylov basis, so that thousands of repetitions take seconds. Nominal 95 % intervals leave a twentieth of the 5 % to the
 starting vector.
 
-Signs vary with directions of the largest eigenvalue, 1, each spread evenly over some axes, beside a diagonal that does
+Signs vary with directions of the largest eigenvalue, 1, each spread evenly over some axes, plus a diagonal that does
 not count; the squared Frobenius norm is 60, which is the stable rank as well.
 """
 
@@ -63,7 +63,7 @@ OPEN: dict[str, Groups] = {
     "two of 190 are 3": beside(190, 2, 9.0),
     "four of 190 are 3": beside(190, 4, 9.0),
 }
-"""Further copies of an outlier that the basis holds once: no bound of their size is known, and coverage is told."""
+"""Further copies of an outlier that the basis holds once; no bound is known for them, so coverage is only reported."""
 
 
 RANK = 60.0
@@ -108,7 +108,7 @@ def measure(
         seen = replace(probes, squares=draw(PILOT))
         count = seen.needed(width, CONFIDENCE)
         counts.append(min(count, PILOT + d))
-        if count - PILOT >= d:  # the whole complement is no more work
+        if count - PILOT >= d:  # the whole complement takes no more work
             widths.append(0.0)
             continue
         if count > PILOT:

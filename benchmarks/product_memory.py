@@ -78,7 +78,7 @@ def ways(model: nn.Module, layered: nn.Module, x: Tensor) -> dict[str, tuple[Cal
     kept = Curvature(model, loss, (x, y), memory="16 GiB")
     found = {
         "one batch, graph kept": (kept.products, kept.held["graph"]),
-        "one batch, read anew": (Curvature(model, loss, (x, y), keep_graph=False).products, 0),
+        "one batch, read again": (Curvature(model, loss, (x, y), keep_graph=False).products, 0),
     }
     for cuts in CUTS:
         pieces = list(zip(x.tensor_split(cuts), y.tensor_split(cuts), strict=True))

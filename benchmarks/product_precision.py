@@ -1,7 +1,7 @@
 """Changes of a stable rank by products in lower precision, by network: float32 and bfloat16 against double precision.
 
 ``python benchmarks/product_precision.py``, a minute. Layers compute in bfloat16 where `torch.autocast` lets them, sums
-and weights stay in float32, as in mixed precision. For random signs z: the error of a product Hz beside its size, and
+and weights stay in float32, as in mixed precision. For random signs z: the relative error of a product Hz, and
 how much the squared Frobenius norm changes, by the same vectors; for the eigenvector of largest modulus: how much the
 norm of its product changes. Both give the change of the stable rank, which an interval would have to hold.
 """

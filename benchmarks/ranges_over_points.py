@@ -210,7 +210,7 @@ def quotient_of_paces(seed: int, basis: str) -> float:
     W, H = (part.numpy() for part in minimisers(own_targets(seed, basis)))
     U, sigma, Vt = np.linalg.svd(W.reshape(10, 10))
     rank = int((sigma > 1e-9 * sigma[0]).sum())
-    outside = np.kron(U[:, rank:], Vt[rank:].T)  # what is left of the columns beside those of the tangent space
+    outside = np.kron(U[:, rank:], Vt[rank:].T)  # what is left of the columns outside the tangent space
     along = np.linalg.svd(outside)[0][:, outside.shape[1] :]
     whole = H.reshape(100, 100)
     return float(np.linalg.eigvalsh(along.T @ whole @ along)[0] / np.linalg.eigvalsh(whole)[0])

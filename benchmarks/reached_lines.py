@@ -19,7 +19,7 @@ from wrong_lines import Mutant
 
 KEPT = ROOT / "results" / "mutants"
 BESIDE_SECONDS = 10.0
-"""Seconds for tests beside those that run a line."""
+"""Seconds for tests in addition to those that run a line."""
 QUICK_SECONDS = 0.5
 """Seconds of a test that runs before slower ones of every module."""
 NO_TESTS = 5

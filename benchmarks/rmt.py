@@ -1,6 +1,6 @@
 """Five top eigenvalues of a spiked Gaussian model: dense against banded, all rows against as many as needed.
 
-Writes one JSON file with the numbers, their ratios and the environment beside them:
+Writes one JSON file with the numbers, their ratios and the environment:
 ``python benchmarks/rmt.py [--out FILE]``. All contenders run in one process, alternating, one thread.
 """
 

@@ -92,7 +92,7 @@ def main() -> int:
         [*git, "rev-parse", "--short=8", f"{options.before}^{{commit}}"], capture_output=True, text=True
     )
     if named.returncode:
-        parser.error(f"there is no revision {options.before}")
+        parser.error(f"the revision {options.before} does not exist")
     revision = named.stdout.strip()
     told = []
     with tempfile.TemporaryDirectory() as folder:

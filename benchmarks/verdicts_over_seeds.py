@@ -1,7 +1,7 @@
 """Dependence of verdicts on the seed: every claim over many seeds, at the quick budget, compared with the record.
 
 ``python benchmarks/verdicts_over_seeds.py [--seeds 20] [--jobs 2] [--paper fedlrt] [--claims ID ...]`` writes for every
-paper (or the one named) the claims that are not as on record at every seed, if any, beside the environment, and ends
+paper (or the one named) the claims that are not as on record at every seed, if any, and the environment, and ends
 with status 1 if there are some. With ``--claims`` only these are run again, and the record says so. Completed seeds are
 kept in ``verdicts_over_seeds.done.json`` until all are done, so that the same code with the same claims resumes there.
 """

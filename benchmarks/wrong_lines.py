@@ -27,7 +27,7 @@ class Mutant:
     repeat: int
     """How many lines of the file before it have the same text."""
     on_import: bool
-    """Outside every function: tests that run the line cannot be told apart."""
+    """Outside every function: tests that run the line cannot be distinguished."""
 
     @property
     def place(self) -> str:

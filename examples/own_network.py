@@ -11,7 +11,7 @@ from workloads.partition import Even
 
 
 class Counter(nn.Module):
-    """Tells how often the token 0 stands among four: an embedding, a recurrent layer, a head of five classes."""
+    """A network that counts the token 0 among four: an embedding, a recurrent layer, a head of five classes."""
 
     def __init__(self):
         super().__init__()

@@ -67,7 +67,7 @@ class AveragedExchange:
         if isinstance(upload, AB):
             return upload
         if not isinstance(upload, Half):
-            raise FederationError(f"{self.work} sends a {type(upload).__name__}, which is no factor of an update")
+            raise FederationError(f"{self.work} sends a {type(upload).__name__}, which is not a factor of an update")
         return AB(self.common["A"], upload.factor) if self.work == "train_B" else AB(upload.factor, self.common["B"])
 
 

@@ -44,4 +44,4 @@ def _plain(value: Any) -> Any:
     """Return a NumPy number as a Python number; anything else cannot be in a table."""
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{type(value).__name__} is no value of a table")
+    raise TypeError(f"{type(value).__name__} is not a value of a table")

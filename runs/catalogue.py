@@ -208,7 +208,18 @@ def options_of(algorithm: str, problem: str, given: Values, every: bool = False)
             if name in conduct:
                 raise RunError(f"{option.flag} says how any run is conducted; rename the field of {algorithm}")
             found[name] = option
+    for option in found.values():
+        if option.earlier in found:
+            raise RunError(f"{algorithm} and {problem} both have an option --{option.earlier}; rename a field")
     return found
+
+
+def earlier_names(problem: str) -> Mapping[str, str]:
+    """Return the earlier names of a problem's options, by their present names; settings are stored under them."""
+    if problem in TOYS or problem == SILOS:
+        return {}
+    kind = PROBLEMS[problem].kind if problem in PROBLEMS else ImageFederation
+    return kind.earlier_names  # type: ignore[attr-defined]
 
 
 def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:

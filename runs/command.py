@@ -132,7 +132,9 @@ def _flags() -> frozenset[str]:
             form
             for option in options_of(name, problem, {}, every=True).values()
             if option.kind is bool
-            for form in (option.flag, f"--no-{option.flag[2:]}")
+            for flag in (option.flag, option.earlier_flag)
+            if flag is not None
+            for form in (flag, f"--no-{flag[2:]}")
         }
     return frozenset(found)
 
@@ -143,10 +145,13 @@ def _declare(group: Any, option: Option, needed: str) -> None:
     parts = (option.help.rstrip("."), words, default if option.default is not None else "")
     text = "; ".join(filter(None, parts)).replace("%", "%%")
     if option.kind is bool:
-        group.add_argument(option.flag, action=argparse.BooleanOptionalAction, help=text)
+        shape: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
     else:
         metavars: dict[type, str] = {int: "N", float: "X", tuple: "X,X", str: "WORD"}
-        group.add_argument(option.flag, metavar=metavars[option.kind], help=text)
+        shape = {"metavar": metavars[option.kind]}
+    group.add_argument(option.flag, help=text, **shape)
+    if option.earlier_flag is not None:
+        group.add_argument(option.earlier_flag, dest=option.name, help=argparse.SUPPRESS, **shape)
 
 
 def needed_with(

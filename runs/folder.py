@@ -337,7 +337,7 @@ def _read_standing(
     if missing := [name for name in (METRICS, LEDGER) if not (folder / name).exists()]:
         raise RunError(f"{folder} holds the checkpoints of a run, without its {' and '.join(missing)}", ELSEWHERE, ANEW)
     if found.state.round > plan.conduct.rounds:
-        raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}", ELSEWHERE, ANEW)
+        raise RunError(f"{folder} holds round {found.state.round} of {plan.conduct.rounds}", ELSEWHERE, ANEW)
     if set(found.marks) != {METRICS, LEDGER}:
         raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's", ELSEWHERE, ANEW)
     require_same_given(folder, run, given)  # first, because another network has other weights, too
@@ -515,7 +515,7 @@ def remove_run(folder: Path) -> None:
     for path in folder.rglob("*"):
         within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
         if path.is_symlink() or not (path in named or path.is_dir() or within or record.owns(path)):
-            raise RunError(f"{path} is in the folder of a run that is made anew; {_FOREIGN}", ELSEWHERE)
+            raise RunError(f"{path} is in the folder of a run that starts over; {_FOREIGN}", ELSEWHERE)
     _remove_run_files(folder, checkpoints)
     for place in (folder, folder / CHECKPOINTS):
         record.remove_scratch(place)

@@ -20,7 +20,7 @@ from algorithms.federation import FederationError, require_whole
 from algorithms.kernels import layer_names
 from algorithms.layers import Factorable
 from algorithms.tree import Tree, wide
-from runs.network_problem import indices_of, require_once
+from runs.network_problem import indices_of, require_once, with_earlier_keywords
 from runs.networks.image_federation import digest_of
 from runs.networks.language_model import Task, drawn_in, head_of, positions
 from runs.networks.language_network import (
@@ -37,9 +37,12 @@ from runs.networks.peft_format import read_adapter
 from workloads.partition import Indices, Parts
 from workloads.tokens import TokenSet
 
-Weighed = Literal["samples", "tokens"]
+ClientWeights = Literal["samples", "tokens"]
 
 
+@with_earlier_keywords(
+    rows="eval_batch", weighed="client_weights", at_once="micro_batch", checkpointing="gradient_checkpointing"
+)
 def language_problem(
     module: nn.Module,
     train: TokenSet,
@@ -48,13 +51,13 @@ def language_problem(
     *,
     layers: str | None,
     head: str | None = None,
-    weighed: Weighed = "samples",
-    at_once: int | None = None,
-    checkpointing: bool = False,
+    client_weights: ClientWeights = "samples",
+    micro_batch: int | None = None,
+    gradient_checkpointing: bool = False,
     adapter: Path | None = None,
     evaluated: Mapping[str, TokenSet] = MappingProxyType({}),
     own: Parts | Sequence[Indices] | None = None,
-    rows: int = 64,
+    eval_batch: int = 64,
     name: str = "language model",
 ) -> LanguageProblem:
     """Build a federated problem from a transformers language model and texts.
@@ -67,24 +70,25 @@ def language_problem(
         test: Samples for evaluation.
         layers: Patterns for the names of the layers that are trained, such as ``*.query, *.value``; none: all weights
             are.
-        head: Patterns for the names of further layers that are trained beside them; default: a classifier's head, and
+        head: Patterns for the names of further layers to train; default: a classifier's head, and
             none of a causal model.
-        weighed: Whether clients count in averages by the number of their `samples`, or of the `tokens` in their losses.
-        at_once: Samples per micro-batch, whose gradients are added up; default: the whole batch.
-        checkpointing: Recompute layers' values for the gradient instead of keeping them: less memory, more time.
+        client_weights: Weight of a client in averages: the number of its `samples`, or of the `tokens` in its losses.
+        micro_batch: Samples per micro-batch, whose gradients are added up; default: the whole batch.
+        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them, which takes less
+            memory and more time.
         adapter: Folder of an adapter of PEFT whose factors and head are the start.
-        evaluated: Samples that are evaluated beside the test split, by the name with which their numbers begin.
+        evaluated: Further samples to evaluate, by the name with which their numbers begin.
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.
-        rows: Samples per batch in evaluations and in full gradients.
+        eval_batch: Samples per batch in evaluations and in full gradients.
         name: Name of the problem.
 
     Raises:
         FederationError: Model, texts and layers do not go together; the message says what and where.
         RunError: A head that the model lacks, or an adapter that is not the model's.
     """
-    require_whole(1, rows=rows, **({} if at_once is None else {"at_once": at_once}))
-    if weighed not in ("samples", "tokens"):
-        raise FederationError(f"clients are weighed by samples or tokens, not by {weighed!r}")
+    require_whole(1, eval_batch=eval_batch, **({} if micro_batch is None else {"micro_batch": micro_batch}))
+    if client_weights not in ("samples", "tokens"):
+        raise FederationError(f"client_weights must be samples or tokens, got {client_weights!r}")
     task: Task = "causal" if train.causal else "classification"
     splits = {"test": test, **evaluated}
     for split, texts in (("training", train), *splits.items()):
@@ -105,7 +109,7 @@ def language_problem(
     every = [texts.input_ids[texts.attention_mask == 1] for texts in (train, *splits.values())]
     said = {*torch.cat(every).unique().tolist()}
     unused = next((token for token in range(vocabulary_of(module)) if token not in said), 0)
-    network = network_of(module, task, trained, checkpointing, unused)
+    network = network_of(module, task, trained, gradient_checkpointing, unused)
     if task == "causal":
         _require_causal(network.testing.module, train)
     weights = dict(network.testing.module.named_parameters())
@@ -123,7 +127,7 @@ def language_problem(
     for split, made in {"training": data, **labelled}.items():
         _require_separate(network, start, split, made.x)
     shares = None
-    if weighed == "tokens":
+    if client_weights == "tokens":
         terms = train.predicted.numpy()
         shares = tuple(float(terms[part].sum()) for part in (parts[k] for k in range(len(parts))))
     given = {
@@ -132,11 +136,11 @@ def language_problem(
     }
     return LanguageProblem(
         name,
-        LanguageClients(network, data, parts, rows, at_once),
+        LanguageClients(network, data, parts, eval_batch, micro_batch),
         start,
         labelled,
         own,
-        rows,
+        eval_batch,
         given,
         shares,
         tuple(start[of] for of in trained if of not in {*drawn_in(module, beside), *whole}),
@@ -290,7 +294,7 @@ def _require_fit(module: nn.Module, split: str, texts: TokenSet, task: Task) -> 
         sample = int(texts.lengths.argmax())
         raise FederationError(
             f"sample {sample} of the {split} texts has {width} tokens, and the model has positions for {most}: "
-            f"choose --length {most} with --truncate"
+            f"choose --max-length {most} with --truncate"
         )
     mask = texts.attention_mask
     if bool((mask[:, 1:] > mask[:, :-1]).any()):

@@ -161,10 +161,10 @@ def find_runs(folder: Path) -> list[FoundRun]:
     """Read all runs in a folder and below, sorted by the names of their folders.
 
     Raises:
-        RunError: There is no such folder, no run in it, or one that cannot be read.
+        RunError: The folder does not exist, holds no run, or holds one that cannot be read.
     """
     if not folder.is_dir():
-        reason = "is no folder" if folder.exists() else "is not there"
+        reason = "is not a folder" if folder.exists() else "is not there"
         raise RunError(f"{folder} {reason}; name a folder with runs, such as `rankproof train` makes")
     places = sorted(path.parent for path in folder.rglob(SETTINGS))
     if not places:
@@ -209,7 +209,7 @@ def drop_edited(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Return the runs with unchanged settings; the settings behind the numbers of the others are unknown.
 
     Raises:
-        RunError: There are no such runs.
+        RunError: All runs were changed.
     """
     kept = [run for run in runs if not run.edited]
     if not kept:
@@ -249,14 +249,14 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
             wrong = [name for name in counts if type(row.get(name, 0)) is not int or row.get(name, 0) < 0]
             wrong += [name for name, value in row.items() if name not in texts and not _is_number(value)]
             if lacking or wrong:
-                raise ValueError(f"line {line}: {f'no {lacking[0]}' if lacking else f'{wrong[0]} is no number'}")
+                raise ValueError(f"line {line}: {f'no {lacking[0]}' if lacking else f'{wrong[0]} is not a number'}")
     except ValueError as error:
         raise _table_error(path, str(error)) from error
     return rows
 
 
 def _table_error(path: Path, why: str) -> RunError:
-    return RunError(f"{path} is no table of a run ({why}); mend it, or name a folder without it")
+    return RunError(f"{path} is not a table of a run ({why}); mend it, or name a folder without it")
 
 
 def _require_order(path: Path, rounds: Sequence[int], consecutive: bool = True) -> None:
@@ -463,14 +463,14 @@ def round_of(runs: Sequence[FoundRun], metric: str, asked: int | None) -> int:
     """Return the round to compare: the requested one, or the last in which all runs evaluated the metric.
 
     Raises:
-        RunError: Some run did not evaluate it there, or there is no such round.
+        RunError: Some run did not evaluate it there, or it does not exist.
     """
     evaluated = [{int(row["round"]) for row in run.curve(metric)} for run in runs]
     common = set.intersection(*evaluated)
     if asked is None:
         if common:
             return max(common)
-        raise RunError(f"there is no round after which all runs have {metric!r}; compare fewer of them")
+        raise RunError(f"no round is known after which all runs have {metric!r}; compare fewer of them")
     lacking = next((run for run, rounds in zip(runs, evaluated, strict=True) if asked not in rounds), None)
     if lacking is not None:
         known = f"the last round after which all runs have it is {max(common)}" if common else "no round is common"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import wraps
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -31,6 +32,8 @@ from runs.networks.network_function import Batch, Labelled, Loss, Network, Stati
 from workloads.data.augmentation import Offsets, Preparation
 from workloads.partition import Indices, PartitionError, Parts
 
+P = ParamSpec("P")
+T = TypeVar("T")
 ROWS = 1000
 """Samples at a time, unless another number is named."""
 
@@ -219,6 +222,24 @@ class NetworkProblem:
         return {f"personal_{name}": sum(one[name] for one in found) / len(found) for name in found[0]}
 
 
+def with_earlier_keywords(**present: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function take keywords under their earlier names as well.
+
+    Args:
+        present: The present name of each keyword by its earlier one.
+    """
+
+    def accept(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def call(*args: P.args, **keywords: P.kwargs) -> T:
+            return function(*args, **{present.get(name, name): value for name, value in keywords.items()})  # type: ignore[arg-type]
+
+        return call
+
+    return accept
+
+
+@with_earlier_keywords(rows="eval_batch")
 def network_problem(
     module: nn.Module,
     train: tuple[Tensor, Tensor],
@@ -230,7 +251,7 @@ def network_problem(
     statistics: Statistics = "averaged",
     validation: tuple[Tensor, Tensor] | None = None,
     own: Parts | Sequence[Indices] | None = None,
-    rows: int = ROWS,
+    eval_batch: int = ROWS,
     name: str = "network",
     accuracy: bool | None = None,
 ) -> NetworkProblem:
@@ -247,10 +268,10 @@ def network_problem(
         preparation: Crops, flips and normalisation of images.
         statistics: Statistics of batch norm. `averaged`: running means and variances travel and are averaged with the
             weights. `batch`: every batch is normalised by itself, in evaluation too, and nothing travels.
-        validation: Inputs and targets that are evaluated beside the test split.
+        validation: Inputs and targets to evaluate in addition to the test split.
         own: Held-out samples of each client, for personal weights, among `train`: in nobody's part, each once at a
             client.
-        rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
+        eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
         name: Name of the problem.
         accuracy: Whether outputs (n, classes) are compared with targets in evaluations; default: where the loss is one
             of torch's for classes, since whole numbers may also be counts.
@@ -258,7 +279,7 @@ def network_problem(
     Raises:
         FederationError: Module or data do not serve; the message says what and where.
     """
-    require_whole(1, rows=rows)
+    require_whole(1, eval_batch=eval_batch)
     if torch.is_inference_mode_enabled():
         raise FederationError("nothing is trained within torch.inference_mode(): make the problem outside of it")
     splits = {"test": check_split("test", test)}
@@ -274,14 +295,13 @@ def network_problem(
     network, start = network_of(module, loss, preparation, statistics, accuracy)
     network = with_derivatives(network, start, data)
     require_fit(network, start, {"training": data, **splits})
-    require_learnable(network, start, data, rows)
-    require_no_other_state(network, start, data, rows)
-    require_separate(network, start, data, rows)
-    if asked and "accuracy" not in network.test(start, Labelled(data.x[:rows], data.y[:rows]), rows):
-        raise FederationError(
-            "there is no accuracy: it needs outputs (n, classes) and whole numbers (n,) for targets; leave it out"
-        )
-    return NetworkProblem(name, NetworkClients(network, data, parts, rows), start, splits, own, rows)
+    require_learnable(network, start, data, eval_batch)
+    require_no_other_state(network, start, data, eval_batch)
+    require_separate(network, start, data, eval_batch)
+    few = Labelled(data.x[:eval_batch], data.y[:eval_batch])
+    if asked and "accuracy" not in network.test(start, few, eval_batch):
+        raise FederationError("accuracy needs outputs (n, classes) and whole numbers (n,) for targets; leave it out")
+    return NetworkProblem(name, NetworkClients(network, data, parts, eval_batch), start, splits, own, eval_batch)
 
 
 def indices_of(what: str, parts: Parts | Sequence[Indices], data: Labelled) -> Parts:
@@ -312,12 +332,12 @@ def require_once(parts: Parts, own: Parts | None) -> None:
     if twice is not None:
         sample, first, second = twice
         where = f"twice at client {first}" if first == second else f"at client {first} and at client {second}"
-        raise FederationError(f"the clients' samples: sample {sample} stands {where}; leave one out")
+        raise FederationError(f"the clients' samples: sample {sample} occurs {where}; leave one out")
     if own is None:
         return
     twice = own.find_repeated()  # clients may be tested on the same sample
     if twice is not None and twice[1] == twice[2]:
-        raise FederationError(f"own: sample {twice[0]} stands twice at client {twice[1]}; leave one out")
+        raise FederationError(f"own: sample {twice[0]} occurs twice at client {twice[1]}; leave one out")
     trained = np.flatnonzero(np.isin(own.order, parts.order))
     if len(trained):
         place = trained[0]

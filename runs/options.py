@@ -47,6 +47,8 @@ class Option:
         words: The values of a word, if they are known.
         optional: Whether ``None`` is a value.
         element: Kind of the numbers of a tuple.
+        earlier: Name that the option had earlier; it is still accepted, and settings are stored under it, so that the
+            digests of stored runs stay valid.
     """
 
     name: str
@@ -56,11 +58,17 @@ class Option:
     words: tuple[str, ...] = ()
     optional: bool = False
     element: type = float
+    earlier: str | None = None
 
     @property
     def flag(self) -> str:
         """The option as written on the command line."""
         return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def earlier_flag(self) -> str | None:
+        """The option as written on the command line under its earlier name, if it had one."""
+        return None if self.earlier is None else f"--{self.earlier.replace('_', '-')}"
 
     @property
     def accepted_values(self) -> str:
@@ -140,10 +148,10 @@ class OptionSchema:
 
     Attributes:
         kind: The dataclass.
-        fixed: Values of fields that are no options.
+        fixed: Values of fields that are not options.
         defaults: Defaults of options, by their names, before those of the fields.
         kinds: Alternatives for the protocols among the fields.
-        seeded: Fields called ``seed`` are no options: each gets the run's seed, plus the number of those before it.
+        seeded: Fields called ``seed`` are not options: each gets the run's seed, plus the number of those before it.
     """
 
     kind: type
@@ -173,7 +181,7 @@ class OptionSchema:
 
         Args:
             values: Values by the names of the options.
-            seed: Seed for fields of that name, if these are no options.
+            seed: Seed for fields of that name, if these are not options.
 
         Raises:
             RunError: An option that has no default is not given.
@@ -272,7 +280,8 @@ class _Walk:
         name = SHORT.get(option.name, option.name)
         default = self.taken.get(name.removeprefix(OWN), option.default) if name.startswith(OWN) else option.default
         default = self.form.defaults.get(name, default)
-        self.taken[name] = self.take(replace(option, name=name, default=default))
+        earlier = getattr(self.form.kind, "earlier_names", {}).get(name)
+        self.taken[name] = self.take(replace(option, name=name, default=default, earlier=earlier))
         return self.taken[name]
 
 

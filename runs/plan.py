@@ -21,6 +21,7 @@ from runs.catalogue import (
     RUN,
     absolute_name,
     algorithm_of,
+    earlier_names,
     executor_of,
     options_of,
     problem_settings_of,
@@ -61,9 +62,13 @@ class Plan:
 
     @property
     def stored_settings(self) -> dict[str, Any]:
-        """Settings as stored; additional measurements and later settings are stored only if they were asked for."""
+        """Settings as stored; additional measurements and later settings are stored only if they were asked for.
+
+        Options that were renamed are stored under their earlier names.
+        """
+        earlier = earlier_names(self.problem)
         return {
-            name: value
+            earlier.get(name, name): value
             for name, value in self.settings.items()
             if not (name in MEASURED and not value) and not (name in UNASKED and value is None)
         }
@@ -88,7 +93,8 @@ class Plan:
     def changed_names(self, other: Plan) -> list[str]:
         """Return the names of the settings in which the identities of two plans differ."""
         ours, theirs = self.identity, other.identity
-        return [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+        present = {earlier: name for name, earlier in earlier_names(self.problem).items()}
+        return [present.get(name, name) for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +112,7 @@ def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: C
     Args:
         algorithm: Name of the algorithm, or ``module:Class``.
         problem: Name of the problem.
-        given: Values of options by name, including those of a conduct that settings keep.
+        given: Values of options by name, present or earlier, including those of a conduct that settings keep.
         conduct: How to conduct the run.
 
     Raises:
@@ -124,12 +130,12 @@ def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: C
 def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
     for name in (algorithm, problem):
         if not is_name(name):
-            raise RunError(f"{name!a} is no name of an algorithm or of data; mend it")
+            raise RunError(f"{name!a} is not a name of an algorithm or of data; fix it")
     problem = absolute_name(problem)
     conducts = CONDUCT.options({})
     staying = {name: conducts[name].check(value) for name, value in given.items() if name in STAYING}
     conduct = replace(conduct or Conduct(), **staying)
-    given = {name: value for name, value in given.items() if name not in staying}
+    given = with_present_names(problem, {name: value for name, value in given.items() if name not in staying})
     options = options_of(algorithm, problem, given)
     settings = resolve(
         options, given, f"{algorithm} on {problem}", lambda values: options_of(algorithm, problem, values)
@@ -138,6 +144,19 @@ def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: 
     if cohort is not None and cohort > clients:
         raise RunError(f"cohort must be at most the number of clients, {clients}, got {cohort}")
     return Plan(algorithm, problem, settings, conduct)
+
+
+def with_present_names(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the earlier names of options by the present ones.
+
+    Raises:
+        RunError: An option is given under both.
+    """
+    present = {earlier: name for name, earlier in earlier_names(problem).items()}
+    twice = [name for name in given if present.get(name) in given]
+    if twice:
+        raise RunError(f"{twice[0]} is the earlier name of {present[twice[0]]}; give one of the two")
+    return {present.get(name, name): value for name, value in given.items()}
 
 
 def parts_of(plan: Plan) -> Parts:
@@ -166,7 +185,7 @@ def _require_sides(algorithm: Any, problem: Any) -> None:
         return
     layers = [name for name, part in network.testing.module.named_modules() if getattr(part, "inputs_first", False)]
     if layers:
-        raise RunError(f"A stands at the inputs of {layers[0]}, whose weight has them along its rows; leave a_at out")
+        raise RunError(f"A is at the inputs of {layers[0]}, whose weight has them along its rows; leave a_at out")
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +291,7 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} is no valid JSON", "mend it", ELSEWHERE) from error
+        raise RunError(f"{path} is not valid JSON", "mend it", ELSEWHERE) from error
     try:
         if not isinstance(stored, dict) or not {"algorithm", "problem", "settings", "rounds"} <= set(stored):
             raise RunError("it lacks algorithm, problem, settings or rounds")
@@ -286,7 +305,10 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
         plan = _make_plan(*names, {**settings, **conduct}, Conduct(rounds=number))
-        lacking = [name for name in plan.settings if name not in settings and name not in (*LATER, *MEASURED, *UNASKED)]
+        stored_names = with_present_names(names[1], settings)
+        lacking = [
+            name for name in plan.settings if name not in stored_names and name not in (*LATER, *MEASURED, *UNASKED)
+        ]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
     except UntrustedError:
@@ -307,7 +329,8 @@ def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[s
     if problem in LANGUAGE and str(settings.get("model")).startswith("hf:"):
         named.pop("model")
     found = [value for value in named.values() if isinstance(value, str) and names_code(value)]
-    return [*dict.fromkeys(found), *(["pickled weights"] if settings.get("pickled") else [])]
+    pickled = settings.get("allow_pickle") or settings.get("pickled")
+    return [*dict.fromkeys(found), *(["pickled weights"] if pickled else [])]
 
 
 def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str]) -> None:
@@ -363,8 +386,10 @@ def earlier_digest(folder: Path) -> str | None:
     """
     try:
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        as_it_stands = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
-        return known_digest(folder, stored, digest_of(as_it_stands))
+        earlier = earlier_names(stored["problem"])
+        settings = {earlier.get(name, name): value for name, value in stored["settings"].items()}
+        identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **settings}
+        return known_digest(folder, stored, digest_of(identity))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # whoever needs the settings says what is wrong with them
 
@@ -398,7 +423,7 @@ def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
 
     Args:
         plan: Plan of the run now.
-        run: Run as it stands in the folder.
+        run: Run as read from the folder.
     """
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: plan.conduct.kept(name) for name in PLACE}}

@@ -23,7 +23,7 @@ class Remedy:
 
 
 ELSEWHERE = Remedy("name another folder with --out", "name another `folder` in the app's config")
-ANEW = Remedy("start anew with --force")
+ANEW = Remedy("start over with --force")
 
 
 class RunError(ValueError):

@@ -46,7 +46,7 @@ def named_types(*modules: ModuleType) -> NamedTypes:
 class Shelf:
     """Named tensors with their memory layout, because results depend on the layout in the last bit.
 
-    A tensor that stands in several places of a state is on the shelf once, and is one tensor again afterwards.
+    A tensor that occurs in several places of a state is on the shelf once, and is one tensor again afterwards.
 
     Attributes:
         tensors: Numbers of the tensors by name, as they are stored.
@@ -119,7 +119,7 @@ def to_plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any
 
     Args:
         value: Part of a state.
-        put: Takes a tensor and returns what stands for it.
+        put: Takes a tensor and returns its plain description.
         kinds: Named tuples that may stand in it.
 
     Raises:
@@ -171,7 +171,7 @@ def from_plain(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> A
     if "list" in value:
         return [from_plain(entry, get, kinds) for entry in value["list"]]
     if value["value"] is not None and type(value["value"]) not in (bool, int, float, str):
-        raise ValueError("a value that is no number and no text")
+        raise ValueError("a value that is neither a number nor a text")
     return value["value"]
 
 

@@ -167,7 +167,7 @@ def rows_of(data: bytes) -> list[dict[str, Any]]:
     """Return the rows of a table with numbers as numbers, without empty cells.
 
     Raises:
-        ValueError: It is no table.
+        ValueError: It is not a table.
     """
     reader = csv.DictReader(io.StringIO(data.decode("utf-8")), strict=True)
     try:

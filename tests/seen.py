@@ -67,7 +67,7 @@ def _legends(axes) -> list[Legend]:
 
 
 def _name(line, label, axes):
-    """The text beside the legend's sample that looks like the line; its own label where that stands in a legend."""
+    """The text next to the legend's sample that looks like the line; the line's own label if a legend has it."""
     legends = _legends(axes)
     texts = {text.get_text() for legend in legends for text in legend.get_texts()}
     if label in texts:

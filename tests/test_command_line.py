@@ -336,7 +336,7 @@ def test_a_terminal_of_another_encoding(tmp_path):
         assert done.stdout.isascii()
 
 
-FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="the full device is not here")
 
 
 @FULL

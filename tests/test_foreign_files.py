@@ -1,4 +1,4 @@
-"""No command changes or removes a byte that rankproof did not write, whatever names the files of others have.
+"""No command changes or removes a byte that rankproof did not write, for any names of the files of others.
 
 `HYPOTHESIS_PROFILE=deep` draws 2,000 folders.
 """
@@ -114,15 +114,15 @@ def spectrum(folder, measured):
 
 COMMANDS = {
     "train": lambda at, run, of: quietly("train", "fedavg", *SMALL, "--out", at),
-    "train anew": lambda at, run, of: quietly("train", "fedlin", *SMALL, "--out", at, "--force"),
+    "train again": lambda at, run, of: quietly("train", "fedlin", *SMALL, "--out", at, "--force"),
     "train in a board": lambda at, run, of: quietly("train", "fedavg", *SMALL, "--tensorboard", "--force", "--out", at),
     "resume": lambda at, run, of: quietly("train", "--resume", at, "--rounds", "3"),
     "list": lambda at, run, of: quietly("runs", "list", at),
     "plot": lambda at, run, of: quietly("runs", "plot", run, "--metric", "loss", "--out", at),
     "export": lambda at, run, of: quietly("runs", "export", at),
     "figure": lambda at, run, of: make(FIGURE, Settings(), at),
-    "figure anew": lambda at, run, of: make(FIGURE, Settings(), at, recompute=True),
-    "a run made anew": lambda at, run, of: remove_run(at),
+    "figure again": lambda at, run, of: make(FIGURE, Settings(), at, recompute=True),
+    "a run that starts over": lambda at, run, of: remove_run(at),
     "spectrum": lambda at, run, of: spectrum(at, of),
     "report": lambda at, run, of: write_report(Run((), 0, "quick", 1.0), [], {}, at),
     "check --json": lambda at, run, of: write_own({at / "verdicts.json": b"[1]\n"}, at),

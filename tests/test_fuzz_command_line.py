@@ -72,7 +72,7 @@ def assert_refused(status, out, err):
 
 
 letters = st.characters(codec="utf-8", exclude_characters="\0")
-others = st.sampled_from([os.fsdecode(bytes([byte])) for byte in range(128, 256)])  # bytes that are no letters
+others = st.sampled_from([os.fsdecode(bytes([byte])) for byte in range(128, 256)])  # bytes that are not letters
 text = st.text(letters | others, max_size=8)
 odd = text.map(lambda words: f"?{words}")  # no prefix of any claim
 number = st.one_of(st.integers(-3, 3).map(str), st.sampled_from(["9" * 50, "1e3", "nan", "", "٣", "0x1"]), text)
@@ -254,7 +254,7 @@ TINY = DataSet(
     pixel_mean=0.5,
     pixel_deviation=0.3,
     sources=(),
-    otherwise="draw it anew",
+    otherwise="draw it again",
     md5={name: hashlib.md5(content).hexdigest() for name, content in IMAGES.items()},
 )
 
@@ -313,5 +313,5 @@ def test_any_data_are_verified_or_named(files, action, first):
 def _unpacked(name, content):
     try:
         return gzip.decompress(content) if name.endswith(".gz") else content
-    except Exception:  # whatever it is, it is not whole
+    except Exception:  # of any kind: the file is not whole
         return None

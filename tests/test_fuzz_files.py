@@ -1,4 +1,4 @@
-"""Whatever stands in a file that is read: what it holds, or an error of one line that names it.
+"""Reading a file of any content gives what it holds, or an error of one line that names it.
 
 Settings and states of runs are in `runs/test_any_folder.py`, witnesses and certificates in `test_fuzz_command_line.py`.
 `HYPOTHESIS_PROFILE=deep` draws thousands of cases.

@@ -3,9 +3,11 @@
 import ast
 import importlib
 import importlib.util
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -134,7 +136,7 @@ def test_lower_floors_import_neither_pictures_nor_extras():
 
 
 def test_files_of_tests_have_names_of_their_own():
-    """Two of one name, in folders that are no packages, shadow each other in one run."""
+    """Two of one name, in folders that are not packages, shadow each other in one run."""
     names = [file.name for file in (ROOT / "tests").rglob("*.py")]
     assert not {name for name in names if names.count(name) > 1} - {"conftest.py"}
 
@@ -233,3 +235,96 @@ def test_benchmarks_import_names_that_there_are(file):
 def _has(module, name):
     """Whether a module has a name, or a module of this name."""
     return hasattr(module, name) or importlib.util.find_spec(f"{module.__name__}.{name}") is not None
+
+
+REMEDIES = {
+    "told": "name who sends, prints or distinguishes what",
+    "anew": "again, or name what starts over",
+    "beside": "next to, in addition to, or compared with",
+    "stands": "is, is at, or is listed",
+    "whatever": "for any, or regardless of",
+    "in the place of": "instead of",
+    "is no": "negate the verb: is not a",
+    "are no": "negate the verb: are not",
+    "reckon": "count, compute, or estimate",  # the last one, with all its forms
+}
+"""Words that say something in an unusual way, and how to say it."""
+UNWANTED = re.compile(r"\b(" + "|".join(REMEDIES).replace(" ", r"\s+") + r"\w*)\b", re.IGNORECASE)
+SPELLED = {
+    ("runs/silos/executor.py", "told"): "a key of the messages to silos, which may have another version",
+    ("runs/silos/node.py", "told"): "the same key",
+    ("runs/silos/client_store.py", "told"): "a folder that silos already have",
+    ("figures/make.py", "anew"): "a folder that interrupted figures already have",
+    ("figures/curves/learning_curves_runs.py", "anew"): "a label in stored numbers",
+    ("figures/fedloru/designs.py", "anew"): "labels in stored numbers",
+    ("figures/fedloru/experiments.py", "anew"): "names such a label",
+    ("figures/rmt/sample_size.py", "beside"): "the name of a random stream",
+}
+"""Words that strings keep, by file, and why."""
+CLAIMS = ("paper_checks/fedlrt/", "paper_checks/fedloru/", "paper_checks/rolora/")
+"""Folders whose strings quote papers and the ledger."""
+
+
+def unwanted_words(text):
+    """Line, word and place (docstring, comment or string) of each unwanted word of a module."""
+    tree = ast.parse(text)
+    documented = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for found in UNWANTED.finditer(node.value):
+                line = node.lineno + node.value.count("\n", 0, found.start())
+                yield line, " ".join(found[1].lower().split()), "docstring" if id(node) in documented else "string"
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield from ((token.start[0], found[1].lower(), "comment") for found in UNWANTED.finditer(token.string))
+
+
+def remedy_of(word):
+    return next(remedy for unwanted, remedy in REMEDIES.items() if word.startswith(unwanted))
+
+
+def tracked_files():
+    """Python files that git tracks; without git, those of the packages and of the folders around them."""
+    listed = subprocess.run(["git", "ls-files", "*.py"], capture_output=True, text=True, check=False, cwd=ROOT)
+    rooms = [*FLOORS, "benchmarks", "examples", "tests", "website"]
+    return listed.stdout.split() or [
+        str(file.relative_to(ROOT))
+        for room in rooms
+        for file in (sorted((ROOT / room).rglob("*.py")) if (ROOT / room).is_dir() else [ROOT / f"{room}.py"])
+    ]
+
+
+def test_words_are_those_of_a_scientific_text():
+    """Docstrings and comments have none of the words; strings neither, but for claims, tests and `SPELLED`."""
+    faults = []
+    for name in tracked_files():
+        quotes = name.startswith((*CLAIMS, "tests/"))
+        for line, word, place in unwanted_words((ROOT / name).read_text(encoding="utf-8")):
+            if place != "string" or not (quotes or (name, word) in SPELLED):
+                faults.append(f"{name}:{line}: {place} with {word!r}; write {remedy_of(word)}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"""A row\n\n    stands here."""', [(3, "stands", "docstring")]),
+        ("x = 1  # This Is no name", [(1, "is no", "comment")]),
+        ('x = f"{1} are no"\ny = "Reckoned"', [(1, "are no", "string"), (2, "reckoned", "string")]),
+        ("told = 'is not, is none, retold, besides, understands'", []),
+    ],
+)
+def test_unwanted_words_are_found(text, found):
+    assert sorted(unwanted_words(text)) == found
+
+
+def test_words_that_strings_keep_are_there():
+    for name, word in SPELLED:
+        assert any(
+            (found, place) == (word, "string")
+            for _, found, place in unwanted_words((ROOT / name).read_text(encoding="utf-8"))
+        ), f"{name} has no string with {word!r} any more; remove it from SPELLED"

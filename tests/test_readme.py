@@ -109,7 +109,7 @@ def test_commands_are_found_in_blocks():
 
 
 def test_the_printed_example_is_the_stored_one():
-    """The numbers on the page are those of the file beside its picture."""
+    """The numbers on the page are those of the file next to its picture."""
     stored = json.loads((ROOT / "docs" / "figures" / "spectrum-mnist.json").read_text())
     (block,) = re.findall(r"```text\n(Hessian.*?)```", SPECTRA, flags=re.S)
     rank, fit, cost = stored["stable_rank"], stored["fit"], stored["cost"]

@@ -87,7 +87,7 @@ def test_root_does_not_run_wrong_lines_where_it_cannot_be_somebody_else(runner, 
     assert runner.without_root(tmp_path) == []
     monkeypatch.setattr(runner, "is_root", lambda: True)
     monkeypatch.setattr(runner, "nobodys", lambda: (65534, 65534))
-    for found, why in ((None, "there is no setpriv"), (shutil.which("false"), "status 1")):
+    for found, why in ((None, "setpriv is not here"), (shutil.which("false"), "status 1")):
         monkeypatch.setattr(runner.shutil, "which", lambda name, found=found: found)
         with pytest.raises(SystemExit, match=rf"must not run as root.*{why}.*--as-root") as caught:
             runner.without_root(tmp_path)

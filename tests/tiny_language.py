@@ -48,7 +48,7 @@ def llama(seed=0, tied=True):
 
 
 def texts(count=12, causal=False, classes=3, seed=0, split="train"):
-    """Samples of 4 to 12 tokens; of a causal task the first 2 are no answer."""
+    """Samples of 4 to 12 tokens; of a causal task the first 2 do not belong to the answer."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(4, 13, size=count)
     width = int(lengths.max())

@@ -37,7 +37,7 @@ def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Arra
             respect to the uniform law, dx/2.
 
     Raises:
-        ProblemError: The basis is unknown, or there are no polynomials.
+        ProblemError: The basis is unknown, or has no polynomials.
     """
     degrees = integer("degrees", degrees)
     if basis not in BASES or degrees < 1:
@@ -58,7 +58,7 @@ def data_client(x: Array, y: Array, values: Array, shape: tuple[int, int], basis
         basis: Basis of the polynomials.
 
     Raises:
-        ProblemError: There are no samples, or the lengths differ.
+        ProblemError: A sample is missing, or the lengths differ.
     """
     if not len(x) or not len(x) == len(y) == len(values):
         raise ProblemError(

@@ -91,7 +91,7 @@ def quadratic_problem(
     """Return a problem of copies of quadratic clients, with its minimiser if the mean is positive definite.
 
     Raises:
-        ProblemError: There are no clients, a client's loss is not finite, or the shares are invalid.
+        ProblemError: No clients are given, a client's loss is not finite, or the shares are invalid.
     """
     if shares is not None:
         try:

@@ -67,7 +67,7 @@ def ffa_correction(clients: int, samples: int) -> float:
     r"""Return $\tilde c$ of eq. (242): FFA-LoRA's expected loss is $(1 + \tilde c)\|b^*\|^2\delta_0^2$ for any d.
 
     Raises:
-        ProblemError: There are no clients, or fewer than 3 samples, for which the expectation is infinite.
+        ProblemError: No clients are given, or fewer than 3 samples, for which the expectation is infinite.
     """
     if clients < 1 or samples < 3:
         raise ProblemError(f"expected a client and at least 3 samples of each, got {clients} and {samples}")

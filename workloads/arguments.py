@@ -81,7 +81,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; `{self.prog} --help` explains\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # Help that could not be written is no success; argparse would say nothing.
+        # Help that could not be written is not a success; argparse would say nothing.
         (file or sys.stderr).write(message or "")
 
     @property
@@ -113,7 +113,8 @@ class Parser(argparse.ArgumentParser):
         >>> parser.in_options("name batch_norm='running', or leave batch_norm= out", ["batch_norm"])
         'name --batch-norm running, or leave --batch-norm out'
         """
-        actions = {action.dest: action for action in self._actions if action.option_strings}
+        shown = [action for action in self._actions if action.help != argparse.SUPPRESS]
+        actions = {action.dest: action for action in shown if action.option_strings}
         for name in keywords:
             if name not in actions:
                 continue

@@ -139,7 +139,7 @@ def _replaced(path: Path) -> Path | None:
     """Return the regular file, existing or not, to replace; None if the path is written directly.
 
     Raises:
-        OSError: A folder or a file that is not to be written stands there, links go in a circle, or the folder of the
+        OSError: The path is a folder or a file that is not to be written, links go in a circle, or the folder of the
             file does not exist.
     """
     try:

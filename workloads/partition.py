@@ -295,7 +295,7 @@ class Files:
         if twice is not None:
             sample, first, second = twice
             where = f"twice in {files[first]}" if first == second else f"in {files[first]} and in {files[second]}"
-            raise PartitionError(f"sample {sample} stands {where}; leave one out")
+            raise PartitionError(f"sample {sample} occurs {where}; leave one out")
         return parts
 
     def among(self, parts: Parts, kept: Indices) -> Parts:
@@ -338,7 +338,7 @@ PARTITIONS: Mapping[str, type[Partition]] = {
 def hold_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
     """Divide samples into training samples and a random validation set, both in increasing order.
 
-    FedLoRU v2, Section 5.1, keeps 10,000 training images for validation beside the 10,000 of the test set; its
+    FedLoRU v2, Section 5.1, keeps 10,000 training images for validation in addition to the 10,000 of the test set; its
     earlier version (iclr, Table A1) trains on all of them and uses the test images for validation: size 0.
 
     Args:
@@ -466,5 +466,5 @@ def _read(file: Path, count: int) -> Indices:
         raise PartitionError(f"{file}: expected at least one index, {fault}")
     outside = found[(found < 0) | (found >= count)]
     if len(outside):
-        raise PartitionError(f"{file}: {outside[0]} is no sample; there are {count}, counted from 0")
+        raise PartitionError(f"{file}: {outside[0]} is not a sample; there are {count}, counted from 0")
     return found.astype(np.int64)

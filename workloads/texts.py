@@ -1,6 +1,6 @@
 """Real texts by name: sentences, posts and headlines with classes, and instructions with answers.
 
-Every set has a fixed split into training and test. No text of the test split stands in the training split: texts are
+Every set has a fixed split into training and test. The training split contains no text of the test split: texts are
 compared only by their letters and digits, and the copies are left out of the training split and counted.
 """
 

@@ -160,7 +160,7 @@ LEARNING_CURVES = Figure(
     r"of an accuracy. $\eta$: learning rate, one for all cases of an algorithm, chosen by the accuracy on samples held "
     r"out for validation (personal models: on the clients' own held-out samples) with another seed; no test image has "
     r"a part in it. A round has as many local epochs as the algorithm has kinds of local steps: two for RoLoRA, "
-    r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged beside the factors.",
+    r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged as well.",
     data=curves_data,
     draw=draw_learning,
     headline=learning_headline,

@@ -89,7 +89,7 @@ def alignment_headline(table: pd.DataFrame) -> str:
     parts: dict[str, list[str]] = {}
     for name, method, rounds, effect in differences(table):
         if method == "FedLoRU":
-            words = {"supports": "above", "contradicts": "below", "undecided": "not told apart"}[effect.above]
+            words = {"supports": "above", "contradicts": "below", "undecided": "not distinguished"}[effect.above]
             parts.setdefault(name, []).append(f"{words} in rounds {_span(rounds)} ({effect.mean:+.3f})")
     told = "; ".join(f"{name}: {', '.join(said)}" for name, said in parts.items())
     return f"Alignment of FedLoRU's updates against FedAvg's, {told}."

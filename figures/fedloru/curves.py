@@ -94,7 +94,7 @@ def costs_to_target(table: pd.DataFrame) -> pd.DataFrame:
     """Return the bytes until a run first reaches the target: columns data, clients, target, method, seed, bytes.
 
     The target is `BELOW` under the median of FedAvg's final accuracies in the same setting. Bytes are those that
-    travelled in both directions, the frozen weights told at the start included; nan where the target is not reached.
+    travelled in both directions, the frozen weights sent at the start included; nan where the target is not reached.
     """
     runs = table[(table.stage == RUN) & (table.split == "IID") & table["size"].isin(LARGE)]
     ends = finals(runs, EVALUATIONS)
@@ -213,8 +213,8 @@ FIGURE_3 = Figure(
     "fedloru/fig-3",
     "FedLoRU, Figure 3: communication to a target accuracy",
     f"Bytes that travelled in both directions until the test accuracy first reaches a target, {100 * BELOW:.0f} points "
-    "below the median of FedAvg's final accuracies (the printed targets stand only in the paper's image): median over "
-    "the seeds, a dot for each; a cross where most seeds do not reach it. The frozen weights that every client is told "
+    "below the median of FedAvg's final accuracies (the printed targets are only in the paper's image): median over "
+    "the seeds, a dot for each; a cross where most seeds do not reach it. The frozen weights that every client gets "
     "at the start are counted.",
     data_by(tab1_design),
     draw_costs,

@@ -201,7 +201,7 @@ STATED: Mapping[str, str] = {
     "4": "mFedLoRU is below FedHM on CIFAR-10 and above it on CIFAR-100",
     "6": "FedLoRU and FedLoRA are above FedAvg once K exceeds 100 and 200, and the gap widens with K",
     "7": "with a tenth of the clients in a round FedLoRU leads FedAvg, FedHM and FedLoRA",
-    "restarts": "accumulation helps; the factors start anew or go on after it, and which is used where is not printed",
+    "restarts": "accumulation helps; the factors restart or continue after it; the paper does not say which, or where",
 }
 
 

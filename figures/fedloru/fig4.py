@@ -55,7 +55,7 @@ SIZES: Mapping[Scale, Sizes] = {
     "quick": Sizes(
         {
             "model": "hf:smollm2",
-            "length": 48,
+            "max_length": 48,
             "batch": 1,
             "steps": 1,
             "samples": 20,
@@ -72,27 +72,27 @@ SIZES: Mapping[Scale, Sizes] = {
     "laptop": Sizes(
         {
             "model": "hf:smollm2",
-            "length": 128,
+            "max_length": 128,
             "batch": 4,
             "steps": 2,
             "test_samples": 40,
             "evaluate_every": 3,
             "training_loss": 40,
-            "rows": 8,
+            "eval_batch": 8,
         },
         12,
         3,
         2,
     ),
     "paper": Sizes(
-        {"model": "hf:smollm2", "length": 512, "batch": 16, "epochs": 1, "evaluate_every": 5, "training_loss": 213},
+        {"model": "hf:smollm2", "max_length": 512, "batch": 16, "epochs": 1, "evaluate_every": 5, "training_loss": 213},
         50,
         15,
         3,
     ),
 }
 LEFT_OUT = (
-    "the model: there is no Llama 2 of 3 billion parameters (rankproof show fedloru-v2/txt-peft); SmolLM2-135M here",
+    "the model: no Llama 2 has 3 billion parameters (rankproof show fedloru-v2/txt-peft); SmolLM2-135M here",
     "the data: 999 instructions of Alpaca's kind, 213 of them for the test, not the 52,000 of Alpaca",
     "the number of rounds: 50 (convention)",
 )
@@ -192,7 +192,7 @@ def fig4_sizes(table: pd.DataFrame) -> str:
     of = {**PRINTED, **sizes.options}
     local = f"{of['steps']} local steps" if "steps" in of else f"{of['epochs']} local epoch"
     return (
-        f"{of['model'].removeprefix('hf:')} on {TEXTS} (999, not Alpaca's 52,000), at most {of['length']} tokens, "
+        f"{of['model'].removeprefix('hf:')} on {TEXTS} (999, not Alpaca's 52,000), at most {of['max_length']} tokens, "
         f"longer ones cut, {of.get('test_samples', 213)} held-out answers and {of['training_loss']} of training; "
         f"rank {of['rank']} on q, k, v, o; {of['cohort']} of {of['clients']} clients in a round, {local} in batches "
         f"of {of['batch']} by AdamW with learning rate {of['learning_rate']:g}; {last} rounds, accumulation every "

@@ -90,7 +90,7 @@ LAYER_SIZES: Mapping[Scale, tuple[LayerSizes, ...]] = {
     "quick": (
         LayerSizes(
             SENTENCES,
-            {"model": "hf:minilm", "length": 12, "truncate": True, "batch": 4, "steps": 2, "test_samples": 8},
+            {"model": "hf:minilm", "max_length": 12, "truncate": True, "batch": 4, "steps": 2, "test_samples": 8},
             1,
             (1,),
             ("*.layer.5.*",),
@@ -103,7 +103,7 @@ LAYER_SIZES: Mapping[Scale, tuple[LayerSizes, ...]] = {
     "laptop": (
         LayerSizes(
             SENTENCES,
-            {"model": "hf:minilm", "length": 32, "truncate": True, "batch": 16, "steps": 60, "test_samples": 256},
+            {"model": "hf:minilm", "max_length": 32, "truncate": True, "batch": 16, "steps": 60, "test_samples": 256},
             1,
             (0, 1),
             ("*.layer.1.*", "*.layer.3.*", "*.layer.5.*"),
@@ -114,7 +114,7 @@ LAYER_SIZES: Mapping[Scale, tuple[LayerSizes, ...]] = {
         ),
         LayerSizes(
             INSTRUCTIONS,
-            {"model": "hf:smollm2", "length": 48, "truncate": True, "batch": 1, "steps": 1, "test_samples": 40},
+            {"model": "hf:smollm2", "max_length": 48, "truncate": True, "batch": 1, "steps": 1, "test_samples": 40},
             1,
             (0,),
             ("*.layers.9.*", "*.layers.19.*", "*.layers.29.*"),
@@ -127,7 +127,7 @@ LAYER_SIZES: Mapping[Scale, tuple[LayerSizes, ...]] = {
     "paper": (
         LayerSizes(
             SENTENCES,
-            {"model": "hf:FacebookAI/roberta-large", "length": 128, "truncate": True, "batch": 64, "steps": 500},
+            {"model": "hf:FacebookAI/roberta-large", "max_length": 128, "truncate": True, "batch": 64, "steps": 500},
             1,
             (0, 1),
             ("*.layer.*",),
@@ -375,7 +375,8 @@ def ranks_sizes(table: pd.DataFrame) -> str:
             else ""
         )
         parts.append(
-            f"{NAMES.get(str(model), model)} on {of.texts}, at most {of.options['length']} tokens, longer texts cut; "
+            f"{NAMES.get(str(model), model)} on {of.texts}, at most {of.options['max_length']} tokens, longer texts "
+            f"cut; "
             f"blocks of {', '.join(f'{count:,}' for count in sorted(set(mine.parameters)))} parameters; "
             f"{of.server} samples of the server, {' or '.join(map(str, sorted(set(clients.samples))))} of each of "
             f"{clients.client.nunique()} clients, among them; {trained}intervals at 95 % each, asked to be "

@@ -33,7 +33,7 @@ METHODS = ("FedAvg", "FedLoRA", "random", "keep A", "momentum")
 NAMES = {
     "FedAvg": "FedAvg",
     "FedLoRA": "FedLoRA (no accumulation)",
-    "random": "FedLoRU, A drawn anew, B = 0",
+    "random": "FedLoRU, A drawn again, B = 0",
     "keep A": "FedLoRU, A kept, B = 0",
     "momentum": "FedLoRU, both kept (listing)",
 }

@@ -274,7 +274,7 @@ def predictions_headline(table: pd.DataFrame) -> str:
     """Return the headline: the outliers that the fit finds, and the errors of its edges and stable ranks."""
     fitted = table[table.fit == "spectrum"]
     if fitted.empty:
-        return "Beside the outliers no noise is left that the spiked model could be fitted to"
+        return "Apart from the outliers, no noise is left to which the spiked model could be fitted"
     calls = " and ".join(
         f"{int(part.above.iloc[0] + part.below.iloc[0]):,} of {int(part.parameters.iloc[0]):,}"
         for _, part in fitted.groupby("network", sort=False)
@@ -292,7 +292,7 @@ def predictions_found(table: pd.DataFrame) -> str:
     parts = []
     for name, network in table.groupby("network", sort=False):
         if "spectrum" not in set(network.fit):
-            parts.append(f"{name}: beside the outliers no noise is left to fit")
+            parts.append(f"{name}: apart from the outliers, no noise is left to fit")
         for fit_name, part in network.groupby("fit", sort=False):
             away = part[part.fitted_at != part.M]
 

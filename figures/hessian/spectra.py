@@ -276,8 +276,8 @@ FMNIST = Figure(
     id="hessian/fmnist-exact",
     title="Exact Hessians of a network on Fashion-MNIST, and the spiked model fitted at one sample size",
     caption=r"Tanh perceptron on pooled Fashion-MNIST images, trained on the largest set; exact Hessians of the cross "
-    r"entropy at the same weights over subsets of $M$ samples. The largest set, which contains the subsets, stands in "
-    r"for $H_{\mathrm{true}}$. The spiked model is fitted to the eigenvalues at one $M$ (open mark) and predicted at "
+    r"entropy at the same weights over subsets of $M$ samples. The largest set, which contains the subsets, serves "
+    r"as $H_{\mathrm{true}}$. The spiked model is fitted to the eigenvalues at one $M$ (open mark) and predicted at "
     r"the others by $s(M)\propto M^{-1/2}$ and by $s(M)\propto M^{-1}$; dotted: with the noise size that $H_M-H_N$ has "
     r"where the fit is made, instead of the fitted one. (a) Number of eigenvalues beyond $x$ on either "
     r"side, where the fit is made. (b) The same for the noise $H_M-H_N$ and for a semicircle of the same second "

@@ -85,7 +85,7 @@ SIZES: Mapping[Scale, Sizes] = {
     "quick": Sizes(
         {
             "model": "hf:minilm",
-            "length": 32,
+            "max_length": 32,
             "truncate": True,
             "batch": 2,
             "steps": 1,
@@ -109,7 +109,7 @@ SIZES: Mapping[Scale, Sizes] = {
     "laptop": Sizes(
         {
             "model": "hf:minilm",
-            "length": 64,
+            "max_length": 64,
             "truncate": True,
             "batch": 8,
             "steps": 2,
@@ -130,7 +130,7 @@ SIZES: Mapping[Scale, Sizes] = {
         3,
     ),
     "paper": Sizes(
-        {"model": "hf:FacebookAI/roberta-large", "length": 128, "truncate": True, "batch": 64, "steps": 20},
+        {"model": "hf:FacebookAI/roberta-large", "max_length": 128, "truncate": True, "batch": 64, "steps": 20},
         {"held_out": 1000},
         {"P1": 3, "P2": 6, "P3": 24, "U": 4, "twice U": 8},
         24,
@@ -275,7 +275,7 @@ def table_of(lines: Sequence[tuple[Line, int]], sizes: Sizes, settings: Settings
 LEFT_OUT = (
     "the optimiser: AdamW, fresh in every round (convention)",
     "local epochs: 20 local steps, as Table 4 says of rounds and clients only then (rankproof show rolora/table-4)",
-    "scale alpha: 1; the head is trained and averaged beside the adapters (convention)",
+    "scale alpha: 1; the head is trained and averaged as well as the adapters (convention)",
     "seeds: 3; learning rates are chosen on validation samples, not on the test set: one for each method, with 20 "
     "clients that are alike, rank 4 and P2, and used everywhere",
     "rounds: 80 with 20 clients and 40 with 50, where as many samples as in Table 4 would be 75 and 30",

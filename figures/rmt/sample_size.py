@@ -182,7 +182,7 @@ SAMPLE_SIZE = Figure(
     r"(a) Stable rank over $R$; grey: $M$ at which the noise buries the largest spike $\theta_0=1$, where it tends to "
     r"1/4. (b) Stable rank of a client with $M$ samples minus that of a server, independent noise: one that sees the "
     r"spike ($N=10{,}000$) and one that does not ($N=50$). Dashed: lower bound of Theorem 3.2 for the first, with "
-    r"$B_N$ the number of all eigenvalues that are no outliers; dotted where its assumption "
+    r"$B_N$ the number of all eigenvalues that are not outliers; dotted where its assumption "
     r"$\theta_0^2\geq\sigma^2s_M^2$ fails.",
     data=sample_size_data,
     draw=draw_sample_size,

@@ -150,7 +150,7 @@ STABLE_RANK = Figure(
     title="Stable rank against the dimension, client and server",
     caption=r"$H=\sum_i\theta_iv_iv_i^T+sX$ with $\theta=5,\,3,\,1.5,\,-2$ and Gaussian noise, at two noise scales: "
     r"$\sigma s_M=1$ (client) and $\sigma s_N=0.5$ (server). (a) Stable rank of exact draws (band form): mean and "
-    r"central 80%, beside the prediction $(\sum_i\theta_i^2+\sigma^2s^2R)/\lambda_1^2$ with "
+    r"central 80%, with the prediction $(\sum_i\theta_i^2+\sigma^2s^2R)/\lambda_1^2$ with "
     r"$\lambda_1=\theta_1+\sigma^2s^2/\theta_1$. (b) The gap, for independent client and server noise. Below: "
     r"relative deviation from the prediction times $\sqrt R$; thin bars central 80% of the draws, thick bars $\pm2$ "
     r"standard errors of the mean, shades the central 80% predicted from the fluctuation of $\lambda_1$.",

@@ -265,8 +265,8 @@ def ffa_found(table: pd.DataFrame) -> str:
     training = drawn[drawn.series == "training"]
     product = training.N * training.m * training.printed
     return (
-        f"Stated (Prop. 5.5): FFA-LoRA's expected loss is (1 + c~) |b*|^2 delta_0^2 with c~ of eq. (242), whatever d "
-        f"is; found: on the training samples at {points} points within {distance['training']:.1f} standard errors "
+        f"Stated (Prop. 5.5): FFA-LoRA's expected loss is (1 + c~) |b*|^2 delta_0^2 with c~ of eq. (242), for any "
+        f"d; found: on the training samples at {points} points within {distance['training']:.1f} standard errors "
         f"({distance['training, plain']:.1f} without the control variate); N m c~ as printed is {product.min():.2f} "
         f"to {product.max():.2f}. The population loss of the same model lies above |b*|^2 delta_0^2 instead, by "
         f"1/(N(m - 2)) within {distance['population']:.1f} standard errors. Stated for different clients in "

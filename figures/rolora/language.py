@@ -234,7 +234,7 @@ def sizes_of(table: pd.DataFrame) -> str:
         rounds = f"{sizes.budget_rounds} with {sizes.few} clients"
     return (
         f"{of['model'].removeprefix('hf:')} on {TEXTS}, {of.get('samples', 'all')} training sentences, "
-        f"{of.get('test_samples', 'all')} test sentences, at most {of['length']} tokens, longer ones cut; "
+        f"{of.get('test_samples', 'all')} test sentences, at most {of['max_length']} tokens, longer ones cut; "
         f"adapters on query and value of the last blocks ({blocks}); {of['steps']} local steps in batches of "
         f"{of['batch']} by AdamW; communication rounds: {rounds}; learning rates: {rates}{chosen}; "
         f"seeds {', '.join(map(str, sorted(set(table.seed))))}."

@@ -86,10 +86,16 @@ class MechanismSizes:
 
 MECHANISM_SIZES: Mapping[Scale, MechanismSizes] = {
     "quick": MechanismSizes(
-        {"length": 12, "batch": 2, "steps": 1, "samples": 64, "test_samples": 4}, {"IID": (2, 4)}, 2, 5e-3, 4, "P1", 1
+        {"max_length": 12, "batch": 2, "steps": 1, "samples": 64, "test_samples": 4},
+        {"IID": (2, 4)},
+        2,
+        5e-3,
+        4,
+        "P1",
+        1,
     ),
     "laptop": MechanismSizes(
-        {"length": 32, "batch": 4, "steps": 2, "test_samples": 64},
+        {"max_length": 32, "batch": 4, "steps": 2, "test_samples": 64},
         {"IID": (3, 20, 50), "by class": (20,)},
         4,
         5e-3,
@@ -98,7 +104,7 @@ MECHANISM_SIZES: Mapping[Scale, MechanismSizes] = {
         1,
     ),
     "paper": MechanismSizes(
-        {"length": 128, "batch": 64, "steps": 20}, dict.fromkeys(SPLITS, (3, 20, 50)), 80, 5e-3, 4, "P2", 3
+        {"max_length": 128, "batch": 64, "steps": 20}, dict.fromkeys(SPLITS, (3, 20, 50)), 80, 5e-3, 4, "P2", 3
     ),
 }
 
@@ -324,7 +330,7 @@ def mechanism_sizes(table: pd.DataFrame) -> str:
     of, language = MECHANISM_SIZES[scale], LANGUAGE_SIZES[scale]
     cases = "; ".join(f"{split} {', '.join(map(str, counts))}" for split, counts in of.clients.items())
     return (
-        f"{language.common['model'].removeprefix('hf:')} on {TEXTS}, at most {of.options['length']} tokens, longer "
+        f"{language.common['model'].removeprefix('hf:')} on {TEXTS}, at most {of.options['max_length']} tokens, longer "
         f"texts cut; rank {of.rank} on query and value of the last {language.blocks[of.budget]} blocks; clients: "
         f"{cases}; {of.options['steps']} local steps in batches of {of.options['batch']} by AdamW, rate {of.rate:g} "
         f"for all methods, {of.rounds} communication rounds (an iteration of RoLoRA takes two); gradient descent in "

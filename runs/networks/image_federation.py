@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -66,8 +66,11 @@ class ImageFederation:
         own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
         crop: Black pixels around an image from which crops are taken, fewer than its side.
         flip: Mirror every second image.
-        rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
+        eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
     """
+
+    earlier_names: ClassVar[Mapping[str, str]] = {"eval_batch": "rows"}
+    """Names that options had when the first runs were stored; see `runs.options.Option.earlier`."""
 
     data: str = "fashion-mnist"
     model: str = "resnet10"
@@ -84,10 +87,10 @@ class ImageFederation:
     own_share: float = 0.0
     crop: int = 0
     flip: bool = False
-    rows: int = 1000
+    eval_batch: int = 1000
 
     def __post_init__(self) -> None:
-        at_least(1, rows=self.rows, side=self.side, width=self.width, test_samples=self.test_samples)
+        at_least(1, eval_batch=self.eval_batch, side=self.side, width=self.width, test_samples=self.test_samples)
         at_least(0, crop=self.crop)
         for name, of in (
             ("side", "" if self.folder else self.data),
@@ -165,7 +168,7 @@ class ImageFederation:
             statistics=self.statistics,
             validation=chosen(validation) if len(validation) else None,
             own=own,
-            rows=self.rows,
+            eval_batch=self.eval_batch,
             name=f"{self.model} on {self.data}",
         )
         if ":" in self.model:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
 from algorithms.federation import FederationError
-from runs.language_problem import Weighed, language_problem
+from runs.language_problem import ClientWeights, language_problem
 from runs.networks.image_federation import parts_from_files, torch_device
 from runs.networks.language_model import ALIASES, PREFIX, Place, Task, locate, model_of, tokenizer_of
 from runs.networks.language_network import LanguageProblem
@@ -41,23 +41,34 @@ class LanguageFederation:
         head: Patterns of further trained layers; default: a classifier's head.
         clients: Number of clients.
         partition: How the texts are divided among them.
-        length: Maximum number of tokens of a text.
+        max_length: Maximum number of tokens of a text.
         truncate: Cut longer texts instead of refusing them.
         dtype: Type of the frozen weights.
         dropout: Drop-out rate; default: the model's own rates.
-        weighed: Weight of clients in averages: their number of samples, or of tokens in their losses.
-        at_once: Samples per micro-batch, whose gradients are added up; default: the whole batch.
-        checkpointing: Recompute layers' values for the gradient instead of keeping them: less memory, more time.
+        client_weights: Weight of clients in averages: their number of samples, or of tokens in their losses.
+        micro_batch: Samples per micro-batch, whose gradients are added up; default: the whole batch.
+        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them, which takes less
+            memory and more time.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, drawn at random, the same for every seed; default: all.
         held_out: Training samples kept for validation.
         training_loss: Number of training samples to evaluate, drawn at random; default: none.
         own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
-        rows: Samples per batch in evaluations and in full gradients.
+        eval_batch: Samples per batch in evaluations and in full gradients.
         start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
             and rank its rank, or one of them where they differ between layers, which keep theirs.
-        pickled: Allow pickled weights, which may run code, if there are no others.
+        allow_pickle: Allow pickled weights, which may run code, if the model has no others.
     """
+
+    earlier_names: ClassVar[Mapping[str, str]] = {
+        "max_length": "length",
+        "client_weights": "weighed",
+        "micro_batch": "at_once",
+        "gradient_checkpointing": "checkpointing",
+        "eval_batch": "rows",
+        "allow_pickle": "pickled",
+    }
+    """Names that options had when the first runs were stored; see `runs.options.Option.earlier`."""
 
     data: str = "rated-sentences"
     model: str = f"{PREFIX}minilm"
@@ -66,31 +77,31 @@ class LanguageFederation:
     head: str | None = None
     clients: int = 3
     partition: TextPartition = Even()  # noqa: RUF009 - a frozen value
-    length: int = 128
+    max_length: int = 128
     truncate: bool = False
     dtype: Literal["float32", "bfloat16"] = "float32"
     dropout: float | None = None
-    weighed: Weighed = "samples"
-    at_once: int | None = None
-    checkpointing: bool = False
+    client_weights: ClientWeights = "samples"
+    micro_batch: int | None = None
+    gradient_checkpointing: bool = False
     samples: int | None = None
     test_samples: int | None = None
     held_out: int = 0
     training_loss: int = 0
     own_share: float = 0.0
-    rows: int = 64
+    eval_batch: int = 64
     start_from: str | None = None
-    pickled: bool = False
+    allow_pickle: bool = False
 
     def __post_init__(self) -> None:
         at_least(
             1,
             clients=self.clients,
-            rows=self.rows,
-            at_once=self.at_once,
+            eval_batch=self.eval_batch,
+            micro_batch=self.micro_batch,
             samples=self.samples,
             test_samples=self.test_samples,
-            length=self.length,
+            max_length=self.max_length,
         )
         at_least(0, held_out=self.held_out, training_loss=self.training_loss)
         if self.dropout is not None and not 0.0 <= self.dropout < 1.0:
@@ -138,7 +149,7 @@ class LanguageFederation:
         place = locate(self.model)
         files = _stamp(place)
         train, test = (
-            _tokens(self.data, root, split, place, files, self.length, self.truncate, _texts_stamp(self.data, root))
+            _tokens(self.data, root, split, place, files, self.max_length, self.truncate, _texts_stamp(self.data, root))
             for split in ("train", "test")
         )
         task: Task = "causal" if train.causal else "classification"
@@ -154,7 +165,7 @@ class LanguageFederation:
             self.dtype,
             self.dropout,
             0 if train.causal else seed,
-            self.pickled,
+            self.allow_pickle,
             str(device),
             files,
         )
@@ -179,12 +190,12 @@ class LanguageFederation:
             test,
             layers=self.layers,
             head=self.head,
-            weighed=self.weighed,
-            at_once=self.at_once,
-            checkpointing=self.checkpointing,
+            client_weights=self.client_weights,
+            micro_batch=self.micro_batch,
+            gradient_checkpointing=self.gradient_checkpointing,
             evaluated=evaluated,
             own=own,
-            rows=self.rows,
+            eval_batch=self.eval_batch,
             adapter=None if self.start_from is None else Path(self.start_from),
             name=f"{self.model} on {self.data}",
         )
@@ -221,12 +232,12 @@ def _model(
     dtype: str,
     dropout: float | None,
     seed: int,
-    pickled: bool,
+    allow_pickle: bool,
     device: str,
     files: tuple[object, ...],
 ) -> nn.Module:
     """Load the model; the cache serves later runs while the files are unchanged, and nobody changes the model."""
-    return model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, pickled=pickled).to(device)
+    return model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, allow_pickle=allow_pickle).to(device)
 
 
 @lru_cache(maxsize=4)
@@ -236,12 +247,12 @@ def _tokens(
     split: str,
     place: Place,
     files: tuple[object, ...],
-    length: int,
+    max_length: int,
     truncate: bool,
     texts: tuple[object, ...],
 ) -> TokenSet:
     """Tokenise a split, with a cache as for the model."""
-    return tokens(load_texts(data, root, split), _tokenizer(place, files), length, truncate)
+    return tokens(load_texts(data, root, split), _tokenizer(place, files), max_length, truncate)
 
 
 @lru_cache(maxsize=2)

@@ -115,7 +115,7 @@ def _in_package(alias: str) -> Place:
 def _in_cache(name: str) -> Path:
     parts = name.split("/")
     if len(parts) > 2 or not all(parts) or name.startswith((".", "~")):
-        raise RunError(f"{PREFIX}{name}: there is no such folder")
+        raise RunError(f"{PREFIX}{name}: the folder does not exist")
     try:
         with _quiet():
             from huggingface_hub import snapshot_download
@@ -160,7 +160,7 @@ def model_of(
     dtype: str = "float32",
     dropout: float | None = None,
     seed: int = 0,
-    pickled: bool = False,
+    allow_pickle: bool = False,
 ) -> nn.Module:
     """Load the model for a task on the CPU; a classifier's head that the files lack is drawn from the seed.
 
@@ -171,13 +171,13 @@ def model_of(
         dtype: Type of the weights: `float32` or `bfloat16`.
         dropout: Drop-out rate that replaces every rate of its configuration.
         seed: Seed of the head.
-        pickled: Read weights that were pickled, where there are no others.
+        allow_pickle: Read pickled weights if the folder has no others.
 
     Raises:
         RunError: Files that are missing, cut short, pickled, or of another model.
     """
     _require_config(place)
-    _require_files(place, pickled)
+    _require_files(place, allow_pickle)
     kinds = {"classification": "AutoModelForSequenceClassification", "causal": "AutoModelForCausalLM"}
     # Dequantising a GGUF takes the numbers of labels from the configuration, which it makes of the file.
     labels = {"num_labels": classes} if task == "classification" else {}
@@ -187,7 +187,7 @@ def model_of(
             for name in _dropouts(config) if dropout is not None else ():
                 setattr(config, name, dropout)
             named = {**place.loader_arguments, "config": config, "dtype": DTYPES[dtype], "output_loading_info": True}
-            if pickled and not _has_safetensors(place):
+            if allow_pickle and not _has_safetensors(place):
                 named["use_safetensors"] = False
             module, info = getattr(transformers, kinds[task]).from_pretrained(**named)
         except Exception as error:  # any error that damaged files cause
@@ -254,11 +254,11 @@ def _require_config(place: Place) -> None:
         return
     path = place.folder / _CONFIG
     if not path.is_file():
-        raise RunError(f"{place} has no {_CONFIG}: it is no model's folder, or a download that stopped half-way")
+        raise RunError(f"{place} has no {_CONFIG}: it is not a model's folder, or a download that stopped half-way")
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path} is damaged: it is no valid JSON; fetch the model again") from error
+        raise RunError(f"{path} is damaged: it is not valid JSON; fetch the model again") from error
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         raise RunError(f"{path} is damaged: it names no model_type, such as bert; fetch the model again")
     with _quiet() as transformers:
@@ -269,7 +269,7 @@ def _require_config(place: Place) -> None:
             )
 
 
-def _require_files(place: Place, pickled: bool) -> None:
+def _require_files(place: Place, allow_pickle: bool) -> None:
     if place.gguf is not None:
         return
     folder = place.folder
@@ -289,10 +289,10 @@ def _require_files(place: Place, pickled: bool) -> None:
     if (folder / _WEIGHTS).is_file():
         return
     old = sorted(path.name for path in folder.glob("pytorch_model*.bin"))
-    if old and not pickled:
+    if old and not allow_pickle:
         raise RunError(
             f"{folder} has pickled weights ({old[0]}) alone, and reading those may run code: convert them to "
-            "safetensors, or name --pickled if you trust them"
+            "safetensors, or name --allow-pickle if you trust them"
         )
     if not old:
         raise RunError(f"{folder} has no {_WEIGHTS}: the download stopped half-way; fetch the model again")

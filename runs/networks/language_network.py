@@ -31,7 +31,7 @@ from workloads.partition import Indices
 from workloads.tokens import NO_LOSS, terms_of
 
 PADDING = -1
-"""Stands among the inputs where there is no token."""
+"""Input where a text has no token."""
 LOGITS = 2**26
 """At most so many are made at a time in evaluations of a causal model, where a text has so many as words are known."""
 
@@ -62,7 +62,7 @@ class LanguageNetwork:
         training: The model in training mode.
         testing: The same without drop-out.
         task: Task that its loss belongs to.
-        padding: A token of the model's that stands where there is none.
+        padding: A token of the model's that fills the places without one.
         random: Whether it drops features at random in training mode.
         recomputed: Function that keeps no values for the gradient, if there is one.
         chooses: Whether the model makes logits of chosen places alone.
@@ -100,7 +100,7 @@ class LanguageNetwork:
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
         """Return the mean loss over a split without drop-out, in batches of ``rows`` samples of similar length.
 
-        Beside it the accuracy of a classification, or the perplexity of the answers.
+        Add the accuracy of a classification, or the perplexity of the answers.
         """
         order = (data.x != PADDING).sum(1).argsort()
         loss, right, terms = 0.0, 0.0, 0
@@ -134,7 +134,7 @@ class LanguageNetwork:
         named: dict[str, Any] = {"input_ids": x.where(real, self.padding), "attention_mask": real.to(torch.int64)}
         if places is not None:
             named |= {"use_cache": False, **({"logits_to_keep": places} if self.chooses else {})}
-        # A head is trained in single precision beside frozen weights of half.
+        # A head is trained in single precision, while the frozen weights may have half.
         dtype = next(module.module.parameters()).dtype
         w = {name: value.to(dtype) if isinstance(value, Tensor) else value for name, value in w.items()}
         if self.recomputed is not None:
@@ -149,7 +149,7 @@ class LanguageNetwork:
 
 
 def network_of(
-    module: nn.Module, task: Task, trained: Sequence[str], checkpointing: bool = False, unused: int = 0
+    module: nn.Module, task: Task, trained: Sequence[str], gradient_checkpointing: bool = False, unused: int = 0
 ) -> LanguageNetwork:
     """Return a model as a function of its trained weights.
 
@@ -157,7 +157,7 @@ def network_of(
         module: A model of transformers; it is neither changed nor copied, but for its structure.
         task: Task that its loss belongs to.
         trained: Names of the parameters that calls give; all others stay as they are.
-        checkpointing: Recompute layers' values for the gradient instead of keeping them.
+        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them.
         unused: A token that the texts do not have, for padding, where the model names none for that.
 
     Raises:
@@ -175,13 +175,15 @@ def network_of(
         padding = unused
         for twin in twins:  # a classifier that reads a text's last token looks for where padding begins
             twin.config.pad_token_id = unused  # type: ignore[union-attr]
-    recomputed = Recomputed() if checkpointing else None
+    recomputed = Recomputed() if gradient_checkpointing else None
     if recomputed is not None:
         begin: Any = getattr(twins[0], "_set_gradient_checkpointing", None)
         try:
             begin(enable=True, gradient_checkpointing_func=recomputed)
         except (ValueError, TypeError) as error:
-            raise FederationError(f"{type(module).__name__} cannot be checkpointed; leave checkpointing out") from error
+            raise FederationError(
+                f"{type(module).__name__} cannot be checkpointed; leave gradient_checkpointing out"
+            ) from error
     return LanguageNetwork(
         training=factorable(twins[0], "*"),
         testing=factorable(twins[1], "*"),
@@ -204,11 +206,11 @@ class LanguageClient(NetworkClient):
     """A client whose samples are texts; a loss by token is averaged over the tokens of all samples.
 
     Attributes:
-        at_once: Samples of a batch whose gradients are computed at a time, and added up; none: all.
+        micro_batch: Samples of a batch whose gradients are computed at a time, and added up; none: all.
     """
 
     network: Any
-    at_once: int | None = None
+    micro_batch: int | None = None
 
     def passes(self, together: bool) -> Sequence[tuple[float, Any]]:
         """Return all samples in parts of at most `rows`, with their weights in the mean."""
@@ -216,10 +218,10 @@ class LanguageClient(NetworkClient):
         return self._shared(places.tensor_split(count_parts(self.samples, self.rows)))
 
     def parts(self, batch: Batch) -> Sequence[tuple[float, Batch]]:
-        """Return a batch in parts of at most `at_once` samples, with their weights in its mean."""
-        if self.at_once is None or len(batch.samples) <= self.at_once:
+        """Return a batch in parts of at most `micro_batch` samples, with their weights in its mean."""
+        if self.micro_batch is None or len(batch.samples) <= self.micro_batch:
             return [(1.0, batch)]
-        parts = batch.samples.split(self.at_once)
+        parts = batch.samples.split(self.micro_batch)
         return [
             (share, Batch(part, noise=None if batch.noise is None else batch.noise ^ number))
             for number, (share, part) in enumerate(self._shared(parts))
@@ -243,15 +245,15 @@ class LanguageClients(NetworkClients):
     """Clients that are built on demand.
 
     Attributes:
-        at_once: Samples of a batch at a time.
+        micro_batch: Samples of a batch at a time.
     """
 
     network: Any
-    at_once: int | None = None
+    micro_batch: int | None = None
 
     def _client(self, indices: Indices) -> LanguageClient:
         places = torch.from_numpy(indices).to(self.data.x.device)
-        return LanguageClient(self.network, self.data, places, self.rows, self.at_once)
+        return LanguageClient(self.network, self.data, places, self.rows, self.micro_batch)
 
 
 @dataclass(frozen=True, eq=False)

@@ -302,7 +302,7 @@ def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
         known: Targets to draw from: of a split, or its classes, each once.
 
     Raises:
-        FederationError: The loss is no mean over samples.
+        FederationError: The loss is not a mean over samples.
     """
     generator = torch.Generator().manual_seed(0)
     shape = (5, *outputs.shape[1:])
@@ -326,7 +326,7 @@ def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
                     "their sum; divide it by the number of samples"
                     if is_sum
                     else "neither that nor their sum: weights of classes, ignored targets, roots, and outputs (n, 1) "
-                    "beside targets (n,) make a sample's part depend on who shares its batch"
+                    "with targets (n,) make a sample's part depend on who shares its batch"
                 )
             )
 
@@ -398,7 +398,7 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
     if counted:
         raise FederationError(
             f"calls of the network change its attribute {counted[0]}, which would count on over clients and "
-            "evaluations, and anew in every worker: leave that out of forward"
+            "evaluations, and separately in every worker: leave that out of forward"
         )
 
 

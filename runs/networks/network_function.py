@@ -159,7 +159,7 @@ class Network:
                 outputs = call(self.testing, w, x)
                 loss = self.loss_of(outputs, y).detach()
             total[0] += wide(loss) * len(x)
-            scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit is no output by class
+            scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit does not distinguish classes
             if scored:
                 total[1] += (outputs.argmax(dim=1) == y).sum()
         loss, accuracy = (total / len(data.x)).tolist()
@@ -251,8 +251,8 @@ def _prepared(module: nn.Module) -> Factorable:
     return factorable(module, "*" if matrices else None)
 
 
-_TRAINING = "another batch (the last one of an epoch is what is left), more rows, fewer clients"
-TESTING = "more rows or samples, statistics 'averaged'"
+_TRAINING = "another batch (the last one of an epoch is what is left), a larger eval_batch, fewer clients"
+TESTING = "a larger eval_batch or more samples, statistics 'averaged'"
 
 
 @contextmanager

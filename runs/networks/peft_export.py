@@ -27,7 +27,7 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
         The round of the checkpoint.
 
     Raises:
-        RunError: There is no such run, its algorithm has no adapter, or its model is another by now.
+        RunError: The run does not exist, its algorithm has no adapter, or its model is another by now.
         DataError: Its texts are not there.
     """
     run = read_run(folder, trust)

@@ -1,7 +1,7 @@
 r"""Adapters in PEFT's format: written from runs, and read as the start of runs.
 
-PEFT keeps $W + s\,BA$ with A at the inputs. What is written is the whole update of a model, so that one adapter stands
-for a chain of pairs, or for what was merged into the weights: their ranks add up.
+PEFT keeps $W + s\,BA$ with A at the inputs. We write the whole update of a model, so that one adapter replaces
+a chain of pairs, or what was merged into the weights, because their ranks add up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from workloads.written import write_own
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _PREFIX = "base_model.model."
 _HEADS = ("classifier", "score")
-"""Ends of the names of modules that PEFT always stores whole beside an adapter of a classifier."""
+"""Ends of the names of modules that PEFT always stores whole, in addition to the adapter of a classifier."""
 _TASKS = {"classification": "SEQ_CLS", "causal": "CAUSAL_LM"}
 _UNDERSTOOD = frozenset(
     (
@@ -89,7 +89,7 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
     """
     adapter: Adapter | None = getattr(algorithm, "adapter", None)
     if adapter is None or not isinstance(getattr(state, "factors", None), AB):
-        raise RunError(f"{type(algorithm).__name__} has no adapter beside frozen weights, which is what PEFT holds")
+        raise RunError(f"{type(algorithm).__name__} has no adapter on frozen weights, which is what PEFT holds")
     pairs = [*getattr(state, "pairs", ()), state.factors]
     found = {}
     for name in state.factors.A:
@@ -125,7 +125,7 @@ def write_adapter(
     """Write an adapter that `PeftModel.from_pretrained` loads.
 
     Args:
-        folder: Made if need be; an adapter that stands there is replaced.
+        folder: Created if need be; an adapter in it is replaced.
         module: The model without the adapter.
         found: Updates by the names of weights.
         others: Weights that are stored whole, such as a head's.
@@ -205,7 +205,7 @@ def _stored_whole(module: nn.Module, asked: set[str], adapted: set[str], task: s
         raise RunError("weights outside of a layer are trained, which PEFT does not hold; name the layers with --head")
     nested = [name for name in stored if any(name.startswith(f"{other}.") for other in stored)]
     if nested:
-        raise RunError(f"PEFT cannot store {nested[0]} whole beside the module that it is in; train another --head")
+        raise RunError(f"PEFT cannot store {nested[0]} whole apart from the module that it is in; train another --head")
     twice = [name for name in sorted(adapted) if any(f"{name}.".startswith(f"{whole}.") for whole in stored)]
     if twice:
         raise RunError(f"{twice[0]} has factors, and PEFT stores it whole; train with other --layers or --head")
@@ -239,14 +239,12 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
             if ".lora_" not in name:
                 others[name] = _turn(module, name, tensors[key]) if name in shapes else tensors[key]
             elif re.sub(r"B(\.weight)?$", r"A\1", key) not in tensors or not re.search(r"B(\.weight)?$", key):
-                raise RunError(f"{folder} has {key}, which is no part of a plain LoRA; save an adapter without it")
+                raise RunError(f"{folder} has {key}, which is not a part of a plain LoRA; save an adapter without it")
             continue
         layer, embedded = match[1], bool(match[2])
         A, B = tensors[key], tensors.get(re.sub(r"A(\.weight)?$", r"B\1", key))
         if B is None or f"{layer}.weight" not in shapes:
-            raise RunError(
-                f"{folder} has {key}, and {'no B beside it' if B is None else 'the model has no such layer'}"
-            )
+            raise RunError(f"{folder} has {key}, and {'no B with it' if B is None else 'the model has no such layer'}")
         _require_named(folder, config, layer)
         left, right = (A.mT, B.mT) if embedded else (B, A)
         if left.shape[1] != right.shape[0] or (len(left), right.shape[1]) != tuple(shapes[f"{layer}.weight"]):
@@ -315,12 +313,12 @@ def _require_plain(folder: Path, config: Any) -> None:
     odd += ["bias"] if config.get("bias", "none") != "none" else []
     odd += ["init_lora_weights"] if config.get("init_lora_weights", True) not in (True, False, "gaussian") else []
     if odd:
-        raise RunError(f"{folder} holds an adapter that is no plain LoRA ({', '.join(odd)}), which is not read")
+        raise RunError(f"{folder} holds an adapter that is not a plain LoRA ({', '.join(odd)}), which is not read")
     alphas, ranks = ([config.get(name, 8), *_values(config.get(pattern))] for name, pattern in _BY_LAYER)
     if not all(type(alpha) in (int, float) and abs(alpha) <= LARGEST for alpha in alphas):
-        raise RunError(f"{folder}: {CONFIG} has a lora_alpha or an alpha_pattern that is no finite number")
+        raise RunError(f"{folder}: {CONFIG} has a lora_alpha or an alpha_pattern that is not a finite number")
     if not all(type(rank) is int and 1 <= rank <= LARGEST for rank in ranks):
-        raise RunError(f"{folder}: {CONFIG} has an r or a rank_pattern that is no whole number of at least 1")
+        raise RunError(f"{folder}: {CONFIG} has an r or a rank_pattern that is not a whole number of at least 1")
     if not isinstance(config.get("layers_to_transform"), int | None):
         _require_texts_or_numbers(folder, config, "layers_to_transform", int)
     for name in ("target_modules", "exclude_modules", "layers_pattern", "modules_to_save"):
@@ -335,14 +333,14 @@ def _require_plain(folder: Path, config: Any) -> None:
         try:
             re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
-            raise RunError(f"{folder}: {CONFIG} has the {part} {pattern!r}, which is no pattern: {error}") from error
+            raise RunError(f"{folder}: {CONFIG} has the {part} {pattern!r}, which is not a pattern: {error}") from error
 
 
 def _require_texts_or_numbers(folder: Path, config: Mapping[str, Any], name: str, kind: type) -> None:
     value = config[name]
     if not isinstance(value, list) or not all(type(one) is kind for one in value):
         kinds = "names" if kind is str else "whole numbers"
-        raise RunError(f"{folder}: {CONFIG} has {name} that is no list of {kinds}")
+        raise RunError(f"{folder}: {CONFIG} has {name} that is not a list of {kinds}")
 
 
 def _values(patterns: Any) -> Sequence[Any]:

@@ -28,7 +28,7 @@ def splits_of(given: Any, source: str) -> tuple[Any, Any]:
         source: Name of the function, for errors.
 
     Raises:
-        RunError: It is no pair, or a sample of a data set is not an input with its label.
+        RunError: It is not a pair, or a sample of a data set is not an input with its label.
     """
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise RunError(f"{source} must return {TAKEN}; got {_kind(given)}")
@@ -73,7 +73,7 @@ def _batches(data: Any) -> Iterable[Any]:
             continue
         try:
             batch = collate([sample] if joins else sample)
-        except TypeError:  # pictures, and other things that are no numbers
+        except TypeError:  # pictures, and other things that are not numbers
             batch = sample
         yield batch
 
@@ -121,7 +121,7 @@ def _collected(batches: Iterable[Any], what: str) -> tuple[Tensor, Tensor]:
                 f"{tuple(labels[0].shape[1:])}; bring all labels to one shape"
             )
     if not inputs:
-        raise RunError(f"there is no sample in {what}")
+        raise RunError(f"{what} holds no sample")
     return torch.cat(inputs), torch.cat(labels)
 
 

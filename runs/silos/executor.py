@@ -299,7 +299,7 @@ class Silos:
         """Read the reply in an answer; None if the silo has to be asked again.
 
         Raises:
-            MessageError: It is no answer to this, or not as it should be.
+            MessageError: It does not answer this request, or has another form.
         """
         if isinstance(message, str):
             self._note(trip, request.number, "did not answer", message)
@@ -315,7 +315,7 @@ class Silos:
             raise MessageError(failure_text(content))
         if content.get("kind") == "missing":
             self._known.pop((request.number, request.node), None)
-            self._note(trip, request.number, "told again")
+            self._note(trip, request.number, "sent again")
             return None
         if content.get("kind") != "done" or set(message.blobs) != {"upload"}:
             raise MessageError("is of no known kind")
@@ -387,7 +387,7 @@ class Silos:
                 self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
 
     def _require_decided(self, trip: Exchange, among: Mapping[int, NormComparison]) -> None:
-        """End the round if half of the silos sent far more than the other half, because there is no majority."""
+        """End the round if half of the silos sent far more than the other half, because neither half is a majority."""
         apart = max((one.undecided for one in among.values()), default=0.0)
         if not apart:
             return

@@ -148,7 +148,7 @@ class Membership:
         if content.get("kind") == "failed" and name is None:
             raise MessageError(failure_text(content))
         if content.get("echo") != {"nonce": nonce} or name not in self._names:
-            raise MessageError(f"it is no silo of this run: {str(name)[:80]!r}")
+            raise MessageError(f"it is not a silo of this run: {str(name)[:80]!r}")
         number = self._names.index(name)
         if number in self.places:
             raise MessageError(f"silo {name} is another node's name; it is asked again when that one is gone")
@@ -224,7 +224,7 @@ def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
     if samples == 0.0:
         raise MessageError("has no samples; give it data, or leave its name out of the app's silos")
     if not 1.0 <= samples <= MOST_SAMPLES:
-        raise MessageError(f"says that it has {samples:g} samples, which is no number of samples")
+        raise MessageError(f"says that it has {samples:g} samples, which is not a number of samples")
     return ClientFacts(samples, bool(values), frozenset(statistics), str(data))
 
 

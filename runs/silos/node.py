@@ -222,7 +222,7 @@ class _Request:
         name, number = self.text("work"), self.whole_number("number")
         work = {**further, **works()}.get(name)
         if work is None:
-            raise MessageError(f"asks for {name[:80]!r}, which is no registered work")
+            raise MessageError(f"asks for {name[:80]!r}, which is not registered work")
         sent = unpack(Packed(self.content.get("sent"), self._blob("sent")), sent_kinds())
         if not isinstance(sent, dict) or set(sent) != {"sent", "draw"} or not isinstance(sent["sent"], dict):
             raise MessageError("lacks what the work takes")

@@ -63,7 +63,7 @@ def describe_draw(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
         return None
     owner, name = getattr(draw, "__self__", None), getattr(draw, "__name__", "")
     if owner is None or name not in DRAWS:
-        raise MessageError(f"cannot be sent: {draw!r} draws random numbers and is no method of settings")
+        raise MessageError(f"cannot be sent: {draw!r} draws random numbers and is not a method of settings")
     return {"of": owner, "by": name}
 
 

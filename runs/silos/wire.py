@@ -169,9 +169,9 @@ def read(message: Message, limits: Limits) -> dict[str, Any]:
     try:
         content = json.loads(message.text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise MessageError("has a text that is no JSON, or too deep") from error
+        raise MessageError("has a text that is not JSON, or too deep") from error
     if not isinstance(content, dict):
-        raise MessageError("has a text that is no table")
+        raise MessageError("has a text that is not a table")
     _require_shallow(content, limits.depth)
     return content
 

@@ -68,7 +68,7 @@ class Tied(nn.Module):
 
 
 class Odd(nn.Module):
-    """A function of the weight for which there is no path through factors."""
+    """A function of the weight that has no path through factors."""
 
     def __init__(self):
         super().__init__()

@@ -81,7 +81,8 @@ def test_a_pass_in_many_parts_is_the_pass(dtype):
     module = nn.Linear(4, 1).to(dtype)
     parts = Even().parts([0] * 1000, 1, 0)
     whole, singly = (
-        network_problem(module, (x, y), parts, (x, y), loss=nn.functional.l1_loss, rows=rows) for rows in (1000, 1)
+        network_problem(module, (x, y), parts, (x, y), loss=nn.functional.l1_loss, eval_batch=rows)
+        for rows in (1000, 1)
     )
     assert singly.evaluate(singly.start)["loss"] == pytest.approx(100.0, rel=0.02)
     assert whole.evaluate(whole.start)["loss"] == pytest.approx(100.0, rel=0.02)

@@ -68,10 +68,10 @@ def data():
 
 
 @cache
-def made(kind, clients=1, rows=1000):
+def made(kind, clients=1, eval_batch=1000):
     torch.manual_seed(0)
     x, y = data()
-    return network_problem(kind(), (x, y), Even().parts(y.numpy(), clients, 0), (x, y), rows=rows)
+    return network_problem(kind(), (x, y), Even().parts(y.numpy(), clients, 0), (x, y), eval_batch=eval_batch)
 
 
 def by_torch(kind, optimiser, options, settings, number=1):
@@ -119,7 +119,7 @@ def test_what_every_step_reaches_has_the_same_bits_where_others_are_left_out(own
 @pytest.mark.parametrize("own", [case[0] for case in OPTIMISERS], ids=repr)
 def test_all_executors_leave_them(own, batch):
     settings = Descent(steps=3, batch=batch, learning_rate=RATE, optimiser=own)
-    start, of = made(Pooled).start, {"clients": 2, "rows": 5}  # all samples of a client are two parts
+    start, of = made(Pooled).start, {"clients": 2, "eval_batch": 5}  # all samples of a client are two parts
     for executor in (None, Vmap()):
         found = trained(Pooled, settings, executor, **of)
         torch.testing.assert_close(found["pooler.weight"], start["pooler.weight"], rtol=1e-15, atol=0)

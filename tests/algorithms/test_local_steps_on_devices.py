@@ -1,6 +1,6 @@
 """Local steps stay on the device of the weights and do not synchronise it.
 
-Without a GPU, a foreign default device stands for it: a tensor that is created without naming its device lands there,
+Without a GPU, a foreign default device replaces it: a tensor that is created without naming its device lands there,
 where it has no values, and the computation fails.
 """
 

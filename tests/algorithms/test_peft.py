@@ -1,6 +1,6 @@
 """Factors in a layer compute the same as PEFT's adapters, if PEFT is installed (an extra). Our A is PEFT's B.
 
-PEFT's adapter of a convolution in groups mixes the groups and stands for no change of the kernel; that of a dilated
+PEFT's adapter of a convolution in groups mixes the groups and corresponds to no change of the kernel; that of a dilated
 convolution is not dilated, and fails. Neither can be compared. The adapter of attention's output is added twice (0.21),
 so only that of its inputs is compared.
 """

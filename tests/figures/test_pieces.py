@@ -90,5 +90,5 @@ def test_other_seeds_and_names_have_their_own(tmp_path):
     assert piece(settings, "b", lambda: [{"x": 2}]) == [{"x": 2}]
     assert piece(settings, "a", lambda: [{"x": 3}]) == [{"x": 1}]
     assert piece(replace(settings, pieces=None), "a", lambda: [{"x": 3}]) == [{"x": 3}]
-    with pytest.raises(TypeError, match="no value of a table"):
+    with pytest.raises(TypeError, match="not a value of a table"):
         piece(settings, "c", lambda: [{"x": object()}])

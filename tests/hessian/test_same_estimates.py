@@ -14,7 +14,10 @@ def test_a_case_that_differs_in_one_end_of_one_seed_is_told_with_its_size():
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [(["--before", "no-such"], "no revision no-such"), (["--before", "HEAD", "--seeds", "0"], "at least 1")],
+    [
+        (["--before", "no-such"], "the revision no-such does not exist"),
+        (["--before", "HEAD", "--seeds", "0"], "at least 1"),
+    ],
 )
 def test_what_cannot_be_compared_is_told_in_a_line(given, message, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["same_estimates", *given])

@@ -1,4 +1,4 @@
-"""Whatever has happened to the files of a run: the right numbers, or status 2 and one line; nothing else is touched.
+"""Damaged files of a run give the right numbers, or status 2 and one line; nothing else is touched.
 
 `HYPOTHESIS_PROFILE=deep` draws thousands of cases.
 """
@@ -42,7 +42,7 @@ def runs(tmp_path_factory):
         stages = []
         for rounds in (FIRST, LAST):
             folder = tmp_path_factory.mktemp(algorithm)
-            for step in (1, rounds):  # two checkpoints, whatever the time between rounds
+            for step in (1, rounds):  # two checkpoints, regardless of the time between rounds
                 status, _, said = run("train", algorithm, *SIZES, *rank, "--rounds", step, "--out", folder)
                 assert (status, said) == (0, "")
             stages.append(contents(folder))

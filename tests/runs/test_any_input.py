@@ -1,4 +1,4 @@
-"""Whatever stands in the settings of a run or on its command line: a right answer, or one line and status 2."""
+"""Any settings of a run and any command line give a right answer, or one line and status 2."""
 
 import contextlib
 import csv

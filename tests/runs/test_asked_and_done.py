@@ -146,15 +146,15 @@ def test_one_logit_has_a_loss_and_no_accuracy_by_class():
     assert by_class.evaluate(by_class.start).keys() == {"loss", "accuracy"}
 
 
-@pytest.mark.parametrize("option", ["rows", "test_samples", "side", "width"])
+@pytest.mark.parametrize("option", ["eval_batch", "test_samples", "side", "width"])
 def test_sizes_below_one_are_refused(option):
     with pytest.raises(RunError, match=rf"{option} must be a whole number of at least 1, got -5"):
         make_plan("fedavg", "fashion-mnist", {option: -5})
 
 
 def test_a_flag_of_images_does_not_swallow_the_next_word(capsys):
-    assert main(["train", "fedavg", "--flip", "--data", "fashion-mnist", "--rows", "0"]) == 2
-    assert "rows must be a whole number of at least 1, got 0" in capsys.readouterr().err
+    assert main(["train", "fedavg", "--flip", "--data", "fashion-mnist", "--eval-batch", "0"]) == 2
+    assert "eval_batch must be a whole number of at least 1, got 0" in capsys.readouterr().err
 
 
 def test_full_batches_are_dropped_out_and_flipped_too():

@@ -213,7 +213,7 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path):
         whole = (tmp_path / damaged).read_bytes()
         for change in (whole[:-2], b"", whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], None):
             if change is None and damaged.endswith("json"):
-                continue  # without its index it is no checkpoint
+                continue  # without its index it is not a checkpoint
             (tmp_path / damaged).unlink() if change is None else (tmp_path / damaged).write_bytes(change)
             found, wrong = checkpoints(tmp_path).load()
             assert found.state.round == 1

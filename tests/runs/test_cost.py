@@ -56,7 +56,7 @@ def test_a_cohort_takes_its_steps_in_every_round(cohort, length, samples):
 
 @pytest.mark.parametrize("partition", ["even", "dirichlet-in-turn"])
 def test_a_gradient_over_all_of_a_clients_samples_is_counted_once_a_round(partition):
-    """FedLin takes one, and sends gradients beside the models. One client alone has all 35 samples."""
+    """FedLin takes one, and sends gradients in addition to the models. A single client has all 35 samples."""
     found = cost_of(plan("fedlin", 1, 3, steps=2, batch=5, partition=partition))
     assert found.operations == pytest.approx(3 * (35 + 2 * 5) * GRADIENT)
     assert found.bytes == 3 * 4 * MODEL
@@ -64,7 +64,7 @@ def test_a_gradient_over_all_of_a_clients_samples_is_counted_once_a_round(partit
 
 @pytest.mark.parametrize(("algorithm", "cohort"), [("fedavg", None), ("fedlin", 2), ("fedlora", 2)])
 def test_bytes_are_those_of_the_run(algorithm, cohort):
-    """Those of the rounds: what is told before the first one is not counted."""
+    """Bytes of the rounds; what is sent before the first one is not counted."""
     of = plan(algorithm, 5, 3, steps=2, batch=3, **({} if cohort is None else {"cohort": cohort}), **RANKED[algorithm])
     parts = parts_of(of)
     first, *_, last = (

@@ -82,7 +82,7 @@ def by_hand(module, x, y, rate, steps):
 @pytest.mark.parametrize("rows", [3, 100])
 def test_networks_that_differentiate_by_their_inputs_are_trained(kind, rows):
     (x, _), targets = data(), torch.randn(12, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    made = network_problem(kind(), (x, targets), CLIENTS, (x, targets), loss=nn.functional.mse_loss, rows=rows)
+    made = network_problem(kind(), (x, targets), CLIENTS, (x, targets), loss=nn.functional.mse_loss, eval_batch=rows)
     last = list(rounds(FedAvg(Descent(3, 0.02)), made, rounds=2))[-1].metrics
     assert last["loss"] == pytest.approx(by_hand(Forces(), x, targets, 0.02, 3), rel=1e-10)
     factors = list(rounds(FedLoRA(Descent(3, 0.02), Adapter(1, layers="inner.0, inner.2")), made, rounds=2))
@@ -193,7 +193,7 @@ def test_networks_of_one_sample_at_a_time_are_taken_and_rows_change_no_loss(dtyp
     found = []
     for rows in (2, 1000):
         module = nn.Sequential(layers(dtype=dtype), norm(2).to(dtype), nn.Dropout(0.1))
-        made = network_problem(module, (x, y), CLIENTS, (x, y), rows=rows)
+        made = network_problem(module, (x, y), CLIENTS, (x, y), eval_batch=rows)
         found.append(made.evaluate(made.start)["loss"])
     assert found[0] == pytest.approx(found[1], rel=1e-12 if dtype == torch.float64 else 1e-2)
 

@@ -46,7 +46,7 @@ def test_the_device_is_that_of_the_runs(tmp_path, sweep):
     with pytest.raises(RunError, match="computed on the cpu, not on cuda"):  # toy problems refuse all others
         carry_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")
     carry_out(Experiment((ONE,)), tmp_path)
-    carry_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")  # what stands is taken
+    carry_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")  # what exists is taken
 
 
 def test_a_shared_run_is_run_once_whatever_it_is_called(tmp_path):
@@ -155,7 +155,7 @@ def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_pa
 
 @pytest.mark.parametrize("often_first", [False, True])
 def test_a_run_that_fails_is_an_outcome_of_all_trials_that_evaluate_it(tmp_path, often_first):
-    wild = {**GIVEN, "learning_rate": 1e10}  # the loss is no number before the weights are none
+    wild = {**GIVEN, "learning_rate": 1e10}  # the loss is not a number before the weights are none
     often = replace(ONE, label="often", rounds=8, settings={**wild, "evaluate_every": 1})
     seldom = replace(ONE, label="seldom", rounds=12, settings={**wild, "evaluate_every": 4})
     trials = (often, seldom) if often_first else (seldom, often)

@@ -83,7 +83,7 @@ def test_a_table_that_is_missing_is_named(names, folder):
     for name in names:
         (folder / name).unlink()
     before = content(folder)
-    with pytest.raises(RunError, match=rf"without its {' and '.join(names)}; .* start anew with --force"):
+    with pytest.raises(RunError, match=rf"without its {' and '.join(names)}; .* start over with --force"):
         run(folder, rounds=9)
     assert content(folder) == before
     run(folder, force=lambda files: None)
@@ -349,9 +349,9 @@ def renamed(**changed):
 
 
 SETTINGS_DAMAGE = {
-    "cut": ("", "is no valid JSON"),
-    "no JSON": ("rows: 5", "is no valid JSON"),
-    "deep": ("[" * 100_000, "is no valid JSON"),
+    "cut": ("", "is not valid JSON"),
+    "no JSON": ("rows: 5", "is not valid JSON"),
+    "deep": ("[" * 100_000, "is not valid JSON"),
     "a list": ("[]", "lacks algorithm, problem"),
     "a number": ("3", "lacks algorithm"),
     "a key less": (lambda stored: {**stored, "settings": {"steps": 3}}, "lacks cohort, seed"),
@@ -365,14 +365,14 @@ SETTINGS_DAMAGE = {
     "infinity": (edited(learning_rate=float("inf")), "learning_rate must be a finite number"),
     "beyond floats": (edited(learning_rate=10**400), "learning_rate must be a finite number"),
     "out of range": (renamed(rounds=-5), "rounds must be a whole number of at least 1"),
-    "rounds that are no number": (renamed(rounds="6"), "rounds must be a whole number"),
+    "rounds that are not a number": (renamed(rounds="6"), "rounds must be a whole number"),
     "a cohort too large": (edited(cohort=4), "cohort must be at most the number of clients, 3"),
     "an unknown word": (renamed(conduct={"executor": "never"}), "executor must be one of"),
     "a conduct that is none": (renamed(conduct=[]), "conduct must be a table of executor, device, evaluate_every"),
     "a conduct of another kind": (renamed(conduct={"pace": 1}), "conduct must be a table of"),
     "an evaluation that never comes": (renamed(conduct={"evaluate_every": 0}), "evaluate_every must be a whole number"),
     "settings that are none": (renamed(settings=[]), "settings a table"),
-    "an algorithm that is no name": (renamed(algorithm=["fedavg"]), "algorithm and problem must be names"),
+    "an algorithm that is not a name": (renamed(algorithm=["fedavg"]), "algorithm and problem must be names"),
     "an unknown algorithm": (renamed(algorithm="fedprox"), "unknown algorithm 'fedprox'"),
 }
 
@@ -392,7 +392,7 @@ def test_damaged_settings_are_refused_and_nothing_is_written(damage, folder):
 
 def test_settings_that_are_no_text_are_refused(folder):
     (folder / SETTINGS).write_bytes(b"\xff\xfe{}")
-    with pytest.raises(RunError, match="is no valid JSON"):
+    with pytest.raises(RunError, match="is not valid JSON"):
         read_plan(folder)
 
 
@@ -423,7 +423,7 @@ def test_a_start_that_fails_writes_nothing(tmp_path):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_run_without_a_saved_round_gives_way(tmp_path):
     with pytest.raises(FederationError, match=r"^round 1[:,].* lower the learning rate[^;]*$"):
-        run(tmp_path, learning_rate=1e300, rounds=50, save_every=0.0)  # the start is no round
+        run(tmp_path, learning_rate=1e300, rounds=50, save_every=0.0)  # the start is not a round
     assert {path.name for path in tmp_path.iterdir()} == {*FILES, RECORD}
     run(tmp_path, "fedlin", rounds=2)
     assert read_plan(tmp_path) == plan_of("fedlin", rounds=2)
@@ -599,6 +599,6 @@ def test_whatever_a_kill_at_a_rename_leaves_resumes_to_the_bit(at, tmp_path, uni
 
 
 def clients(folder):
-    """Files of what each client holds at the end, in whatever round each was written."""
+    """Files of what each client holds at the end, regardless of the round in which each was written."""
     index = json.loads((folder / CHECKPOINTS / "round-000004.json").read_text())["content"]
     return {client: index["files"][name] for client, name in index["personal"].items()}

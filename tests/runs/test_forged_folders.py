@@ -62,11 +62,11 @@ METRICS = {
     "no start": (lambda rows: [rows[0], *rows[2:]], "line 2: round 1, where round 0 belongs"),
     "more than asked for": (lambda rows: [*rows, ["3", *rows[3][1:]]], "it has round 3, and settings.json asks for 2"),
     "a sum that falls": (cell(3, "bytes_up", "1"), "bytes_up fall in round 2"),
-    "bytes below 0": (cell(1, "bytes_down", "-5"), "line 2: bytes_down is no number"),
-    "an underscore": (cell(2, "loss", "1_000"), "line 3: loss is no number"),
-    "another script": (cell(2, "loss", "\u0661"), "line 3: loss is no number"),
-    "spaces": (cell(2, "loss", " 1.0"), "line 3: loss is no number"),
-    "more than all numbers": (cell(2, "loss", "1e999"), "line 3: loss is no number"),
+    "bytes below 0": (cell(1, "bytes_down", "-5"), "line 2: bytes_down is not a number"),
+    "an underscore": (cell(2, "loss", "1_000"), "line 3: loss is not a number"),
+    "another script": (cell(2, "loss", "\u0661"), "line 3: loss is not a number"),
+    "spaces": (cell(2, "loss", " 1.0"), "line 3: loss is not a number"),
+    "more than all numbers": (cell(2, "loss", "1e999"), "line 3: loss is not a number"),
     "a column twice": (lambda rows: [[*row, row[1]] for row in rows], "two columns of one name"),
     "a column without a name": (lambda rows: [["" if one == "loss" else one for one in row] for row in rows], "name"),
 }
@@ -100,8 +100,8 @@ def test_a_number_that_was_edited_is_noticed_where_there_are_checkpoints(run, ca
         (lambda rows: rows[:2], "0 bytes up until round 1, where metrics.csv has"),
         (lambda rows: [rows[0], *rows[2:]], "0 bytes down until round 1, where metrics.csv has"),
         (cell(2, "bytes", "1000000"), "1000000 bytes up until round 1"),
-        (cell(2, "bytes", "-1"), "line 3: bytes is no number"),
-        (cell(2, "round", "x"), "line 3: round is no number"),
+        (cell(2, "bytes", "-1"), "line 3: bytes is not a number"),
+        (cell(2, "round", "x"), "line 3: round is not a number"),
     ],
 )
 def test_a_ledger_without_some_messages_is_not_shown(run, capsys, change, message):
@@ -109,7 +109,7 @@ def test_a_ledger_without_some_messages_is_not_shown(run, capsys, change, messag
     assert main(["runs", "show", str(run)]) == 0
     changed(run / "ledger.csv", change)
     said = refused(capsys, "runs", "show", run)
-    assert "ledger.csv is no table of a run" in said
+    assert "ledger.csv is not a table of a run" in said
     assert message in said
 
 

@@ -41,7 +41,7 @@ def problem_of(kind, count=12, clients=1, model=None, **named):
     samples = texts(count, causal=kind == "llama")
     parts = np.array_split(np.arange(count), clients)
     model = MODELS[kind]() if model is None else model
-    named = {"layers": LAYERS[kind], "rows": 5, **named}
+    named = {"layers": LAYERS[kind], "eval_batch": 5, **named}
     return language_problem(model, samples, parts, texts(6, kind == "llama", seed=1, split="test"), **named), samples
 
 
@@ -81,9 +81,9 @@ def as_peft(kind, model, start):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize(("at_once", "checkpointing"), [(None, False), (2, True)])
-def test_one_client_takes_the_steps_of_peft_and_torch(kind, at_once, checkpointing):
-    problem, samples = problem_of(kind, at_once=at_once, checkpointing=checkpointing)
+@pytest.mark.parametrize(("micro_batch", "gradient_checkpointing"), [(None, False), (2, True)])
+def test_one_client_takes_the_steps_of_peft_and_torch(kind, micro_batch, gradient_checkpointing):
+    problem, samples = problem_of(kind, micro_batch=micro_batch, gradient_checkpointing=gradient_checkpointing)
     local = Descent(epochs=1, batch=5, learning_rate=RATE, optimiser=AdamW(), optimiser_state="personal")
     algorithm = FedLoRA(local, adapter(LAYERS[kind]))
     reference = as_peft(kind, MODELS[kind](), algorithm.adapter.factors(problem.start))
@@ -98,7 +98,7 @@ def test_one_client_takes_the_steps_of_peft_and_torch(kind, at_once, checkpointi
     last = list(rounds(algorithm, problem, rounds=2))[-1]
     assert len(drawn) == 6
     expected = losses_of(reference, samples, [batch.samples for batch in drawn], RATE)
-    if at_once is None:
+    if micro_batch is None:
         assert seen.found == pytest.approx(expected, rel=2e-5)
     assert abs(expected[0] - expected[-1]) > 1e-3
     factors = last.state.algorithm.factors
@@ -119,10 +119,10 @@ def test_one_client_takes_the_steps_of_peft_and_torch(kind, at_once, checkpointi
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("name", ["fedlora", "fedlrt", "fedlrt-naive"])
-def test_at_once_bounds_the_samples_of_a_gradient_in_every_algorithm(kind, name):
+def test_micro_batch_bounds_the_samples_of_a_gradient_in_every_algorithm(kind, name):
     seen, states = [], []
-    for at_once in (None, 2):
-        problem, _ = problem_of(kind, at_once=at_once, clients=2, rows=2)
+    for micro_batch in (None, 2):
+        problem, _ = problem_of(kind, micro_batch=micro_batch, clients=2, eval_batch=2)
         network, inner = problem.clients.network, problem.clients.network.loss_and_statistics
         widths = []
 
@@ -219,8 +219,8 @@ def test_equal_clients_are_one(kind):
 
 
 def test_the_mean_of_a_causal_loss_is_over_tokens():
-    for at_once, rows in ((None, 12), (3, 5)):
-        problem, samples = problem_of("llama", at_once=at_once, rows=rows)
+    for micro_batch, rows in ((None, 12), (3, 5)):
+        problem, samples = problem_of("llama", micro_batch=micro_batch, eval_batch=rows)
         client = problem.clients[0]
         exact = llama()(samples.input_ids, samples.attention_mask, labels=samples.labels).loss.item()
         assert float(client.loss(problem.start)) == pytest.approx(exact, rel=1e-5)
@@ -228,7 +228,7 @@ def test_the_mean_of_a_causal_loss_is_over_tokens():
         assert sum(shares) == pytest.approx(1.0)
         parts = [float(client.loss(problem.start, part)) for _, part in client.passes(False)]
         assert np.dot(shares, parts) == pytest.approx(exact, rel=1e-5)
-    problem, samples = problem_of("llama", clients=2, weighed="tokens")
+    problem, samples = problem_of("llama", clients=2, client_weights="tokens")
     counts = samples.predicted
     assert list(problem.shares) == [float(counts[:6].sum()), float(counts[6:].sum())]
     found = problem.evaluate(problem.start)
@@ -241,7 +241,7 @@ def test_the_mean_of_a_causal_loss_is_over_tokens():
 def test_drop_out_is_drawn_from_the_seed():
     ends = []
     for seed in (0, 0, 1):
-        problem, _ = problem_of("bert", clients=2, model=bert(dropout=0.3), checkpointing=len(ends) == 1)
+        problem, _ = problem_of("bert", clients=2, model=bert(dropout=0.3), gradient_checkpointing=len(ends) == 1)
         assert problem.clients.network.random
         torch.manual_seed(len(ends))
         algorithm = FedLoRA(Descent(steps=2, learning_rate=0.2), adapter(LAYERS["bert"]))
@@ -280,7 +280,7 @@ def test_what_does_not_fit_is_refused():
         problem_of("bert", layers="*.q_proj")
     long = texts(4)
     ids = torch.ones(4, 30, dtype=torch.int64)
-    for evaluated in ({}, {"training": texts(2)}):  # of which all are checked, whatever is evaluated of them
+    for evaluated in ({}, {"training": texts(2)}):  # of which all are checked, also those that are not evaluated
         with pytest.raises(FederationError, match=r"sample 0 of the training texts has 30 tokens, .* positions for 24"):
             language_problem(
                 bert(),
@@ -298,8 +298,8 @@ def test_what_does_not_fit_is_refused():
         language_problem(bert(), other, [range(4)], texts(3), layers="*.query")
     with pytest.raises(FederationError, match="labels 0 to 2, and the model's outputs are for 0 to 1"):
         language_problem(bert(classes=2), texts(12), [range(12)], texts(12), layers="*.query")
-    with pytest.raises(FederationError, match="weighed by samples or tokens"):
-        problem_of("bert", weighed="words")
+    with pytest.raises(FederationError, match="client_weights must be samples or tokens, got 'words'"):
+        problem_of("bert", client_weights="words")
     problem, _ = problem_of("bert")
     with pytest.raises(FederationError, match="rank 17 does not fit"):
         next(iter(rounds(FedLoRA(Descent(), Adapter(17, layers=LAYERS["bert"])), problem, rounds=1)))
@@ -321,7 +321,7 @@ def test_a_model_that_sees_the_answers_is_refused():
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_evaluations_go_through_the_factors(name):
-    """In half precision the product of factors would be rounded away beside a weight."""
+    """In half precision the product of factors would be rounded away when added to a weight."""
     problem, _ = problem_of("bert", 4, clients=1, model=bert().bfloat16(), layers=LAYERS["bert"])
     algorithm = ALGORITHMS[name](Descent(learning_rate=0.3), adapter(LAYERS["bert"], precision="float32"))
     last = list(rounds(algorithm, problem, rounds=2))[-1]

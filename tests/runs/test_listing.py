@@ -259,7 +259,7 @@ def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, 
 def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):
     write_run(tmp_path / "a", [None, 0.5])
     write_run(tmp_path / "b", [1.0, None, 0.2], seed=1)
-    assert "there is no round after which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
+    assert "no round is known after which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
     with pytest.raises(RunError, match="a has no 'loss' after round 0; no round is common"):
         round_of(find_runs(tmp_path), "loss", 0)
 
@@ -326,14 +326,14 @@ def test_no_run_is_said_in_one_line(tmp_path, capsys, action):
     assert "is not there" in refused(capsys, action, tmp_path / "nowhere")
     assert "holds no run" in refused(capsys, action, tmp_path)
     (tmp_path / "file").write_text("x")
-    assert "is no folder" in refused(capsys, action, tmp_path / "file")
+    assert "is not a folder" in refused(capsys, action, tmp_path / "file")
 
 
 BROKEN = {
     "settings": (SETTINGS, '{"algorithm": '),
-    "settings that are no table": (SETTINGS, "[]"),
+    "settings that are not a table": (SETTINGS, "[]"),
     "a foreign settings.json": (SETTINGS, '{"editor.fontSize": 12}'),
-    "a seed that is no number": (
+    "a seed that is not a number": (
         SETTINGS,
         '{"algorithm": "a", "problem": "p", "settings": {"seed": "x"}, "rounds": 1}',
     ),
@@ -363,7 +363,7 @@ def test_a_broken_run_is_named_in_one_line(tmp_path, capsys, action, what):
 def test_a_broken_ledger_is_named_by_show(tmp_path, capsys):
     ledger = write_run(tmp_path / "a", [1.0, 0.5]) / LEDGER
     ledger.write_text("round,what\n1,model\n")
-    assert f"{ledger} is no table of a run (line 2: no bytes)" in refused(capsys, "show", tmp_path)
+    assert f"{ledger} is not a table of a run (line 2: no bytes)" in refused(capsys, "show", tmp_path)
 
 
 def test_tables_that_are_none_are_value_errors():

@@ -241,7 +241,7 @@ def test_passes_over_all_samples_are_made_in_parts_to_the_same_result(name, exec
                 linear=nn.Linear(16, CLASSES),
             )
         )
-        made = problem(Seeing(initialise(module, 0, torch.float64), seen), clients=2, rows=rows)
+        made = problem(Seeing(initialise(module, 0, torch.float64), seen), clients=2, eval_batch=rows)
         steps = list(rounds(FULL_PASSES[name], made, rounds=2, executor=executor()))
         found.append(FULL_PASSES[name].weights(steps[-1].state.algorithm))
         largest.append(max(seen))
@@ -251,7 +251,7 @@ def test_passes_over_all_samples_are_made_in_parts_to_the_same_result(name, exec
 
 
 def test_batch_norm_is_of_a_part_in_gradients_and_of_all_samples_in_steps():
-    made = problem(convnet(), clients=2, rows=5)
+    made = problem(convnet(), clients=2, eval_batch=5)
     client = made.clients[0]
     assert [len(part) for _, part in client.passes(together=False)] == [4, 4, 4]
     assert [len(part) for _, part in client.passes(together=True)] == [12]
@@ -289,7 +289,7 @@ def test_statistics_of_the_batch_alone_do_not_travel():
 
 @pytest.mark.parametrize("rows", [1, 5, 24, 1000])
 def test_big_and_small_evaluation_batches_give_the_same(rows):
-    made = problem(convnet("group"), rows=rows, validation=images(2))
+    made = problem(convnet("group"), eval_batch=rows, validation=images(2))
     x, y = images(1)
     with torch.no_grad():
         outputs = convnet("group")(x)
@@ -483,12 +483,15 @@ def test_one_sample_has_no_statistics():
     needed = r"batch norm cannot normalise a batch of one sample; choose "
     for statistics in ("averaged", "batch"):  # both normalise batches by themselves in training
         for clients, local in ((SAMPLES, {"batch": 1}), (4, {"batch": 5, "epochs": 1})):
-            message = needed + r"another batch \(the last one .*\), more rows, fewer clients, or a group norm$"
+            message = (
+                needed + r"another batch \(the last one .*\), a larger eval_batch, fewer clients, or a group norm$"
+            )
             with pytest.raises(FederationError, match=f"round 1, local_descent: {message}"):
                 trained(problem(module, clients=clients, statistics=statistics), **local)
     (x, y), parts = images(1), [range(SAMPLES)]
     with pytest.raises(
-        FederationError, match=rf"the test data: {needed}more rows or samples, statistics 'averaged', or a group norm$"
+        FederationError,
+        match=rf"the test data: {needed}a larger eval_batch or more samples, statistics 'averaged', or a group norm$",
     ):
         network_problem(module, images(), parts, (x[:1], y[:1]), statistics="batch")
     assert "loss" in trained(network_problem(module, images(), parts, (x[:1], y[:1]))).metrics
@@ -498,7 +501,7 @@ def test_one_sample_has_no_statistics():
 @pytest.mark.parametrize("rows", [2, 4])
 def test_parts_for_batch_norm_are_of_two_samples_at_least(samples, rows):
     (x, y), local = images(samples=samples), Descent(learning_rate=0.1)
-    made = network_problem(convnet(), (x, y), [range(samples)], (x, y), statistics="batch", rows=rows)
+    made = network_problem(convnet(), (x, y), [range(samples)], (x, y), statistics="batch", eval_batch=rows)
     for algorithm in (FedLin(local), FedAvg(local)):
         assert list(rounds(algorithm, made, rounds=1))[-1].metrics["loss"] > 0.0
     assert min(len(part) for _, part in made.clients[0].passes(together=False)) > 1

@@ -1,4 +1,4 @@
-"""Options from dataclasses: what stands once in a dataclass is read, refused and built from there."""
+"""Options from dataclasses: a field is written once, and options are read, refused and built from it."""
 
 from dataclasses import MISSING, dataclass, field
 from typing import Literal, Protocol

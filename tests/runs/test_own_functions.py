@@ -166,11 +166,20 @@ def test_a_state_that_cannot_be_stored_is_named_before_the_first_round(mine, tmp
     assert not (tmp_path / "run").exists()
 
 
-def problem(module, *, loss=nn.functional.cross_entropy, y=None, statistics="averaged", count=24, rows=1000, **more):
+def problem(
+    module, *, loss=nn.functional.cross_entropy, y=None, statistics="averaged", count=24, eval_batch=1000, **more
+):
     x = torch.randn(count, 6, generator=torch.Generator().manual_seed(0))
     y = (x[:, 0] > 0).long() if y is None else y
     return network_problem(
-        module, (x, y), Even().parts(range(len(x)), 2, 0), (x, y), loss=loss, statistics=statistics, rows=rows, **more
+        module,
+        (x, y),
+        Even().parts(range(len(x)), 2, 0),
+        (x, y),
+        loss=loss,
+        statistics=statistics,
+        eval_batch=eval_batch,
+        **more,
     )
 
 
@@ -212,7 +221,9 @@ def test_a_loss_that_is_no_mean_over_samples_is_refused(name, count):
         nn.CrossEntropyLoss(label_smoothing=0.1),
         lambda out, y: nn.functional.mse_loss(out[:, 0], y.to(out.dtype)),
         lambda out, y: nn.functional.binary_cross_entropy(out.softmax(1)[:, 1], y.to(out.dtype)),
-        lambda out, y: nn.functional.binary_cross_entropy(out[:, 1], y.to(out.dtype)),  # refuses what is no probability
+        lambda out, y: nn.functional.binary_cross_entropy(
+            out[:, 1], y.to(out.dtype)
+        ),  # refuses what is not a probability
     ],
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -270,10 +281,10 @@ def normed():
 
 
 def test_no_part_of_an_evaluation_is_of_one_sample():
-    made = problem(normed(), statistics="batch", count=25, rows=8)  # parts of 8, 8, 8 and 1
+    made = problem(normed(), statistics="batch", count=25, eval_batch=8)  # parts of 8, 8, 8 and 1
     assert set(made.evaluate(made.start)) == {"loss", "accuracy"}
     with pytest.raises(FederationError, match="batch norm cannot normalise a batch of one sample"):
-        problem(normed(), statistics="batch", rows=1).evaluate(made.start)
+        problem(normed(), statistics="batch", eval_batch=1).evaluate(made.start)
 
 
 def test_a_norm_in_evaluation_mode_stays_as_it_is():
@@ -334,7 +345,7 @@ class Leaky(nn.Module):
 )
 def test_what_a_network_remembers_or_draws_by_itself_is_refused(way, message):
     problem(Leaky("not at all"))
-    problem(Leaky("a cache"))  # what is made anew by every call
+    problem(Leaky("a cache"))  # what every call makes again
     with pytest.raises(FederationError, match=message):
         problem(Leaky(way))
 
@@ -386,9 +397,9 @@ SETS = [
     ({"parts": [[0, 1], [2, 30]]}, "the clients' samples must be among the 24"),
     ({"parts": 3}, "the clients' samples must be Parts, or whole numbers for each client"),
     ({"parts": []}, "expected samples for at least one client"),
-    ({"parts": [[0, 4, 1, 4], [2]]}, "the clients' samples: sample 4 stands twice at client 0; leave one out"),
-    ({"parts": [[3], [0, 1], [2, 1]]}, "the clients' samples: sample 1 stands at client 1 and at client 2; leave one"),
-    ({"parts": [[0], [1]], "own": [[2], [4, 2, 4]]}, "own: sample 4 stands twice at client 1; leave one out"),
+    ({"parts": [[0, 4, 1, 4], [2]]}, "the clients' samples: sample 4 occurs twice at client 0; leave one out"),
+    ({"parts": [[3], [0, 1], [2, 1]]}, "the clients' samples: sample 1 occurs at client 1 and at client 2; leave one"),
+    ({"parts": [[0], [1]], "own": [[2], [4, 2, 4]]}, "own: sample 4 occurs twice at client 1; leave one out"),
     ({"parts": [[0, 1], [2, 3]], "own": [[5], [4, 0]]}, "own: sample 0 of client 1 is trained on, so that it is not"),
 ]
 
@@ -424,7 +435,7 @@ def test_whole_numbers_are_classes_where_the_loss_is_of_classes_or_somebody_says
     for loss in (smooth, nn.CrossEntropyLoss(label_smoothing=0.1), nn.MultiMarginLoss()):
         assert metrics(loss=loss) == {"loss", "accuracy"}
     y = torch.zeros(24, 1)
-    with pytest.raises(FederationError, match="there is no accuracy: it needs outputs"):
+    with pytest.raises(FederationError, match="accuracy needs outputs"):
         problem(nn.Linear(6, 1), loss=nn.functional.mse_loss, y=y, accuracy=True)
 
 
@@ -497,8 +508,8 @@ class Switched(nn.Module):
             "depends on none",
         ),
         (lambda: torch.jit.script(nn.Linear(6, 2)), {}, "a scripted module keeps its own weights"),
-        (lambda: nn.Linear(6, 2), {"rows": 0}, "rows must be a whole number of at least 1, got 0"),
-        (lambda: nn.Linear(6, 2), {"rows": 1.5}, "rows must be a whole number of at least 1, got 1.5"),
+        (lambda: nn.Linear(6, 2), {"eval_batch": 0}, "eval_batch must be a whole number of at least 1, got 0"),
+        (lambda: nn.Linear(6, 2), {"eval_batch": 1.5}, "eval_batch must be a whole number of at least 1, got 1.5"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -516,5 +527,5 @@ def test_nothing_is_trained_within_inference_mode():
         list(rounds(algorithm, made, rounds=1))
     with torch.inference_mode(), pytest.raises(FederationError, match="make the problem outside of it"):
         problem(nn.Linear(6, 2))
-    with torch.no_grad():  # this is no obstacle
+    with torch.no_grad():  # this does not matter
         assert list(rounds(algorithm, made, rounds=1))[-1].metrics["loss"] < made.evaluate(made.start)["loss"]

@@ -56,6 +56,7 @@ def naming(folder, **changed):
         ({"loss": "payload_of_this_test:go"}, "payload_of_this_test:go"),
         ({"problem": "mnist", "model": "hf:payload"}, "hf:payload"),
         ({"pickled": True}, "pickled weights"),
+        ({"allow_pickle": True}, "pickled weights"),
     ],
 )
 @pytest.mark.parametrize(

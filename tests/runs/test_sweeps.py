@@ -60,7 +60,7 @@ def test_a_pool_comes_to_the_outcomes_of_one_run_after_the_other(tmp_path):
     assert said[-1].startswith("5 of 5 runs are done, 0 s left; last ")
     again = Noted()
     carry_out(every, tmp_path / "there", sweep=Sweep(again))
-    assert again.given == [("wild", 0)]  # what stands is taken
+    assert again.given == [("wild", 0)]  # what exists is taken
 
 
 def test_errors_of_a_pool_are_those_of_the_run(tmp_path):
@@ -115,7 +115,7 @@ def test_a_table_says_what_goes_where():
     told = plan_table(lines, ("a", "b"))
     assert [line.split()[0] for line in told[:3]] == ["line", "long", "short"]
     assert told[1].endswith("a (1)")
-    assert told[2].endswith("b (4)")  # four short ones beside a long one
+    assert told[2].endswith("b (4)")  # four short ones next to a long one
     assert "4.00" in told[1]
     assert "1.00" in told[2]
     assert told[3].startswith("5 runs, 2.9e+17 floating-point operations, 8.00 GPU hours")

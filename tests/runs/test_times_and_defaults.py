@@ -93,7 +93,7 @@ def test_a_run_gives_its_last_metrics_also_where_it_was_over(tmp_path):
 
 
 class Bar:
-    """In the place of tqdm's."""
+    """A stand-in for tqdm's bar."""
 
     made: ClassVar[list["Bar"]] = []
 
@@ -126,7 +126,7 @@ def test_the_bar_of_a_resumed_run_begins_where_it_stood(tmp_path, monkeypatch):
 
 
 class Board:
-    """In the place of TensorBoard's writer, which may not be installed."""
+    """A stand-in for TensorBoard's writer, which may not be installed."""
 
     made: ClassVar[list["Board"]] = []
 
@@ -240,7 +240,7 @@ def test_image_problems_leave_images_as_they_are_by_default():
         "own_share": 0.0,
         "crop": 0,
         "flip": False,
-        "rows": 1000,
+        "eval_batch": 1000,
     }
     assert {name: found[name] for name in plain} == plain
 

@@ -33,7 +33,7 @@ def sets(tmp_path, monkeypatch):
                 pixel_mean=0.5,
                 pixel_deviation=0.3,
                 sources=sources,
-                otherwise="draw it anew",
+                otherwise="draw it again",
                 md5={file: hashlib.md5(content).hexdigest() for file, content in CONTENTS.items()},
             ),
         )

@@ -1,4 +1,4 @@
-"""Files are written whole, through links, into pipes; what is no file to replace is not replaced."""
+"""Files are written whole, through links, into pipes; what is not a file to replace is not replaced."""
 
 import os
 import stat
@@ -67,7 +67,7 @@ def test_an_open_file_is_written_into_and_not_replaced(tmp_path):
     assert everything(tmp_path) == ["open"]
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="there is no full device here")
+@pytest.mark.skipif(not FULL.exists(), reason="the full device is not here")
 def test_a_full_disk_names_the_path_and_changes_nothing(tmp_path):
     kept = tmp_path / "kept"
     kept.write_text("before")
@@ -144,7 +144,7 @@ def test_a_file_that_is_not_to_be_written_stays(tmp_path, monkeypatch):
     target = tmp_path / "kept.json"
     target.write_text("precious")
     allowed = os.access
-    # A superuser may write everything: the answer of the system to other users stands in for it.
+    # A superuser may write everything: the system's answer to other users is used instead.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != target and allowed(path, mode))
     for write in (lambda: write_whole({target: b"other"}), lambda: require_target(target)):
         with pytest.raises(PermissionError):

@@ -275,10 +275,10 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("7", "b.txt: 7 is no sample; there are 7, counted from 0"),
-        ("-1", "b.txt: -1 is no sample"),
-        ("0", "sample 0 stands in .*a.txt and in .*b.txt; leave one out"),
-        ("1 1", "sample 1 stands twice in .*b.txt; leave one out"),
+        ("7", "b.txt: 7 is not a sample; there are 7, counted from 0"),
+        ("-1", "b.txt: -1 is not a sample"),
+        ("0", "sample 0 occurs in .*a.txt and in .*b.txt; leave one out"),
+        ("1 1", "sample 1 occurs twice in .*b.txt; leave one out"),
         ("", "b.txt: expected at least one index"),
         ("one", "b.txt cannot be read as indices: invalid literal"),
         ("9" * 30, "b.txt cannot be read as indices"),

@@ -138,7 +138,7 @@ def test_files_count_the_samples_of_the_data_set(tmp_path):
         (tmp_path / f"{client}.txt").write_text(indices)
     assert [part.tolist() for part in cut.divide(Files(str(tmp_path)), 2, 0)] == [[2], [1]]
     (tmp_path / "0.txt").write_text("4 5")
-    with pytest.raises(PartitionError, match=r"0\.txt: 5 is no sample; there are 5, counted from 0"):
+    with pytest.raises(PartitionError, match=r"0\.txt: 5 is not a sample; there are 5, counted from 0"):
         cut.divide(Files(str(tmp_path)), 2, 0)
     (tmp_path / "0.txt").write_text("4")
     (tmp_path / "1.txt").write_text("3 1")

@@ -199,7 +199,7 @@ def fetch(name: str, root: str | Path | None = None, runner: Runner = run) -> Pa
     """Return the folder of a verified data set, after fetching it if necessary; see `file_sets.fetch`.
 
     Raises:
-        DataError: The name is unknown, there is no source or none works, or the folder cannot be written to.
+        DataError: The name is unknown, no source is known or works, or the folder cannot be written to.
     """
     return file_sets.fetch(_describe(name), root, runner)
 

@@ -115,7 +115,7 @@ def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -
     place, and takes it whole.
 
     Raises:
-        DataError: There is no source or none works, or the folder cannot be written to.
+        DataError: No source is known or works, or the folder cannot be written to.
     """
     place = Path(root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT)
     target = data.under(place)

@@ -2,7 +2,7 @@
 
 Two layouts are read:
 
-    ROOT/train/cat/1.png   ROOT/test/cat/2.png     training and test images (`val` serves where there is no `test`)
+    ROOT/train/cat/1.png   ROOT/test/cat/2.png     training and test images (without `test`, `val` serves)
     ROOT/cat/1.png         ROOT/dog/2.png          every fifth image of a class, drawn once, becomes a test image
 
 The content of a folder decides, because a class may have the name `train`, too: a split holds class folders, and a
@@ -95,7 +95,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
         DataError: A split or a class is missing, or the folder can be read in both layouts.
     """
     if not root.is_dir():
-        raise DataError(f"there is no folder {root}; name one that holds a subfolder of images for each class")
+        raise DataError(f"the folder {root} does not exist; name one that holds a subfolder of images for each class")
     trains, tests = _subfolders_named(root, TRAINS), _subfolders_named(root, TESTS)
     split_like = [path for path in (*trains, *tests) if not _holds_images(path)]
     class_like = [path for path in (*trains, *tests) if path not in split_like]
@@ -242,7 +242,7 @@ def _open_image(path: Path) -> Any:
     """Open an image with Pillow, which is imported where it is needed.
 
     Raises:
-        DataError: It is no image, or has more than 8 bits a pixel, which conversion would clip.
+        DataError: It is not an image, or has more than 8 bits a pixel, which conversion would clip.
     """
     from PIL import Image
 

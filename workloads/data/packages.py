@@ -80,7 +80,7 @@ def member(archive: tarfile.TarFile, name: str) -> bytes:
     """Return the content of a file of an archive, read without unpacking it.
 
     Raises:
-        DataError: There is no such file, it is a link or a folder, or larger than any genuine one.
+        DataError: The file does not exist, is a link or a folder, or larger than any genuine one.
     """
     try:
         found = archive.getmember(name)

@@ -87,7 +87,7 @@ def end_after(closed: Callable[[], object]) -> None:
 def run_program(command: Sequence[str], folder: Path, timeout: float) -> tuple[int, str]:
     """Run a program without a shell, input or output; the processes that it starts end with it.
 
-    An interpreter beside it waits for the closing of the pipe, in a session of its own that a terminal does not reach.
+    A second interpreter waits for the closing of the pipe, in a session of its own that a terminal does not reach.
 
     Args:
         command: The program and its arguments.

@@ -53,7 +53,7 @@ def cluster(
         The package, and whether this call connected it, so that its caller ends that.
 
     Raises:
-        Exception: As `failed` makes it: Ray is not installed, there is no such cluster, too many workers for one here,
+        Exception: As `failed` makes it: Ray is not installed, the cluster is missing, too many workers for one here,
             or modules of the current folder that hide those of this package.
     """
     ray = import_ray(failed)

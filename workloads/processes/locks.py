@@ -12,7 +12,7 @@ from pathlib import Path
 def lock_folder(folder: Path, wait: bool = False) -> Iterator[bool]:
     """Lock a folder against other processes that lock it, while open.
 
-    Where there is no folder, or the system has no such locks, nothing is locked.
+    Without the folder, or without such locks in the system, nothing is locked.
 
     Args:
         folder: The folder.

@@ -110,7 +110,7 @@ class RayPool(Executor):
             failed: The error to raise, of what is wrong.
 
         Raises:
-            Exception: As `failed` makes it: Ray is not installed, there is no such cluster, or none of its machines has
+            Exception: As `failed` makes it: Ray is not installed, the cluster is missing, or none of its machines has
                 what a piece of work needs.
         """
         self._failed = failed

@@ -23,7 +23,7 @@ PAPER = Paper(
                     ("fedavg-quadratics/thm-4",),
                 ),
                 Headline(
-                    "Some problems have such a distance and not all: with clients of one curvature, whatever their "
+                    "Some problems have such a distance and not all: with clients of one curvature, for any "
                     "minimisers, FedAvg ends at the minimiser.",
                     ("fedavg-quadratics/abstract",),
                 ),

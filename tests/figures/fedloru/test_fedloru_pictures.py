@@ -204,7 +204,7 @@ def test_curves_show_the_means_and_the_range():
 
 
 def test_the_target_is_reached_by_equality():
-    """FedAvg ends at 0.8 with every seed: 0.78 is reached by a run that stands at exactly that."""
+    """FedAvg ends at 0.8 with every seed: 0.78 is reached by a run at exactly that value."""
     target = 0.8 - fedloru_curves.BELOW
     table = runs_of(
         lambda method, clients, seed, count: {"FedAvg": 0.8, "FedLoRU": target if count >= 3 else 0.1}.get(method, 0.2)
@@ -302,7 +302,7 @@ def test_the_toy_shows_its_rows(toy):
     names = [
         "FedAvg",
         "FedLoRA (no accumulation)",
-        "FedLoRU, A drawn anew, B = 0",
+        "FedLoRU, A drawn again, B = 0",
         "FedLoRU, A kept, B = 0",
         "FedLoRU, both kept (listing)",
     ]
@@ -332,8 +332,8 @@ def test_the_toy_tells_each_curve_s_end_in_the_order_of_the_methods(toy):
     assert [part.split(":")[0] for part in text.split("equal clients: ")[1].split(". ")[0].split("; ")] == [
         "FedAvg",
         "FedLoRA (no accumulation)",
-        "FedLoRU, A drawn anew, B = 0, tau = 2",
-        "FedLoRU, A drawn anew, B = 0, tau = 3",
+        "FedLoRU, A drawn again, B = 0, tau = 2",
+        "FedLoRU, A drawn again, B = 0, tau = 3",
         "FedLoRU, A kept, B = 0, tau = 2",
         "FedLoRU, A kept, B = 0, tau = 3",
         "FedLoRU, both kept (listing), tau = 2",

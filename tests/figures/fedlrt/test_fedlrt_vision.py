@@ -137,7 +137,7 @@ def test_narrow_networks_keep_the_share_of_what_is_factorised(name):
 
 @pytest.mark.skipif(find("fashion-mnist", ROOT) is None, reason="Fashion-MNIST is not here")
 def test_local_steps_and_what_comes_to_them_are_counted():
-    """FedAvg does nothing but steps; FedLin has a gradient of all samples beside them."""
+    """FedAvg does nothing but steps; FedLin also takes a gradient of all samples."""
     settings, found = Settings(data_root=ROOT), {}
     for line in VISION["fig-6"]["quick"].design.lines:
         steps = [replace(line, options={**line.options, "steps": number}) for number in (1, 2, 5)]
@@ -151,7 +151,7 @@ def test_local_steps_and_what_comes_to_them_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "said"),
     [
         (1000, 1000, "% less than FedLin with full correction"),
         (4400, 4400, "% more than FedLin with full correction"),

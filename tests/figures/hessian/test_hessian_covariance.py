@@ -68,7 +68,7 @@ def test_every_panel_shows_its_rows(table):
             marks = []
             for quantity in quantities:
                 mine = {model: part[(part.quantity == quantity) & (part.model == model)] for model in MODELS}
-                # Curves have no marks, which samples of the key have: they are told apart by colour.
+                # Curves have no marks, which samples of the key have: only their colours differ.
                 marks += [curve("", one.M, one.predicted) for one in mine.values()]
                 one = mine["covariance"]
                 assert (one.low <= one.measured * (1 + 1e-9)).all()

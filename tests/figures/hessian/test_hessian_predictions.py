@@ -204,7 +204,7 @@ def test_sentences(table):
     assert "nan" not in found
     assert predictions_sizes(table).startswith("perceptron (width 4): $P=118$, trained on 300 samples")
     without = table[(table.network != "perceptron") | (table.fit == "noise")]
-    assert "perceptron: beside the outliers no noise is left to fit" in predictions_found(without)
+    assert "perceptron: apart from the outliers, no noise is left to fit" in predictions_found(without)
     assert "calls" in predictions_headline(without)
-    assert predictions_headline(table[table.fit == "noise"]).startswith("Beside the outliers no noise is left")
+    assert predictions_headline(table[table.fit == "noise"]).startswith("Apart from the outliers, no noise is left")
     assert PREDICTIONS.datasets == ("fashion-mnist",)

@@ -83,7 +83,7 @@ def test_a_file_whose_samples_are_all_held_out_is_named(tmp_path):
     with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left to train on: all 1 are held out"):
         ImageFederation(**settings, held_out=30).build(3)
     (tmp_path / "3.txt").write_text(str(TRAIN))
-    with pytest.raises(PartitionError, match=f"{TRAIN} is no sample; there are {TRAIN}, counted from 0"):
+    with pytest.raises(PartitionError, match=f"{TRAIN} is not a sample; there are {TRAIN}, counted from 0"):
         ImageFederation(**settings, held_out=30).build(3)
 
 
@@ -91,7 +91,7 @@ def test_the_side_of_a_is_not_named_where_the_names_would_be_exchanged():
     small = {name: value for name, value in SMALL.items() if name != "data"} | {"rank": 2, "rest": "frozen"}
     for algorithm in ("ffa-lora", "rolora"):
         parts_of(make_plan(algorithm, "mnist", {**small, "model": "two-layer"}))
-        with pytest.raises(RunError, match="A stands at the inputs of input, whose weight has them along its rows"):
+        with pytest.raises(RunError, match="A is at the inputs of input, whose weight has them along its rows"):
             parts_of(make_plan(algorithm, "mnist", {**small, "model": "two-layer", "a_at": "outputs"}))
     found = parts_of(
         make_plan("ffa-lora", "mnist", {**small, "rest": "trained", "model": "perceptron", "a_at": "inputs"})

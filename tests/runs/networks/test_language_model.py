@@ -120,7 +120,7 @@ def config_of(text):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (without("config.json"), "has no config.json: it is no model's folder, or a download that stopped half-way"),
+        (without("config.json"), "has no config.json: it is not a model's folder, or a download that stopped half-way"),
         (without("model.safetensors"), "has no model.safetensors: the download stopped half-way"),
         (cut_short, "cannot be read as a model for classification: Error while deserializing"),
         (one_of_two_shards, "lacks model-00002-of-00002.safetensors, 1 of 2 files of weights"),
@@ -128,9 +128,9 @@ def config_of(text):
             lambda folder: bert(classes=2).save_pretrained(folder),
             "weights of other shapes than its configuration says, or a head that is not for 3 classes",
         ),
-        (pickled, r"has pickled weights \(pytorch_model.bin\) alone, .* name --pickled if you trust them"),
-        (config_of("{"), r"config.json is damaged: it is no valid JSON; fetch the model again"),
-        (config_of("\xff\xfe"), r"config.json is damaged: it is no valid JSON"),
+        (pickled, r"has pickled weights \(pytorch_model.bin\) alone, .* name --allow-pickle if you trust them"),
+        (config_of("{"), r"config.json is damaged: it is not valid JSON; fetch the model again"),
+        (config_of("\xff\xfe"), r"config.json is damaged: it is not valid JSON"),
         (config_of("[1]"), r"config.json is damaged: it names no model_type, such as bert"),
         (config_of('{"model_type": 3}'), r"config.json is damaged: it names no model_type"),
         (config_of('{"model_type": "brt"}'), r"names the model_type 'brt', which transformers .* does not know"),
@@ -160,7 +160,7 @@ def test_a_damaged_configuration_is_no_matter_of_the_tokenizer(tmp_path, text):
 
 def test_pickled_weights_are_read_where_they_are_asked_for(tmp_path):
     pickled(saved(bert(), tmp_path))
-    read = model_of(Place(tmp_path), "classification", 3, pickled=True)
+    read = model_of(Place(tmp_path), "classification", 3, allow_pickle=True)
     assert torch.equal(read.classifier.weight, bert().classifier.weight)
 
 
@@ -183,7 +183,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
     ("name", "message"),
     [
         ("hf:", "names no model"),
-        ("hf:/nowhere/at/all", "there is no such folder"),
+        ("hf:/nowhere/at/all", "the folder does not exist"),
         ("hf:nobody/nothing", "`hf download nobody/nothing` brings it there"),
         ("hf:no.gguf", "neither a folder here nor in the cache"),
     ],
@@ -236,9 +236,16 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     monkeypatch.setattr(federation, "load_texts", rated(causal, roots))
     data, layers = ("instructions", "*.q_proj") if causal else ("rated-sentences", "*.query")
     folder = saved(llama() if causal else bert(classes=2), tmp_path / "model")
-    common = ["--data", data, "--model", f"hf:{folder}", "--layers", layers, "--length", "12", "--clients", "3"]
+    common = ["--data", data, "--model", f"hf:{folder}", "--layers", layers, "--max-length", "12", "--clients", "3"]
     run = ["train", "fedloru", *common, "--partition", "by-source", "--tau", "1", "--rank", "2", "--out"]
-    assert main([*run, str(tmp_path / "run"), "--rounds", "1", "--weighed", "tokens", "--at-once", "2"]) == 0
+    assert main([*run, str(tmp_path / "run"), "--rounds", "1", "--client-weights", "tokens", "--micro-batch", "2"]) == 0
+    old = [word if word != "--max-length" else "--length" for word in run]  # the options of earlier versions
+    old += [str(tmp_path / "old"), "--rounds", "1", "--weighed", "tokens", "--at-once", "2", "--no-checkpointing"]
+    assert main(old) == 0
+    assert (tmp_path / "old" / METRICS).read_bytes() == (tmp_path / "run" / METRICS).read_bytes()
+    stored, same = (json.loads((tmp_path / name / "settings.json").read_text())["settings"] for name in ("old", "run"))
+    assert stored == same
+    assert (stored["length"], stored["weighed"], stored["at_once"], stored["checkpointing"]) == (12, "tokens", 2, False)
     assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "2"]) == 0
     rows = (tmp_path / "run" / METRICS).read_text().splitlines()
     assert rows[0].split(",")[:3] == ["round", "loss", "perplexity" if causal else "accuracy"]
@@ -296,7 +303,15 @@ def test_files_of_a_partition_count_the_texts_of_the_data_set(tmp_path, monkeypa
     for client, indices in enumerate(written):
         (tmp_path / "parts" / f"{client}.txt").write_text(" ".join(map(str, indices)))
     model = f"hf:{saved(llama(), tmp_path / 'model')}"
-    given = {"model": model, "layers": "*.q_proj", "length": 10, "truncate": True, "clients": 3, "steps": 1, "batch": 2}
+    given = {
+        "model": model,
+        "layers": "*.q_proj",
+        "max_length": 10,
+        "truncate": True,
+        "clients": 3,
+        "steps": 1,
+        "batch": 2,
+    }
     files = {"partition": "files", "partition_folder": str(tmp_path / "parts"), "rank": 1, "seed": 1}
     made = parts_of(make_plan("fedlora", "instructions", given | files | more)).problem
     answers = [int(row[row != -100][0]) for row in made.clients.data.y]
@@ -328,7 +343,7 @@ def test_operations_told_are_those_of_a_run(tmp_path, monkeypatch, causal, name)
     monkeypatch.setattr(federation, "load_texts", uneven)
     folder = saved(llama() if causal else bert(classes=2), tmp_path / "model")
     data = "instructions" if causal else "rated-sentences"
-    given = {"model": f"hf:{folder}", "clients": 2, "batch": 3, "steps": 4, "length": 20, "learning_rate": 0.01}
+    given = {"model": f"hf:{folder}", "clients": 2, "batch": 3, "steps": 4, "max_length": 20, "learning_rate": 0.01}
     if name == "rolora":
         given |= {"rank": 2, "layers": "*.q_proj" if causal else "*.query"}
     plan = make_plan(name, data, given, Conduct(rounds=4))
@@ -349,12 +364,12 @@ def test_operations_told_are_those_of_a_run(tmp_path, monkeypatch, causal, name)
     [
         (["--model", "resnet10"], "are texts; name a language model, such as --model hf:minilm"),
         (["--task", "causal"], "rated-sentences are for classification"),
-        (["--length", "4"], "have more than 4 tokens"),
+        (["--max-length", "4"], "have more than 4 tokens"),
         (["--layers", "*.q_proj"], r"no layer with a matrix is named '\*.q_proj'; the model has"),
         (["--executor", "vmap"], "choose --executor sequential"),
         (["--dropout", "1"], "dropout must be from 0 to below 1"),
         (["--samples", "21"], "samples must be from 1 to 20"),
-        (["--at-once", "0"], "at_once must be a whole number of at least 1"),
+        (["--micro-batch", "0"], "micro_batch must be a whole number of at least 1"),
         (["--start-from", "nowhere"], "holds no adapter of PEFT that can be read"),
         (["--clients", "21"], "cannot be divided|clients"),
         (["--rank", "17"], "rank 17 does not fit"),
@@ -365,7 +380,7 @@ def test_what_does_not_go_together_is_one_line(tmp_path, monkeypatch, capsys, mo
     monkeypatch.setattr(federation, "load_texts", rated(False, []))
     folder = saved(bert(classes=2), tmp_path / "model")
     capsys.readouterr()
-    given = ["--model", f"hf:{folder}", "--layers", "*.query", "--length", "12", "--rounds", "1", *more]
+    given = ["--model", f"hf:{folder}", "--layers", "*.query", "--max-length", "12", "--rounds", "1", *more]
     assert main(["train", "rolora", "--data", "rated-sentences", *given, "--out", str(tmp_path / "run")]) == 2
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1

@@ -231,7 +231,7 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         )
     with pytest.raises(RunError, match="FedAvg has no adapter"):
         with_adapter_start(FedAvg(Descent()), begun_from(tmp_path))
-    with pytest.raises(RunError, match="FedAvg has no adapter beside frozen weights"):
+    with pytest.raises(RunError, match="FedAvg has no adapter on frozen weights"):
         updates(FedAvg(Descent()), problem.start, problem.start)
     (tmp_path / "adapter_model.safetensors").rename(tmp_path / "adapter_model.bin")
     with pytest.raises(RunError, match="pickled adapters are not read"):
@@ -242,7 +242,7 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
     config = json.loads((tmp_path / "adapter_config.json").read_text())
     (tmp_path / "adapter_config.json").write_text(json.dumps({**config, "use_dora": True}))
     (tmp_path / "adapter_model.bin").rename(tmp_path / "adapter_model.safetensors")
-    with pytest.raises(RunError, match=r"no plain LoRA \(use_dora\)"):
+    with pytest.raises(RunError, match=r"not a plain LoRA \(use_dora\)"):
         read_adapter(tmp_path, llama())
 
 
@@ -340,32 +340,32 @@ def test_the_factor_that_ffa_lora_freezes_is_at_the_inputs(tmp_path, kind, layer
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"init_lora_weights": "pissa"}, r"no plain LoRA \(init_lora_weights\)"),
-        ({"lora_bias": True}, r"no plain LoRA \(lora_bias\)"),
-        ({"alora_invocation_tokens": [5]}, r"no plain LoRA \(alora_invocation_tokens\)"),
-        ({"use_of_tomorrow": "yes"}, r"no plain LoRA \(use_of_tomorrow\)"),
-        ({"bias": "all"}, r"no plain LoRA \(bias\)"),
-        ({"lora_alpha": None}, "no finite number"),
-        ({"lora_alpha": float("nan")}, "no finite number"),
-        ({"alpha_pattern": [3]}, "no finite number"),
-        ({"alpha_pattern": {"(": 3}}, "is no pattern"),
-        ({"lora_alpha": 10**400}, "no finite number"),
+        ({"init_lora_weights": "pissa"}, r"not a plain LoRA \(init_lora_weights\)"),
+        ({"lora_bias": True}, r"not a plain LoRA \(lora_bias\)"),
+        ({"alora_invocation_tokens": [5]}, r"not a plain LoRA \(alora_invocation_tokens\)"),
+        ({"use_of_tomorrow": "yes"}, r"not a plain LoRA \(use_of_tomorrow\)"),
+        ({"bias": "all"}, r"not a plain LoRA \(bias\)"),
+        ({"lora_alpha": None}, "not a finite number"),
+        ({"lora_alpha": float("nan")}, "not a finite number"),
+        ({"alpha_pattern": [3]}, "not a finite number"),
+        ({"alpha_pattern": {"(": 3}}, "is not a pattern"),
+        ({"lora_alpha": 10**400}, "not a finite number"),
         ({"r": 4}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
-        ({"r": 10**400}, "r or a rank_pattern that is no whole number"),
-        ({"r": 0}, "r or a rank_pattern that is no whole number"),
+        ({"r": 10**400}, "r or a rank_pattern that is not a whole number"),
+        ({"r": 0}, "r or a rank_pattern that is not a whole number"),
         ({"rank_pattern": {"v_proj": 1}}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
-        ({"rank_pattern": {"(": 2}}, "is no pattern"),
+        ({"rank_pattern": {"(": 2}}, "is not a pattern"),
         ({"target_modules": ["q_proj"]}, "layers.0.self_attn.v_proj, which adapter_config.json leaves out"),
         ({"target_modules": r".*0.*v_proj"}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
-        ({"target_modules": "("}, "is no pattern"),
-        ({"target_modules": [1]}, "no list of names"),
+        ({"target_modules": "("}, "is not a pattern"),
+        ({"target_modules": [1]}, "not a list of names"),
         ({"exclude_modules": ["v_proj"]}, "v_proj, which adapter_config.json leaves out"),
         ({"exclude_modules": r".*1.*v_proj"}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
         ({"modules_to_save": ["self_attn"]}, "v_proj, which adapter_config.json leaves out"),
         ({"layers_to_transform": [0]}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
         ({"layers_to_transform": 1}, "layers.0.self_attn.v_proj, which adapter_config.json leaves out"),
         ({"layers_to_transform": [0, 1], "layers_pattern": "blocks"}, "v_proj, which adapter_config.json leaves out"),
-        ({"layers_to_transform": "all"}, "no list of whole numbers"),
+        ({"layers_to_transform": "all"}, "not a list of whole numbers"),
         ([1], "not that of a LoRA"),
         (None, "not that of a LoRA"),
     ],
@@ -386,7 +386,7 @@ def test_tensors_that_are_not_understood_are_refused(tmp_path):
     tensors = load_file(path)
     layer = next(iter(tensors)).partition(".lora_")[0]
     save_file({**tensors, f"{layer}.lora_B.bias": torch.ones(8)}, path)
-    with pytest.raises(RunError, match="no part of a plain LoRA"):
+    with pytest.raises(RunError, match="not a part of a plain LoRA"):
         read_adapter(tmp_path, llama())
     save_file({**tensors, f"{layer}.other": torch.ones(8)}, path)
     with pytest.raises(RunError, match=r"v_proj.other does not fit"):

@@ -6,7 +6,7 @@ from runs.silos.node import Node
 
 
 class Beside:
-    """A line to silos beside the server.
+    """A line to silos in the server's process.
 
     Attributes:
         silos: Silos by the number of their node.

@@ -21,7 +21,7 @@ from runs.silos.app import write_app
 from runs.silos.server import serve
 from runs.silos.wire import Message
 
-FLOWER = pytest.mark.skipif(importlib.util.find_spec("flwr") is None, reason="flwr is no part of the core")
+FLOWER = pytest.mark.skipif(importlib.util.find_spec("flwr") is None, reason="flwr is not a part of the core")
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
 

@@ -20,7 +20,7 @@ from runs.settings import RunError
 from runs.silos.app import write_app
 
 if importlib.util.find_spec("flwr") is None:
-    pytest.skip("flwr is no part of the core", allow_module_level=True)
+    pytest.skip("flwr is not a part of the core", allow_module_level=True)
 
 import httpx
 import uvicorn

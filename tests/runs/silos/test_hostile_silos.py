@@ -294,9 +294,9 @@ SENT = {"named": "algorithms.descent.Descent", "fields": [{"value": 1}] * 7}
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"work": "os.system"}, "no registered work"),
-        ({"work": "fedavg._hidden"}, "no registered work"),
-        ({"work": "builtins.eval"}, "no registered work"),
+        ({"work": "os.system"}, "not registered work"),
+        ({"work": "fedavg._hidden"}, "not registered work"),
+        ({"work": "builtins.eval"}, "not registered work"),
         ({"work": 3}, "lacks work"),
         ({"run": "../../up"}, "names no run"),
         ({"silo": "north"}, "is for the silo 'north'"),

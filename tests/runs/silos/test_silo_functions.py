@@ -340,6 +340,6 @@ def test_an_error_of_a_run_has_the_remedies_of_the_app(tmp_path):
 
 def test_remedies_are_listed_in_the_words_of_each_way_to_start_a_run():
     error = pickle.loads(pickle.dumps(RunError("it is full", "wait", Remedy("give --x 1", "set x to 1"), ANEW)))
-    assert str(error) == "it is full; wait, give --x 1, or start anew with --force"
+    assert str(error) == "it is full; wait, give --x 1, or start over with --force"
     assert error.of_app() == "it is full; wait, or set x to 1"
     assert str(RunError("it is full")) == RunError("it is full").of_app() == "it is full"

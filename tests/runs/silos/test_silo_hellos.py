@@ -60,7 +60,7 @@ def differing(**changes):
 
 
 def met(folder, names=NAMES, weights=None, **changes):
-    """Facts that silos told, and lines that a server said after it had met them."""
+    """Facts that silos sent, and lines that a server said after it had met them."""
     said = []
     line = Beside(silos_of(run_of("fedavg").problem.clients, names, folder), differing(**changes))
     silos = Silos(names, line, RUN, AnswerPolicy(seconds=0.05), say=said.append, pause=1e-3)
@@ -94,9 +94,9 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
         ({"samples": 0.0}, "silo east has no samples; give it data, or leave its name out"),
         ({"samples": -3.0}, "silo east says that it has -3 samples"),
         ({"samples": 1e300}, r"silo east says that it has 1e\+300 samples"),
-        ({"samples": 2.0**53 + 2.0}, "no number of samples"),
-        ({"samples": 5e-324}, r"silo east says that it has 4.94066e-324 samples, which is no number of samples"),
-        ({"samples": 0.99}, r"silo east says that it has 0.99 samples, which is no number of samples"),
+        ({"samples": 2.0**53 + 2.0}, "not a number of samples"),
+        ({"samples": 5e-324}, r"silo east says that it has 4.94066e-324 samples, which is not a number of samples"),
+        ({"samples": 0.99}, r"silo east says that it has 0.99 samples, which is not a number of samples"),
         ({"kind": "done"}, "silo east answers something else than who it is"),
         ({"kind": [1]}, "silo east answers something else than who it is"),
         ({"kind": "failed", "said": "no room\x1b[2J"}, r"^silo east: no room \[2J$"),
@@ -156,7 +156,9 @@ def test_other_versions_are_reported_in_one_line_and_the_same_in_none(tmp_path):
 
 
 def test_a_node_that_says_nothing_right_is_named_when_the_time_is_over(tmp_path):
-    with pytest.raises(FederationError, match=r"no silo called east in 0.05 s; node 101 was refused: it is no silo of"):
+    with pytest.raises(
+        FederationError, match=r"no silo called east in 0.05 s; node 101 was refused: it is not a silo of"
+    ):
         met(tmp_path, east={"silo": "eas\x1b[31mt"})
 
 

@@ -46,7 +46,7 @@ def test_every_stack_of_workers_names_the_module(folder, name):
 
 
 def test_what_hides_nothing_is_left_alone(folder, monkeypatch):
-    (folder / "workloads").mkdir()  # a folder of data is no package
+    (folder / "workloads").mkdir()  # a folder of data is not a package
     hide(folder, "mine.py")
     require_own_modules(ValueError)
     hide(folder, "hessian.py")
