@@ -87,7 +87,7 @@ FINDINGS = (
         "The convergence rate is proved for averages with weights of sum 1 and restarted factors; "
         "Algorithm 1 has neither.",
         "weakens a result",
-        ("fedloru-v2/eq-agg", "fedloru-v2/thm-4.2-rate", "fedloru-v2/sec-4-jointly"),
+        ("fedloru-v2/eq-agg", "fedloru-v2/thm-4.2-rate"),
         "Two equal clients of weight 1/2, one of them drawn, with A = B = 1: the printed sum turns AB = 1 into 1/4.",
         "Divide the weights by their sum over the cohort, and restart the factors at AB = 0 after each accumulation.",
     ),
@@ -185,7 +185,7 @@ FINDINGS = (
         "auxiliary-statements",
         "Three auxiliary statements claim too much, though what the paper takes from them is right.",
         "changes nothing",
-        ("fedloru-v2/lem-A.1b", "fedloru-v1/lem-A.2", "fedloru-v1/prop-3.1"),
+        ("fedloru-v2/lem-A.1b", "fedloru-v1/lem-A.2", "fedloru-v1/eq-18-19"),
         r"For $\frac12(\delta_0 + \delta_n)$ the transforms converge, but half of the mass escapes "
         "(Lemma A.1 b).",
         "Quote Lemma A.1 b with a limit of mass 1, Lemma A.2 of v1 for rotation-invariant noise, "

@@ -44,7 +44,7 @@ NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"
     importance="detail",
     expect=("not checkable here", None),
     print="unstated",
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: "
     f"{NOT_PRINTED} (the framework is named, its version and configuration are not), how heads are trained, the rate "
     "that was chosen for each method, and for GLUE the number of seeds",
 )
@@ -86,7 +86,7 @@ TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702
     importance="detail",
     expect=("not checkable here", None),
     print="unstated",
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: "
     f"{NOT_PRINTED}, how the head is trained, the size of the validation set",
 )
 def exp_glue(training: Mapping[str, int]) -> Evidence:
@@ -125,7 +125,7 @@ def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
     importance="detail",
     expect=("not checkable here", None),
     print="unstated",
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: "
     f"{NOT_PRINTED}, the training sets (Hu et al., 2021, is the paper on LoRA, which has none of these tasks), the "
     "prompts, how answers are read, and the rate that was chosen",
 )
@@ -154,7 +154,7 @@ def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
     importance="detail",
     expect=("not checkable here", None),
     print="unstated",
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: the rank of LoRA, "
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: the rank of LoRA, "
     f"{NOT_PRINTED}, the prompts, and how completions of HumanEval are drawn",
 )
 def exp_generation(setup: object) -> Evidence:

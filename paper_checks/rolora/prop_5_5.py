@@ -161,7 +161,7 @@ def draw_frozen(context: Context) -> list[Frozen]:
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
         asks="weaker",
     ),
-    because=r"One sample with $Xa^0 \ne 0$ is fitted exactly by some b, at whatever angle $a^0$ is, and so is $b^* = "
+    because=r"One sample with $Xa^0 \ne 0$ is fitted exactly by some b, for every $a^0$, and so is $b^* = "
     "0$.",
     expect=("holds", "proof"),
     intended=Intended(

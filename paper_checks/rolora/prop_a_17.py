@@ -9,7 +9,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Dropped, Evidence, Intended, claim
+from paper_checks.claim import Dropped, Evidence, claim
 from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from paper_checks.rolora.measurements.population import FEDERATIONS, SCOPE, Iteration, close, draw_problems, iterations
 from toymodels.problem import Problem
@@ -62,10 +62,6 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
     mutants=[{"cross": 1}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
     uses=("rolora/def-A.13",),
     expect=("holds", "proof"),
-    intended=Intended(
-        "literal", "(281) sums twice, and (282) has a for $a^*$; “the last term is 0”, and both vectors have length 1"
-    ),
-    print="misprint",
 )
 def eq_274(
     found: list[Iteration], cross: int = 0, split: float = 1.0, projected: bool = True, last: float = 1.0

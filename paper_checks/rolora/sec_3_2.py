@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
 from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.symbolic_factors import SHAPES, entrywise, factors, mean, points_of
@@ -20,7 +20,11 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
     A_N)\frac1N(B_1 + \cdots + B_N)$: aggregating the two factors apart is inaccurate.""",
     measure=points_of,
     readings=(
-        LITERAL,
+        Reading(
+            "for all factors",
+            "The two sides of (2) differ for every N and all factors.",
+            why="It is printed with $\\ne$ and without a condition on the factors.",
+        ),
         Reading(
             "in general position",
             r"The difference of the two sides is $\frac1N\sum_i(A_i - \bar A)(B_i - \bar B)$, which from two clients "

@@ -60,7 +60,11 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     A_N^{t+1}B_N^{t+1}) = \frac1N(A_1^{t+1} + \cdots + A_N^{t+1})B^{t+1}$.""",
     measure=points_of,
     readings=(
-        LITERAL,
+        Reading(
+            "B of each client's own update",
+            r"(4) with the $B_i^{t+1}$ of (3), the clients' own updates before the mean is taken.",
+            why=r"(3) and Algorithm 1 write $B_i^{t+1}$ for a client's own update.",
+        ),
         Reading(
             "B distributed",
             r"(4) with $B_i^{t+1} = B^{t+1}$ for every client i, the mean that the server distributes before the even "

@@ -18,7 +18,7 @@ from algorithms.optimisers import Sgd
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
-from paper_checks.claim import Intended, Reading
+from paper_checks.claim import Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.methods.relations import Relation, Relations, relations, same
 from runs.network_problem import network_problem
@@ -220,12 +220,15 @@ def make_runs(context: Context) -> Setting:
             {"slope": 1},
             "Any number from 0 to 1 is a subgradient of ReLU at 0; a clamp at 0, in place of ReLU, is given 1.",
         ),
-        Reading(
-            "beside a frozen weight",
-            r"The model $\mathrm{ReLU}(x_i(W_0 + AB))W_{out}$ with a frozen random $W_0$ trains from this start.",
-            {"base": "normal"},
-            "Section 5.2 calls this start typical; it is that of adapters beside frozen weights, as in Section 3.1.",
-        ),
+    ),
+    correction=Form(
+        r"""With a frozen random $W_0$ added to AB, $\mathrm{ReLU}(x_i(W_0 + AB))W_{out}$, the model trains from the
+        printed start, which is the typical one of adapters that are added to frozen weights, as in Section 3.1. The
+        model (12) itself trains from it only where a number above 0 is taken as the derivative of ReLU at 0: with 0
+        both gradients are 0 at B = 0.""",
+        {"base": "normal"},
+        mutants=({"out": 0}, {"labels": (3, 1)}, {"base": "zero"}),
+        asks="neither",
     ),
     uses=("rolora/eq-12",),
     seen_in=("rolora/fig-2",),

@@ -228,7 +228,7 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     measure=run_to_the_end,
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
     importance="result",
-    because="The iterations of Theorem A.14, with a c that is tied to nothing, do not reach the accuracy.",
+    because="The iterations of Theorem A.14, with a c that ignores the step, do not reach the accuracy.",
     readings=(
         LITERAL,
         Reading(

@@ -299,7 +299,7 @@ def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor:
     mutants=[{"method": "LoRA"}, {"method": "FFA-LoRA"}, {"level": 0.001}, {"lead": 0.5}],
     vary=("lead", "share"),
     best={
-        "lead": Best(0.39, "the printed numbers, whatever the rounding: 0.41 ± 0.01 points (BoolQ, LoRA)"),
+        "lead": Best(0.39, "the printed numbers, for every rounding: 0.41 ± 0.01 points (BoolQ, LoRA)"),
         "share": Best(0.81, "counted: 13 comparisons of 16"),
     },
     importance="result",
@@ -381,7 +381,7 @@ def _deviates_most(scores: Mapping[str, Mapping[str, Score]], name: str) -> bool
     deviation of 9.55 for PIQA and 8.44 for SIQA.""",
     measure=lambda context: (TABLE_2, TABLE_10),
     mutants=[{"piqa": 9.8}, {"siqa": 4.53}, {"times": 1.3}],
-    best={"times": Best(1.23, "the printed numbers, whatever the rounding")},
+    best={"times": Best(1.23, "the printed numbers, for every rounding")},
     because="For PIQA, the first example, LoRA's deviation is larger, 9.8; FFA-LoRA's is the largest on 4 of 8 tasks.",
     readings=(
         Reading(

@@ -98,20 +98,6 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     )
 
 
-LARGEST = {"s": "1", "sine": "0.28", "target": "0.08", "c": "0.5"}
-r"""The largest step, at which the tangent of the angle falls like $1/\sqrt{8t}$."""
-
-
-def largest_step() -> Relations:
-    """Return the angle after as many iterations as one c asks for, with infinitely many samples."""
-    s, sine, target, c = (float(value) for value in LARGEST.values())
-    delta = sine
-    for _ in range(ceil(2.0 / (c * (1.0 - sine**2)) * log(sine / target))):
-        delta = population_map(delta, s)
-    yield Relation("sine of the angle at most eps", delta, target, at_most=True, case=LARGEST)
-    return ""
-
-
 @relations(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
@@ -137,7 +123,7 @@ def largest_step() -> Relations:
         r"\frac3{10}$ and $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples of each client all "
         r"distances are at most $\rho$ with probability at least $1 - p$, once for all iterations; for $m \ge 100q$ "
         r"and "
-        r"the printed thresholds the condition is met with $p = 2\max\{\log N, d\}^{-10}$, whatever T is. (c must be "
+        r"the printed thresholds the condition is met with $p = 2\max\{\log N, d\}^{-10}$ for every T. (c must be "
         r"tied to "
         r"the step: for $\eta \to 0$ nothing moves. For c near 1 and infinitely many samples the rate near $a^*$ is "
         r"$2c - 1$, and T is too small for small $\epsilon$: for all starts but those that meet $a^*$ exactly after "
@@ -148,8 +134,8 @@ def largest_step() -> Relations:
     ),
     uses=("rolora/lem-5.3",),
     importance="result",
-    because=r"c is tied to nothing: T is too small for short steps; with $c = \eta\|b^*\|^2$ it is too small for those "
-    "near the largest.",
+    because=r"With $c = \eta\|b^*\|^2$ T is too small for steps near $1/L_{max}^2$. A c that ignores the step also "
+    "fails for short ones.",
     readings=(
         LITERAL,
         Reading(
@@ -160,15 +146,6 @@ def largest_step() -> Relations:
             r"\epsilon$ and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
             {"tied": True},
             r"The factor of Lemma 5.3 is $\sqrt{1 - c(1-(\delta^0)^2)}$, as Appendix A.4 writes it, with this c.",
-            ({"share": 0.2},),
-        ),
-        Reading(
-            "some c",
-            r"For every $\eta \le \frac1{L_{max}^2}$ there is a $c \in (0, 1)$, the same for all $\epsilon$, with "
-            r"which "
-            r"the theorem holds.",
-            {"some": True},
-            r"$c \in (0, 1)$ can mean a constant that is not named.",
             ({"share": 0.2},),
         ),
     ),
@@ -194,7 +171,6 @@ def thm_5_4(
     sampled: bool = True,
     share: float = 1.0,
     fixed: float = 0.0,
-    some: bool = False,
 ) -> Relations:
     r"""Ends of runs of T iterations.
 
@@ -205,12 +181,8 @@ def thm_5_4(
         sampled: whether runs on samples are judged.
         share: of the number of iterations in the theorem.
         fixed: of the first cosine, how far the Gram matrices of fixed samples may be from the identity.
-        some: whether one c is meant for every accuracy, judged for c = 1/2 at the largest step.
     """
     courses, runs = found
-    if some:
-        yield from largest_step()
-        return "c = 1/2 at the largest step; for any other c a smaller eps fails likewise"
     yield from [
         Relation("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
         for run in runs
@@ -247,8 +219,8 @@ def thm_5_4(
     ),
     uses=("rolora/thm-5.4",),
     importance="result",
-    because=r"c is tied to nothing: T is too small for short steps; with $c = \eta\|b^*\|^2$ it is too small for those "
-    "near the largest.",
+    because=r"With a c that ignores the step T is too small for short steps. With $c = \eta\|b^*\|^2$ it is for the "
+    "longest ones.",
     readings=(
         LITERAL,
         Reading(
@@ -322,8 +294,8 @@ def s5_rolora_loss(
     measure=search_rates,
     best={"rate": Best(1.98, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
-    because="For c near 1 and a small first angle the bound is below what the noise of the samples leaves, whatever "
-    "the step is.",
+    because="For c near 1 and a small first angle the bound is below what the noise of the samples leaves, for "
+    "every step.",
     readings=(
         Reading(
             "every c",

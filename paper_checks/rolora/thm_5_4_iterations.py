@@ -61,8 +61,8 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             ({"factor": 1.99}, {"cap": 1.0}),
         ),
     ),
-    because="For c near 1 and a small first angle one iteration misses the factor more often than that, whatever the "
-    "step is.",
+    because="For c near 1 and a small first angle one iteration misses the factor more often than that, for every "
+    "step.",
     vary=("factor",),
     uses=("rolora/a4-first-step", "rolora/a4-c"),
     expect=("holds", "proof"),
@@ -169,7 +169,12 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
     measure=search_counts,
     because=r"(168) bounds $\delta^T$ from above: with unlimited samples fewer iterations are enough.",
     readings=(
-        LITERAL,
+        Reading(
+            "needed",
+            r"$\epsilon$-recovery of $a^*$ is achieved only where $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le "
+            r"\epsilon$, and the three lines say the same of T.",
+            why="“we need” can mean a necessary condition.",
+        ),
         Reading(
             "enough",
             r"Where $\delta^T \le \delta^0(1 - c(1-(\delta^0)^2))^{T/2}$, $\epsilon$-recovery of $a^*$ needs no more "

@@ -61,10 +61,11 @@ def run_courses(context: Context) -> list[Course]:
         step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c; that 2 is the best for short
         steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and acute angles of
         $\sin\theta_0 = \delta_0$ and $\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s +
-        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: there is no $1/(1 - \delta_0^2)$, so that, at
-        fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of iterations
-        of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 + 2s\delta_t^2}$ in every
-        iteration. Some longer steps do as well with this c: see the best value known of the longest step.""",
+        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: it has no factor $1/(1 - \delta_0^2)$, so that,
+        at fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of
+        iterations of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 +
+        2s\delta_t^2}$ in every iteration. Some longer steps do as well with this c: see the best value known of the
+        longest step.""",
         {"tied": True, "tangents": True},
         mutants=({"tie": 2.1}, {"power": 3}, {"slack": 0.5}, {"lead": 2.05}, {"pull": 1.5}, {"cross": 1.0}),
         asks="neither",
@@ -79,7 +80,7 @@ def run_courses(context: Context) -> list[Course]:
     },
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
     importance="result",
-    because=r"c is tied to nothing: for short steps, a number of iterations that ignores $\eta$ is too small.",
+    because=r"For short steps a number of iterations whose c ignores $\eta$ is too small.",
     readings=(
         LITERAL,
         Reading(

@@ -55,7 +55,7 @@ PAIR = "0.248"
 @relations(
     "fedloru-v2/alg-1-fine-tune",
     where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1: what is stored, and its size",
-    says="""The accumulated low-rank matrices are stored beside the frozen pre-trained model, which stays intact;
+    says="""The accumulated low-rank matrices are stored alongside the frozen pre-trained model, which stays intact;
     together they remain significantly smaller than the model.""",
     measure=run_beside,
     readings=(

@@ -21,7 +21,7 @@ from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Readi
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE, Run, by_hand, draw_runs
 from paper_checks.fedloru.convergence.measurements.returned_models import (
-    COPIES,
+    MEANT_MUTANTS,
     PROMISES,
     RETURN_MUTANTS,
     Endings,
@@ -67,7 +67,18 @@ def run_nested(context: Context) -> Endings:
     the box $A_{t-1}^{(k)}$) and $B_t$ likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha
     A_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t$.""",
     measure=run_nested,
-    control=COPIES,
+    readings=(
+        LITERAL,
+        Reading(
+            "with scale and restart",
+            r"The factors restart at $AB = 0$ after each accumulation, W in the returned sum is the model at the "
+            r"start, $\tau$ divides T, and the scale is in place. Then $W + \alpha\sum_{\tau|t}A_tB_t$ is the model "
+            "reached in round T, after averaging.",
+            {"restart": "random", "power": 1, "divides": True},
+            r"The box adds $\alpha A_tB_t$ to W in each cycle, and Appendix B restarts the factors.",
+            MEANT_MUTANTS,
+        ),
+    ),
     correction=Form(
         r"""With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides
         T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box has
@@ -80,7 +91,9 @@ def run_nested(context: Context) -> Endings:
     because=r"With W as at the start, the returned model lacks $\alpha$; with W as the box has updated it, the sum "
     "counts twice.",
     expect=("holds", "search"),
-    intended=Intended("as corrected", "The box adds “α A_t B_t” to W each cycle and returns “W + Σ A_t B_t” without α"),
+    intended=Intended(
+        "with scale and restart", "The box adds “α A_t B_t” to W each cycle and returns “W + Σ A_t B_t” without α"
+    ),
     print="misprint",
 )
 def alg_3(
@@ -90,11 +103,19 @@ def alg_3(
     leftover: bool = False,
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
+    divides: bool = False,
 ) -> Evidence:
     """The returned model, the model that training resumes from, clients' W, and what they send, in executed runs."""
     scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
     return judge_return(
-        endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep, scope=scope
+        endings[restart],
+        power=power,
+        personal_power=0,
+        leftover=leftover,
+        scale=scale,
+        keep=keep,
+        scope=scope,
+        divides=divides,
     )
 
 

@@ -73,7 +73,7 @@ def eq_7(
         ),
     ),
     because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, the weights of a part of the clients sum to less "
-    r"than 1: no averages.",
+    r"than 1.",
     expect=("holds", "proof"),
     intended=Intended(
         "weights of sum 1",
@@ -109,8 +109,9 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     measure=follow_all,
     control=Form("With $\\alpha$, in runs with one accumulation.", {"power": 1, "single": True}),
     correction=Form(
-        r"""$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, whatever the
-        restart. $\alpha A_TB_T$ is still beside it, unless the factors restart with $AB = 0$ and $\tau$ divides T.""",
+        r"""$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, with
+        any restart. $\alpha A_TB_T$ is still to be added, unless the factors restart at $AB = 0$ and $\tau$ divides
+        T.""",
         {"power": 1},
         ({"power": 0}, {"power": 2}, {"over": "all"}, {"scale": 1.001}),
     ),

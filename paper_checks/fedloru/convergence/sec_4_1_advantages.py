@@ -42,7 +42,7 @@ class Counted:
         round_up: Numbers up in the first round, FedLoRU's.
         round_down: The same down, without what goes to all clients.
         total: All of FedLoRU's numbers.
-        broadcast: Those numbers that the server sends to all clients after the start.
+        told: Numbers among them that go to all clients after the start.
         full: All of FedAvg's.
         full_round: FedAvg's in one round and one direction.
     """
@@ -57,7 +57,7 @@ class Counted:
     round_up: int
     round_down: int
     total: int
-    broadcast: int
+    told: int
     full: int
     full_round: int
 
@@ -72,8 +72,8 @@ def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Count
         state = final(go_on(algorithm.round, fed, state, T, M), state)
         totals.append((fed.ledger.count(), fed.ledger.count("up", 1)))
     down = sum(e.entries for e in fed.ledger.entries if e.round == 1 and e.direction == "down" and e.what != "tell")
-    broadcast = sum(e.entries for e in fed.ledger.entries if e.round > 0 and e.what == "tell")
-    return Counted(m, n, r, K, M, T, tau, fed.ledger.count("up", 1), down, totals[1][0], broadcast, *totals[0])
+    told = sum(e.entries for e in fed.ledger.entries if e.round > 0 and e.what == "tell")
+    return Counted(m, n, r, K, M, T, tau, fed.ledger.count("up", 1), down, totals[1][0], told, *totals[0])
 
 
 def count_runs(context: Context) -> list[Counted]:
@@ -178,11 +178,11 @@ def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds
         start, accumulations = run.K * run.m * run.n, run.K * (run.T // run.tau) * pair
         rest = {"all": 0, "but the start": start, "rounds": start + accumulations}[messages]
         yield Relation("FedLoRU", run.total - rest, ways * run.M * pair * run.T)
-        yield Relation("FedLoRU, accumulations", run.broadcast, accumulations)
+        yield Relation("FedLoRU, accumulations", run.told, accumulations)
         if run.T % run.tau == 0:
-            cost = run.total - start - run.broadcast
+            cost = run.total - start - run.told
             share = missed * run.K / (run.M * run.tau)
-            yield Relation("the share of the accumulations", run.broadcast / cost, share, 1e-12)
+            yield Relation("the share of the accumulations", run.told / cost, share, 1e-12)
     return f"ledgers of {len(runs)} runs, whole runs with their start"
 
 
@@ -291,7 +291,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
         r"""The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached with a fresh random A in
         every cycle for polynomial losses of a degree of 2 or more, but for coefficients of the losses, starts, drawn A
         and step sizes of measure 0. Least squares with S samples in all clients together is such an exception if $S <
-        \min(m, n)$: the rank then stays at most S, whatever the samples. Neither need an accumulation add to it where A
+        \min(m, n)$: the rank then stays at most S, for all samples. Neither need an accumulation add to it where A
         is kept and $\tau = E = 1$: the rank then stays at most r.""",
         {"form": "bound"},
         ({"fewer": 1}, {"capped": False}, {"per": 1.5}, {"kept": False}, {"spanned": False}),
@@ -376,7 +376,7 @@ class Step:
         r: Rank.
         b: Samples of the batch (and positions, for a convolution).
         full: W trained.
-        factored: A and B trained, the input passed through them in addition to the frozen W.
+        beside: A and B trained, the input passed through them in addition to the frozen W.
         merged: A and B trained, W + AB formed in every step.
         alone: A and B trained instead of W.
     """
@@ -386,7 +386,7 @@ class Step:
     r: int
     b: int
     full: int
-    factored: int
+    beside: int
     merged: int
     alone: int
 
@@ -479,7 +479,7 @@ def _beside_fedhm(one: Step) -> Relation:
     whole = steps * one.alone + ROUND["clients"] * 2 * m * n * r + DECOMPOSED * m * n * min(m, n)
     return Relation(
         "operations of a round, against FedHM",
-        steps * one.factored,
+        steps * one.beside,
         whole,
         at_most=True,
         case={"m": m, "n": n, "r": r, "b": b, **ROUND},
@@ -493,9 +493,13 @@ def _beside_fedhm(one: Step) -> Relation:
     communication-efficient algorithms based on compression.""",
     measure=count_arithmetic,
     readings=(
-        LITERAL,
         Reading(
-            "nothing in the place of compression",
+            "whole rounds against FedHM",
+            "A round of FedLoRU, with its local steps, takes no more operations than one of FedHM, which decomposes W.",
+            why="FedHM is the algorithm based on compression that the paper compares with.",
+        ),
+        Reading(
+            "no compression",
             r"Outside local training a round of FedLoRU factorises and truncates nothing: it takes averages, and at "
             r"the end of a cycle the product $\alpha A_tB_t$.",
             {"compared": False},
@@ -505,9 +509,9 @@ def _beside_fedhm(one: Step) -> Relation:
     ),
     correction=Form(
         r"""Outside local training a round takes averages, and at the end of a cycle $\alpha A_tB_t$ with $2mnr$
-        operations. A local step of a linear layer on b samples takes $(4mn + 6r(m+n))b$ with the factors beside W, or
+        operations. A local step of a linear layer on b samples takes $(4mn + 6r(m+n))b$ with the factors next to W, or
         $6mn(b + r)$ with $W + AB$ formed; $6mnb$ where W is trained, as in FedAvg; and $6r(m+n)b$ where the factors
-        stand in the place of W, as in FedHM, which decomposes W in each round.""",
+        replace W, as in FedHM, which decomposes W in each round.""",
         {"compared": False, "counts": True},
         ({"beside": 6.1}, {"kept": 5.0}, {"formed": 5.0}, {"alone": 5.9}, {"merging": 1.9}),
         asks="neither",
@@ -516,7 +520,7 @@ def _beside_fedhm(one: Step) -> Relation:
     because="Every local step still passes through the frozen W, which clients of FedHM do not hold.",
     expect=("holds", "proof"),
     intended=Intended(
-        "nothing in the place of compression",
+        "no compression",
         "“since no compression process is involved”; App. E: no “additional computational steps, "
         "such as the weight factorization used in FedHM”",
     ),
@@ -546,7 +550,7 @@ def claim_noextra(
         m, n, r, b = one.m, one.n, one.r, one.b
         told = "operations of a step"
         yield Relation(f"{told}, W trained", one.full, 6 * m * n * b)
-        yield Relation(f"{told}, factors beside W", one.factored, (kept * m * n + beside * r * (m + n)) * b)
+        yield Relation(f"{told}, factors beside W", one.beside, (kept * m * n + beside * r * (m + n)) * b)
         yield Relation(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
         yield Relation(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
     scope = "rounds of 2 clients, products of matrices counted by the tensor library"
@@ -555,6 +559,6 @@ def claim_noextra(
     large = next(one for one in found.steps if (one.m, one.r) == (64, 24))
     return (
         f"{scope}; {len(found.steps)} linear layers, forward and backward, square, tall and wide, batches of 1 to 128, "
-        f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.factored:,} operations of a step with the factors "
+        f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.beside:,} operations of a step with the factors "
         f"beside W, {large.alone:,} with the factors alone and {large.full:,} where W is trained"
     )

@@ -133,7 +133,7 @@ def measure_updates(context: Context) -> Updates:
             ({"cross": 0.0}, {"cross_power": 2}, {"rank_shift": -1}, {"swapped": True}),
         ),
     ),
-    because=r"A matrix A of rank r is no product of inner size $r_A < r$: $A_dA_u$ is an update of A, not a "
+    because=r"A matrix A of rank r is not a product of inner size $r_A < r$: $A_dA_u$ is an update of A, not a "
     "factorisation of it.",
     expect=("holds", "proof"),
     intended=Intended(

@@ -112,7 +112,7 @@ DECREASES = (
     kind="number",
     importance="result",
     because="Cell by cell the decrease reaches 11.77 points, and 14 % of FedAvg's accuracy even at the best ratio.",
-    best={"bound": Best(4.48, "the tables, whatever the rounding: CIFAR-10, non-IID, in points at the best ratio")},
+    best={"bound": Best(4.48, "the tables, for every rounding: CIFAR-10, non-IID, in points at the best ratio")},
     expect=("holds", "proof"),
     intended=Intended(
         "points, best ratio",
@@ -170,7 +170,7 @@ def txt_5pct(
             ({"lead": 1.0}, {"clients": 20}),
         ),
     ),
-    best={"lead": Best(0.95, "the table, whatever the rounding: the smaller of the two leads, in points")},
+    best={"lead": Best(0.95, "the table, for every rounding: the smaller of the two leads, in points")},
     kind="number",
     because="FedLoRU is ahead in 3 of the 6 cells, and no parameter ratio wins on both data sets.",
     expect=("holds", "proof"),

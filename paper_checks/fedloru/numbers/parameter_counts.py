@@ -357,10 +357,13 @@ OVER = ("the model with adapters", "the model without")
     says="""With adapters on q_proj, k_proj, v_proj and o_proj of LLaMA2-3B, 0.124 % of the parameters are trainable at
     rank 8 and 0.248 % at rank 16.""",
     measure=lambda context: MODELS_OF_FEDLORU,
-    control=Form(
-        """Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters.
-        That the second is 0.248 %, not 0.249 %, shows that the adapters are counted in the denominator.""",
+    correction=Form(
+        """Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters:
+        8,388,608 of 6,746,804,224 (0.124 %) and 16,777,216 of 6,755,192,832 (0.248 %). That the second is 0.248 %, not
+        0.249 %, shows that the adapters are counted in the denominator.""",
         {"names": ("LLaMA-2-7B",), "over": OVER[:1]},
+        mutants=({"names": THREE_BILLION}, {"over": OVER[1:]}, {"rank": 4.0}),
+        asks="neither",
     ),
     kind="number",
     because="There is no LLaMA-2 of 3 billion: for three other models of that size both shares are larger; LLaMA-2-7B "
@@ -394,7 +397,7 @@ def txt_peft(
     scope = f"parameters: {sizes}; share over {' or '.join(over)}"
     if names == THREE_BILLION:
         scope += "; Llama 2, which the papers cite, starts at 7 billion parameters: published models of the "
-        scope += "architecture with 2.5 to 3.5 billion stand in"
+        scope += "architecture with 2.5 to 3.5 billion are taken"
     evidence = judge_printed(found[best], scope)
     configurations = {name: " ".join(str(int(value)) for value in vars(models[name]).values()) for name in names}
     return replace(evidence, witness=None if evidence.ok else {"0.124": 8, "0.248": 16, **configurations})

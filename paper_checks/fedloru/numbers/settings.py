@@ -52,7 +52,7 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
     kind="number",
     importance="detail",
     because="Section 5.2 states standard deviations of Table 1 up to 0.382 (IID) and 0.969 (non-IID) points.",
-    best={"bound": Best(0.00383, "Section 5.2, whatever the rounding: 0.382 points at most in the IID settings")},
+    best={"bound": Best(0.00383, "Section 5.2, for every rounding: 0.382 points at most in the IID settings")},
     expect=("corrected", "proof"),
     intended=Intended(
         "shares of one",

@@ -178,6 +178,7 @@ def lem_A_6(
     ),
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
     expect=("holds", "proof"),
+    family="Gaussian noise, without the premise",
 )
 def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:
     """Inner products with bulk eigenvectors."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.spectra import Setting
@@ -327,13 +327,18 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
     parenthesis is missing in the print) for the eigenvalues $\theta_j$ of $H_{\mathrm{true}}$, $\mu_N$ the
     semicircle.""",
     measure=collect_spikes,
-    control=Form(r"The statement for $|\theta| > 2\sigma s_N$.", {"beyond": 2.0}),
-    correction=Form(
-        r"""It holds for $|\theta| > \sigma s_N$. On $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ the function $k$ takes
-        only values $|k| > \sigma s_N$; for $|\theta| < \sigma s_N$, $k(\theta + \sigma^2s_N^2/\theta) =
-        \sigma^2s_N^2/\theta \ne \theta$.""",
-        {"beyond": 1.0},
-        mutants=({"beyond": 0.9}, {"coefficient": 1.001}),
+    readings=(
+        LITERAL,
+        Reading(
+            "the outliers",
+            r"(32), with its parenthesis closed, for the outliers of $H_N$, $\theta = k(\lambda)$ with $\lambda$ off "
+            r"the support: for $|\theta| > \sigma s_N$, which are all values that k takes there. For $|\theta| < "
+            r"\sigma s_N$ the right side is off the support too, but $k(\theta + \sigma^2s_N^2/\theta) = "
+            r"\sigma^2s_N^2/\theta$.",
+            {"beyond": 1.0},
+            "(35), which follows from (32), is called an expression for the outliers of $H_N$.",
+            ({"beyond": 0.9}, {"coefficient": 1.001}),
+        ),
     ),
     uses=("fedloru-v2/eq-35",),
     because=r"For $|\theta| < \sigma s_N$ no z off the support has $k(z) = \theta$: $k(\theta + \sigma^2s_N^2/\theta) "
@@ -341,7 +346,7 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
     hypotheses=(Dropped(r"$|\theta| > \sigma s_N$", {"beyond": 0.0}),),
     expect=("holds", "proof"),
     intended=Intended(
-        "as corrected",
+        "the outliers",
         "“we have an expression for the outliers of H_N” (35): the inverse $k^{-1}$ is used only "
         "where k takes the value θ; a parenthesis is lost",
     ),

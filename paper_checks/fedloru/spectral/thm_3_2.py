@@ -133,7 +133,7 @@ def judge_estimates(
         gap,
         (sets,),
         proof=lambda: _proof() if sets == "condition" and factors[0] <= 8 and factors[1] <= 4 and assumption else (),
-        scope="expressions (36) with 1 to 19 indices beside the spikes, the same number at M and at N",
+        scope="expressions (36) with 1 to 19 indices besides the spikes, the same number at M and at N",
         printed="the difference of the expressions (36) is positive, and at least the right side of (4)",
     )
 
@@ -215,7 +215,7 @@ def measure_theorem(context: Context) -> Theorem:
         "first": Best(8.0, r"proved: attained in the limit of $\theta_j, \theta_0 \to \sigma s_M$ and $s_N \to s_M$")
     },
     hypotheses=(Dropped(r"$\theta_0^2 \ge \sigma^2s_M^2$", {"assumption": False}),),
-    uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
+    uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-42", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
     importance="result",
     because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
@@ -334,12 +334,12 @@ def search_bounds(context: Context) -> Searched:
             "two sample sizes below N, s strictly smaller at the larger of them: there the right side of (4) is "
             "strictly smaller.",
             {"count": "finite"},
-            "At each R the indices beside the spikes are finitely many. With $B_N = 0$ and one spike the right side "
+            "At each R the indices besides the spikes are finitely many. With $B_N = 0$ and one spike the right side "
             "is 0.",
             ({"reach": 3.0}, {"direction": -1}, {"g_power": 4}, {"least": 0}),
         ),
     ),
-    uses=("fedloru-v2/eq-29", "fedloru-v2/eq-43"),
+    uses=("fedloru-v2/eq-29", "fedloru-v2/eq-41", "fedloru-v2/eq-43", "fedloru-v2/eq-44"),
     importance="result",
     because="$B_N$ as defined is infinite, and with it the right side of (4) at every M.",
     expect=("holds", "proof"),
@@ -473,7 +473,7 @@ def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidenc
         gap,
         ("condition",),
         proof=tuple,
-        scope="expressions (36) with 1 to 19 indices beside the spikes, the same number at M and at N",
+        scope="expressions (36) with 1 to 19 indices besides the spikes, the same number at M and at N",
         printed=f"gap < 0 only for theta_0^2 < {product:g} sigma^2 s_M s_N, and there for one spike",
     )
 
@@ -520,14 +520,14 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             "small in itself",
             r"A negative gap arises only where the largest singular value of $H_{\mathrm{true}}$, $|\theta_0|$, is "
             "small as a number: below a fixed one, here 1.",
-            why="The sentence names no scale beside which the singular value is small.",
+            why="The sentence names no scale with which the singular value is compared.",
         ),
         Reading(
             "extremely small against the noise",
             r"A negative gap arises only where $|\theta_0|$ is much smaller than the noise: below a fixed share "
             r"of $\sigma s_M$, here a tenth.",
             {"against": "noise at M", "most": 0.1},
-            r"The singular value is called extremely small, and the case is told by $\theta_0^2 \le \sigma^2s_M^2$. "
+            r"The singular value is called extremely small, and the case is that of $\theta_0^2 \le \sigma^2s_M^2$. "
             "Every share below 1 fails, for $s_N/s_M$ near enough to 1.",
             ({"most": 0.05},),
         ),
@@ -539,7 +539,7 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             "s_N$. The expressions (36), with finite counts, as many indices at M as at N, and the sets of the "
             r"theorem, have one only for $\theta_0^2 < \sigma^2s_Ms_N$, and there for a single spike.",
             {"against": "noise"},
-            r"The case is told by $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
+            r"The case is that of $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
             "small.",
             (
                 {"possible": ("above",)},
@@ -555,6 +555,7 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
     "any size.",
     vary=(),
     expect=("holds", "proof"),
+    family="independent Gaussian noise",
     intended=Intended(
         "small against the noise",
         "“In the special case θ_0² ≤ σ² s_M²”; “σ² s_M² remains sufficiently small”: small is "

@@ -58,7 +58,7 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     ),
     correction=Form(
         r"""For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the numerator of the stable
-        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, beside which $\sum_j\theta_j^2$ stays as it is. $N_u$ and
+        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, against which $\sum_j\theta_j^2$ stays as it is. $N_u$ and
         $N_l$ are no finite numbers: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i \ge q$
         in $N_l$ (eq. 29), while the indices that make up the norm lie inside the bulk, with the mean square
         $\sigma^2s_N^2$ of the semicircle and not $U_N^2 = 4\sigma^2s_N^2$.""",
@@ -113,7 +113,7 @@ def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable ra
     measure=measure_ranks,
     control=Form(
         r"""The sign: for Gaussian noise, $\theta_0^2 \ge \sigma^2s_M^2$ and large R both differences are positive, the
-        one of the estimates with all indices beside the spikes in its counts.""",
+        one of the estimates with all indices besides the spikes in its counts.""",
         {"sign_only": True},
     ),
     correction=Form(

@@ -205,7 +205,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
         \mathcal{P}_N$: the difference is $\sum_{j \in \mathcal{P}_M \cup \mathcal{Q}_M} F_j + \sum_{j \in
         (\mathcal{P}_N \cap \mathcal{P}_M^c) \cup (\mathcal{Q}_N \cap \mathcal{Q}_M^c)}
         \left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}\right) + (N_u +
-        N_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, whatever the largest
+        N_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, for any largest
         spike, for finite counts $N_u$, $N_l$ (which grow with R). By the condition $g_N^{-1}(\theta_i) > U_N$ alone the
         equation holds as printed unless some $|\theta_i| = \sigma s_M$, which $\theta_0$ may be: its limit is in the
         first sum and among $M_u + M_l$.""",
@@ -322,7 +322,7 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         {"clear": True},
     ),
     correction=Form(
-        r"""The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with
+        r"""The two sums together are $\ge B_N D$, with $\ge$ for the last equality sign: each spike with
         $\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as
         corrected are $\ge B_N D$ as well. The reason for negative spikes is $g_M^{-1}(\theta_j) \le L_M$. All for
         $\theta_0^2 \ge \sigma^2 s_M^2$. (The proof defines $\mathcal{P}_N$ in two ways, by $g_N^{-1}(\theta_i) > U_N$

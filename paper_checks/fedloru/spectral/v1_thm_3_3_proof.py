@@ -207,9 +207,9 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     ),
     correction=Form(
         r"""For the semicircle, finite counts, $|\theta_{p+q}| \le \theta_1$ and $\theta_1 > \sigma s_M$ the
-        decomposition stands, each of the six sums is non-negative, and so is the difference (the theorem says $S > 0$).
-        Every term is divided by $g^{-1}(\theta_1)$, which has to be the largest eigenvalue in modulus at M and at N:
-        for a law that is not symmetric it need not be, and at $\theta_1 \le \sigma s_M$ it is none.""",
+        decomposition is right, each of the six sums is non-negative, and so is the difference (the theorem says $S >
+        0$). Every term is divided by $g^{-1}(\theta_1)$, which has to be the largest eigenvalue in modulus at M and at
+        N: for a law that is not symmetric it need not be, and at $\theta_1 \le \sigma s_M$ it is none.""",
         {"sign": 1},
         mutants=({"sign": -1}, {"dropped": 5}, {"dropped": 1}),
         asks="neither",
@@ -301,7 +301,7 @@ def search_gaps(context: Context) -> Searched:
             "spikes that leave the bulk at N alone",
             r"For the positive spikes that leave the bulk at N and not at M, of which there are $a_N - a_M$ (for the "
             r"semicircle $\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
-            why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named beside "
+            why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named next to "
             "$U_M$; by the indices as the appendix defines them no spike of the semicircle is between "
             "(proof-3.3-sets).",
         ),

@@ -40,7 +40,7 @@ def draw_values(context: Context) -> list[Point]:
     measure=draw_values,
     control=Form("The quotient, and the numerator up to its sign.", {"squared": True}),
     correction=Form(
-        r"""The quotient stands; the numerator is the negative of the printed one, $\theta_1\{s_MR(s_M/\theta_j) -
+        r"""The quotient is right; the numerator is the negative of the printed one, $\theta_1\{s_MR(s_M/\theta_j) -
         s_NR(s_N/\theta_j)\} + \cdots$. The sign of the conclusion turns with it.""",
         {"sign": 1},
         mutants=({"sign": -1}, {"cross": 0}, {"cross": -1}),
@@ -185,7 +185,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     measure=search_cases,
     control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
     correction=Form(
-        r"""The series stands where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for
+        r"""The series holds where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for
         non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is negative
         if one cumulant is positive (the semicircle, Marchenko-Pastur). Not every law without that sign fails: for the
         uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, $C_1(s_N -
@@ -196,6 +196,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
+    family="the correction: non-negative free cumulants",
     intended=Intended(
         "literal",
         "“we can easily show that F_{j,1} is negative”: needs cumulants ≥ 0, while μ is any compactly supported law",
@@ -308,6 +309,7 @@ def _wrong_bracket() -> str:
     "centred semicircle all T(n) are 0.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
+    family="the correction: non-negative free cumulants",
     intended=Intended(
         "literal",
         "“Therefore, we can deduce T(2m) is negative”: needs cumulants ≥ 0; “b_{n-1+1}” and one sign are misprints",

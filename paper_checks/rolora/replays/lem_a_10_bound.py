@@ -21,6 +21,8 @@ from paper_checks.rolora.replays.shared.gradient_tails import (
     tail_of_sum,
 )
 from paper_checks.rolora.replays.shared.nets_and_norms import nearest_point_of_a_net
+from paper_checks.rolora.replays.shared.one_step import READS, beyond, failing_client
+from paper_checks.rolora.replays.shared.thresholds import thresholds
 from paper_checks.stored_values import Values, fractions
 
 
@@ -109,6 +111,22 @@ def eq_65_as_printed(values: Values) -> Violation:
         "probability that the gradient is farther from its mean over all samples than (66), and what is "
         "allowed with c_5 = 1/30; a smaller cosine and more samples do the same for any c_5 and any "
         "constant in m = Omega(q)",
+    )
+
+
+@replay("rolora/eq-65@expectation-of-49")
+def eq_65_with_49(values: Values) -> Violation:
+    """(74) fails where b is farther from g than Lemma A.9 says; eps_3 = 1/2, c_5 = 1/30."""
+    assumes, level, q, root = failing_client(values)
+    (e_0,) = fractions(values, "eps_0")
+    net = (1 + 2 / e_0) ** int(values["d"])
+    gradient = 2 * net * enclose("exp", -Fraction(thresholds(values).m, 120))[1]
+    return Violation(
+        2 * beyond(level, root),
+        gradient + q**-10,
+        assumes=assumes,
+        reads=f"eps_3 = 1/2, c_5 = 1/30, {READS}(74) fails for |T| > eps', with probability at least 2 p(eps'); "
+        "against 2 exp(d log(1 + 2/eps_0) - m/120) + q^-10; for any c_5 a smaller eps_2 does the same",
     )
 
 

@@ -18,7 +18,6 @@ from paper_checks.rolora.replays.shared.concentration import (
     LOG_2,
     enough_for_minimisers,
     interval,
-    near_identity,
     normal_quotient,
     surely,
 )
@@ -71,30 +70,6 @@ def lem_A_9(factor: Fraction = Fraction(20)) -> str:
     )
 
 
-@proof("rolora/lem-A.9@constant-of-the-thresholds")
-def lem_A_9_thresholds(
-    factor: Fraction = Fraction(20),
-    more: Fraction = Fraction(50),
-    every: Fraction = Fraction(520),
-    every_more: Fraction = Fraction(1450),
-) -> str:
-    r"""For a independent of the samples $K = 20 + 50\ell$ is enough, $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
-
-    By the tail of Lemma A.9 as corrected: $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that
-    what is at least $\frac K2\log2\,M$, $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM +
-    20\ell$. For every $a^t$, with the same samples in all iterations too, $K = 520 + 1450\ell$ is: see the last part.
-    """
-    normal_quotient()
-    met = surely(interval(factor) / 2 * LOG_2 - 1 - 10 / EULER) and surely(interval(more) / 2 * LOG_2 * 2 * LOG_2 - 20)
-    require(met, "the number of samples")
-    near_identity(every, every_more)
-    return (
-        "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals; "
-        f"for every a the known bound on singular values; K = {factor} + {more} l, for every a "
-        f"{every} + {every_more} l, where l = -log min(eps_1, eps_2)"
-    )
-
-
 @replay("rolora/lem-A.9")
 def lem_A_9_as_printed(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.
@@ -128,25 +103,6 @@ def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     golden = (iv.sqrt(5) - 1) / 2
     c3 = golden + iv.log(golden) / 2
     net, lower = c3 * f - 3 - rest / LOG_2, f / 4 - 1 - rest / LOG_2
-    sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
-    met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
-    require(met, "the exponents")
-    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
-
-
-@proof("rolora/eq-43@constant-of-the-thresholds")
-def eq_43_thresholds(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
-    r"""As in the first reading, q for M: $A, dL \le q$, $q \ge 2\log2$, $m\min(\epsilon_1, \epsilon_2)^2 \ge fq$.
-
-    Apart from log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so
-    much that twice the first exponential and the second one add up to at most $e^{-Cq}$: what is left falls in q, so
-    that q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$. (43) is [Lemma A.9 in this
-    reading](rolora--lem-A.9--constant-of-the-thresholds.md), if K is not less than the constant there.
-    """
-    f, rest = interval(factor), interval(C)
-    golden = (iv.sqrt(5) - 1) / 2
-    c3 = golden + iv.log(golden) / 2
-    net, lower = c3 * f - 1 - 2 - rest, f / 4 - 1 - rest
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
     require(met, "the exponents")

@@ -137,23 +137,6 @@ def thm_5_4_tied(values: Values) -> Violation:
     return missed_angle(found)
 
 
-@replay("rolora/thm-5.4@some-c")
-def thm_5_4_some(values: Values) -> Violation:
-    r"""Evaluate the angle after T iterations at the largest step.
-
-    There the squared tangent u becomes $u((1 - u)/(1 + 3u))^2$, so that 1/u grows by 8 in the limit: u falls like
-    1/(8t), and any constant times $\log(\delta_0/\epsilon)$ is too few iterations for small $\epsilon$.
-    """
-    found = end(values)
-    (s,) = fractions(values, "s")
-    found = replace(
-        found,
-        assumes=(*found.assumes, Hypothesis("eta |b*|^2, the largest", s, "=", 1)),
-        reads=f"{found.reads}, the squared tangent falls like 1/(8t), so that for any other c a smaller eps fails too",
-    )
-    return missed_angle(found)
-
-
 def missed_loss(found: End) -> Violation:
     """Compare the loss in expectation over the data, the squared sine in units of |b*|^2, with the statement."""
     return Violation(
