@@ -75,7 +75,7 @@ def measure_naive(context: Context) -> list[Naive]:
     correction=Form(
         r"""Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the server
         needs every client's model, in full or as bases and coefficients (see fedlrt/claim-alg6): the bases of the
-        clients can differ, and then the mean of their coefficients belongs to none of them. Beside that, lines 4 to 10
+        clients can differ, and then the mean of their coefficients belongs to none of them. Besides, lines 4 to 10
         never assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check $U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$
         is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut to its largest r singular values, and the last step is sent
         uncut. The bases $\tilde U$, $\tilde V$ of line 13 are defined nowhere: for the print the first client's are
@@ -86,7 +86,7 @@ def measure_naive(context: Context) -> list[Naive]:
     kind="algorithm",
     because=r"The clients' bases can differ, and then the mean of coefficients belongs to none; $\tilde U$, $\tilde "
     r"V$ are defined nowhere.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
     intended=Intended(
         "as corrected",
         r"Section 3 has the mean “$W^* = \frac1C\sum_c U_c S_c V_c^\top$” and refers to Algorithm "

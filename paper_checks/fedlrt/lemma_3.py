@@ -273,7 +273,7 @@ def lemma_3(
             "operator norms of the bases",
             "Norms of U, V and their transposes are operator norms, the others Frobenius norms.",
             {"norms": "operator"},
-            'Step (I) is said to be by the "operator norm inequality of the Frobenius norm".',
+            "Step (I) is said to be by the “operator norm inequality of the Frobenius norm”.",
             ({"norms": "operator", "constant": 0.99},),
         ),
     ),
@@ -281,7 +281,6 @@ def lemma_3(
     importance="detail",
     because=r"The Frobenius norm of an orthonormal basis of r columns is $\sqrt r$, so that steps (II) lose a factor r "
     "or more.",
-    vary=(),
     expect=("holds", "proof"),
     intended=Intended(
         "operator norms of the bases",

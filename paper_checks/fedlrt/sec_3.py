@@ -245,15 +245,8 @@ def claim_server_qr_svd(
             why="One communication round brings the gradients of the bases and those of the correction, which is so "
             "with the simplified correction only (Section 3.1, Algorithm 5).",
         ),
-        Reading(
-            "with either correction",
-            "The same with the full correction too.",
-            {"variants": tuple(LOW_RANK)},
-            "The paragraph is about FeDLRT, and names no variant of it.",
-        ),
     ),
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
-    because="With the full correction, lines 10 to 12 of Algorithm 1 are a third communication round, as in Table 1.",
     expect=("holds", "proof"),
     intended=Intended(
         "with the simplified correction",
@@ -269,7 +262,7 @@ def claim_two_rounds(
     """Trips of the ledger; and that the last one brings the coefficients."""
     for variant in (*variants, "FedLin"):
         for one in layers[variant]:
-            yield Relation("communication rounds", len(one.trips), rounds, case={"stated": 2})
+            yield Relation("communication rounds", len(one.trips), rounds)
             first = one.trips[0].uploads[0]
             gradients = {"U", "V"} <= set(first) if variant in LOW_RANK else "W" in first
             yield Relation("the first brings gradients", float(gradients), 1.0)

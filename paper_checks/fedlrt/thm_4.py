@@ -160,7 +160,6 @@ def is_linear(one: Trace) -> bool:
     importance="detail",
     because=r"An equality puts $\nabla_{\tilde S}$ for $\nabla_{\hat S}$; at $\tilde W_{r,c}^s$ the second term has "
     r"$\mathcal{L}$ for $\mathcal{L}_c$.",
-    vary=(),
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -155,7 +155,7 @@ def eq_16(
     uses=("fedlrt/eq-16",),
     kind="definition",
     importance="detail",
-    because=r"$\tilde S(0)$ is 2r by 2r and stands between r columns and r rows; the projection is that of $S_0$.",
+    because=r"$\tilde S(0)$ is 2r by 2r and is printed between r columns and r rows; the projection is that of $S_0$.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",

@@ -149,7 +149,6 @@ def measure_clients(context: Context) -> list[Trace]:
     uses=("fedlrt/eq-26",),
     importance="detail",
     because=r"F is the negative gradient, so that the steps are added; the correction is added in each of $s_*$ steps.",
-    vary=(),
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -254,7 +253,6 @@ def eq_32(
     ),
     importance="detail",
     because=r"F has n columns and $\tilde V^\top$ 2r rows, so that for $2r < n$ the product does not exist.",
-    vary=(),
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
