@@ -64,7 +64,7 @@ def judge_runs(
         reason: Why it is undecided.
         comparisons: Statements, comparison by comparison; default: the figure's own words.
         counted: Statement of the comparisons, where it is not the whole one.
-        remark: What the runs show of a part that no comparison covers.
+        remark: Words on what the runs show of a part that no comparison covers.
     """
     id = runs.figure.id
     if runs.table is None:
@@ -109,7 +109,7 @@ def experiment(
         comparisons: Statements, comparison by comparison, from the figure's table; default: the figure's words.
         also: Further inventory ids of the same statement.
         counted: Statement of the comparisons, where it is not the whole one.
-        remark: What the runs show of a part that no comparison covers.
+        remark: Words on what the runs show of a part that no comparison covers.
         rest: More fields of the claim.
     """
 
