@@ -87,7 +87,7 @@ class Judged:
     def standing(self, claim: Claim) -> tuple[Constants, Evidence] | None:
         """Return constants and evidence of what is established: the intended reading, another, or the correction."""
         if self.as_meant(claim) and claim.intended.reading != AS_CORRECTED:
-            one = next(one for one in self.readings(claim) if one.reading is claim.meant)
+            one = next(one for one in self.readings(claim) if one.reading.name == claim.intended.reading)
             return one.reading.constants, one.evidence
         for one in self.readings(claim) if not self.as_meant(claim) else ():
             if one.evidence.ok:
@@ -100,7 +100,8 @@ class Judged:
         """Return whether the statement passes in the reading that its author means."""
         if claim.intended.reading == AS_CORRECTED:
             return self.correction is not None and self.correction.ok is True
-        return any(one.evidence.ok is True for one in self.readings(claim) if one.reading is claim.meant)
+        meant = (one for one in self.readings(claim) if one.reading.name == claim.intended.reading)
+        return any(one.evidence.ok is True for one in meant)
 
     def without_sides(self) -> Judged:
         """Return the same without the numbers that the lines compare, which are large and needed no more."""
