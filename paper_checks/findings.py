@@ -341,7 +341,7 @@ def _describe_comparison(claim: Claim) -> str:
     """Return the judge's comparison, by the first line of its docstring, if any, without the clauses on its switches.
 
     >>> from types import SimpleNamespace
-    >>> _compared(SimpleNamespace(judge=SimpleNamespace(__doc__="Every cell; ``least`` is a switch.")))
+    >>> _describe_comparison(SimpleNamespace(judge=SimpleNamespace(__doc__="Every cell; ``least`` is a switch.")))
     'every cell.'
     """
     line = (claim.judge.__doc__ or "").strip().split("\n")[0]

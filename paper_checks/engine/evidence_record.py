@@ -175,7 +175,7 @@ def agree(before: Any, found: Any, relative: float = RELATIVE) -> bool:
 
     Numbers in a text may differ by one in the last digit that is printed.
 
-    >>> same("0.31 within 2e-08", "0.32 within 2e-08"), same("0.31", "0.33"), same(1.0, 1.0 + 1e-7), same(1.0, 1.001)
+    >>> agree("0.31 within 2e-08", "0.32 within 2e-08"), agree("0.31", "0.33"), agree(1.0, 1.0 + 1e-7), agree(1, 1.001)
     (True, False, True, False)
     """
     if isinstance(before, list) and isinstance(found, list):

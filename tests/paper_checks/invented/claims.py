@@ -14,7 +14,7 @@ def draw(context: Context) -> np.ndarray:
 
 
 def bound(x: np.ndarray, K: float = 1.0, power: int = 1) -> Evidence:
-    """Return both sides on the grid."""
+    """Both sides on the grid."""
     return judge_inequality(
         x**2,
         K * x**power,
@@ -225,7 +225,7 @@ def mean_of(context: Context) -> np.ndarray:
 
 @statement("undecidable", measure=mean_of, mutants=[{"mean": 0.47}])
 def undecidable(draws, mean=0.5):
-    """Return the mean of uniform numbers within 0.015, which thirty of them cannot tell."""
+    """The mean of uniform numbers within 0.015, which thirty of them cannot tell."""
     name = "mean"
     return judge_bands({name: mean_interval(draws, LEVEL)}, {name: mean}, scope="uniform", resolution=0.015)
 
