@@ -13,9 +13,8 @@ from paper_checks.stored_values import Values
 def claim_hom_stepsize(values: Values) -> Violation:
     """Return the largest second derivative of clients that share 10,000 points evenly, against what the rate admits."""
     many = int(values["clients"])
-    assumes = assuming(
-        Hypothesis("clients", many, ">=", 2), Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0)
-    )
+    left_over = 32 % many if many else 32
+    assumes = assuming(Hypothesis("clients", many, ">=", 2), Hypothesis("32 modulo the clients", left_over, "=", 0))
     x, y = philox(2026).uniform(-1.0, 1.0, (2, 10_000))
     parts = zip(np.array_split(x, many), np.array_split(y, many), strict=True)
     L = max(float(np.linalg.eigvalsh(gram(a, b, 20, "uniform"))[-1]) for a, b in parts)
@@ -33,11 +32,12 @@ def claim_hom_stepsize(values: Values) -> Violation:
 def claim_hom_clients(values: Values) -> Violation:
     """Compare the distance after some rounds with many clients with that of one, from one start on the same points."""
     rng, many, rounds = philox(2024), int(values["clients"]), int(values["rounds"])
+    left_over = 32 % many if many else 32
     assumes = assuming(
         Hypothesis("rounds", rounds, ">=", 1),
         Hypothesis("rounds", rounds, "<=", 2000),
         Hypothesis("clients", many, ">=", 2),
-        Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0),
+        Hypothesis("32 modulo the clients", left_over, "=", 0),
     )
     x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
     target = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 20)) / np.sqrt(20.0)
