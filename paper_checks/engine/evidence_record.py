@@ -149,7 +149,7 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
     path, written = folder / NAME, FolderRecord(folder)
     if record and not written.owns(path):
         data = path.read_bytes()
-        if data == _text(record) and set(record) <= set(ids):  # it came with the package
+        if data == _text(record) and set(record) & set(ids):  # it came with the package
             written.note([(NAME, len(data), hashlib.sha256(data).hexdigest())])
     written.write({path: _text(kept)})
 

@@ -289,6 +289,7 @@ def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    intended=Intended("literal", "“Local Epochs” (Table 9): batches or passes, and which training sets, is not said"),
     print="unstated",
     expect_reason=UNSAID.replace(
         SAMPLES,
@@ -309,6 +310,7 @@ def table_9(setup: Configuration) -> Evidence:
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    intended=Intended("literal", "“Local Epochs” (Table 11): batches or passes, and the rank, is not said"),
     print="unstated",
     expect_reason=UNSAID.replace(PASSES, "100 rounds of 30 are 3000 of them").replace(
         CHOSEN, "the optimiser, the learning rate that was chosen, and the rank of LoRA"

@@ -141,6 +141,7 @@ def describe_accuracies(rows: Sequence[Row], method: str) -> str:
     kind="number",
     importance="detail",
     expect=("not checkable here", None),
+    intended=Intended("literal", "“the average over multiple seeds” (6): their number is not printed"),
     print="unstated",
     expect_reason="the number of seeds is not printed, and enough of them give every mean. Each run being a whole "
     "number of right answers among the 872 examples of SST-2 and the 277 of RTE, the fewest runs with which all 32 "

@@ -38,7 +38,6 @@ UNDER_ANOTHER_NAME = {
     "rolora/lem-A.3": "Appendix A.2 lists auxiliary results in one file",
     "rolora/lem-A.4": "Appendix A.2 lists auxiliary results in one file",
     "rolora/lem-A.7": "Appendix A.2 lists auxiliary results in one file",
-    "rolora/lem-A.11": "Lemma A.11 is Lemma 5.3",
     "rolora/table-3": "Table 3 is the notation of Section 5.1",
     "rolora/table-10": "Table 10 is Table 2 at another rank",
     "rolora/thm-A.8": "Appendix A.2 lists auxiliary results in one file",

@@ -23,9 +23,8 @@ for paper in PAPERS:
 OF_ALL_NUMBERS = {
     "fedloru-v1/eq-14",
     "fedloru-v2/eq-83",
-    "fedloru-v2/claim-union",
     "fedloru-v1/Fj2",
-    "fedloru-v1/prop-3.1",
+    "fedloru-v1/eq-18-19",
     "fedlrt/eq-1",
     "fedloru-v2/eq-44",
     "rolora/table-6",
@@ -36,18 +35,8 @@ LONG = {
     "fedlrt/claim-het-plateau",
     "fedlrt/fig-1",
     "fedlrt/claim-het-converge",
-    "fedlrt/claim-hom-rank",
-    "fedlrt/fig-4",
-    "fedlrt/claim-hom-jointly",
     "fedlrt/claim-thm3-figure",
-    "fedlrt/claim-hom-error@value-1-at-1-with-a-start-of-size-0-01",
-    "fedlrt/claim-hom-10x@value-1-at-1-with-a-start-of-size-0-01",
-    "fedlrt/claim-hom-10x@at-most-ten-times-orthonormal-for-the-uniform-law",
-    *(
-        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}{start}"
-        for part, start in (("stepsize", ""), ("jointly", "-with-a-start-of-size-0-01"))
-        for law in ("dx", "the-uniform-law")
-    ),
+    "fedlrt/claim-hom-stepsize",
 }
 """Follows long runs; a witness is moved only in its hypotheses, which are decided before the runs."""
 FACTORS = (
