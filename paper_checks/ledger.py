@@ -64,7 +64,7 @@ class Ledger:
             explained = [(id, finding.id) for finding in paper.findings for id in finding.entries]
             for place, (id, finding) in enumerate(explained):
                 if home.get(id) is not paper:
-                    raise LedgerError(f"the finding {finding} explains {id}, which is no claim of {paper.name}")
+                    raise LedgerError(f"the finding {finding} explains {id}, which {paper.name} does not claim")
                 if id in dict(explained[:place]):
                     raise LedgerError(f"{id} is explained by two findings, {dict(explained[:place])[id]} and {finding}")
         circle = _circle({claim.id: claim.uses for claim in claims})
@@ -155,7 +155,7 @@ class Ledger:
         return [claim for weight, *_, claim in sorted(found, key=lambda one: one[:3])[:NEAREST] if weight <= least]
 
     def papers_called(self, names: Sequence[str]) -> tuple[Paper, ...]:
-        """Return the papers with these names, or that have versions with these names; all where there is no name.
+        """Return the papers with these names, or that have versions with these names; all by default.
 
         Raises:
             LedgerError: A name that no paper has.

@@ -51,7 +51,7 @@ NOT_FOLLOWING: Mapping[tuple[int, int, str], str] = {
     (8, 50, "LoRA"): "72.21",
     (8, 50, "FFA-LoRA"): "74.74",
 }
-"""What the four averages that do not follow from their rows should be, by rank, clients and method."""
+"""Right values of the four averages that do not follow from their rows, by rank, clients and method."""
 
 NOTHING: Mapping[tuple[int, int, str], str] = {}
 

@@ -59,7 +59,7 @@ def test_a_finding_is_complete(fields, complaint):
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
-        ((("rolora/eq-0",),), "the finding cause-0 explains rolora/eq-0, which is no claim of rolora"),
+        ((("rolora/eq-0",),), "the finding cause-0 explains rolora/eq-0, which rolora does not claim"),
         (
             (("rolora/lem-5.3",), ("rolora/lem-5.3",)),
             "rolora/lem-5.3 is explained by two findings, cause-0 and cause-1",

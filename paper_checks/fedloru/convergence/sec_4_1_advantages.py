@@ -42,7 +42,7 @@ class Counted:
         round_up: Numbers up in the first round, FedLoRU's.
         round_down: The same down, without what goes to all clients.
         total: All of FedLoRU's numbers.
-        told: Numbers among them that go to all clients after the start.
+        broadcast: Those numbers that go to all clients after the start.
         full: All of FedAvg's.
         full_round: FedAvg's in one round and one direction.
     """
@@ -57,7 +57,7 @@ class Counted:
     round_up: int
     round_down: int
     total: int
-    told: int
+    broadcast: int
     full: int
     full_round: int
 
@@ -178,11 +178,11 @@ def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds
         start, accumulations = run.K * run.m * run.n, run.K * (run.T // run.tau) * pair
         rest = {"all": 0, "but the start": start, "rounds": start + accumulations}[messages]
         yield Relation("FedLoRU", run.total - rest, ways * run.M * pair * run.T)
-        yield Relation("FedLoRU, accumulations", run.told, accumulations)
+        yield Relation("FedLoRU, accumulations", run.broadcast, accumulations)
         if run.T % run.tau == 0:
-            cost = run.total - start - run.told
+            cost = run.total - start - run.broadcast
             share = missed * run.K / (run.M * run.tau)
-            yield Relation("the share of the accumulations", run.told / cost, share, 1e-12)
+            yield Relation("the share of the accumulations", run.broadcast / cost, share, 1e-12)
     return f"ledgers of {len(runs)} runs, whole runs with their start"
 
 
@@ -376,7 +376,7 @@ class Step:
         r: Rank.
         b: Samples of the batch (and positions, for a convolution).
         full: W trained.
-        beside: A and B trained, the input passed through them in addition to the frozen W.
+        factored: A and B trained, the input passed through them in addition to the frozen W.
         merged: A and B trained, W + AB formed in every step.
         alone: A and B trained instead of W.
     """
@@ -386,7 +386,7 @@ class Step:
     r: int
     b: int
     full: int
-    beside: int
+    factored: int
     merged: int
     alone: int
 
@@ -479,7 +479,7 @@ def _beside_fedhm(one: Step) -> Relation:
     whole = steps * one.alone + ROUND["clients"] * 2 * m * n * r + DECOMPOSED * m * n * min(m, n)
     return Relation(
         "operations of a round, against FedHM",
-        steps * one.beside,
+        steps * one.factored,
         whole,
         at_most=True,
         case={"m": m, "n": n, "r": r, "b": b, **ROUND},
@@ -550,7 +550,7 @@ def claim_noextra(
         m, n, r, b = one.m, one.n, one.r, one.b
         told = "operations of a step"
         yield Relation(f"{told}, W trained", one.full, 6 * m * n * b)
-        yield Relation(f"{told}, factors beside W", one.beside, (kept * m * n + beside * r * (m + n)) * b)
+        yield Relation(f"{told}, factors beside W", one.factored, (kept * m * n + beside * r * (m + n)) * b)
         yield Relation(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
         yield Relation(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
     scope = "rounds of 2 clients, products of matrices counted by the tensor library"
@@ -559,6 +559,6 @@ def claim_noextra(
     large = next(one for one in found.steps if (one.m, one.r) == (64, 24))
     return (
         f"{scope}; {len(found.steps)} linear layers, forward and backward, square, tall and wide, batches of 1 to 128, "
-        f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.beside:,} operations of a step with the factors "
+        f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.factored:,} operations of a step with the factors "
         f"beside W, {large.alone:,} with the factors alone and {large.full:,} where W is trained"
     )

@@ -164,7 +164,7 @@ RELATION = re.compile(r"=|<|>|\\(?:le|ge|ne|sim)(?![a-z])")
 
 @pytest.mark.parametrize("one", [one for one in PAPER.claims() if RANGE.search(one.where)], ids=lambda one: one.label)
 def test_a_statement_has_a_relation_for_each_equation_of_its_range(one):
-    """A chain is stated member by member; numbers that the print leaves empty or repeats are told beside the range."""
+    """A chain is stated member by member; numbers that are empty or repeated are named next to the range."""
     first, between, last = RANGE.search(one.where).groups()
     equations = int(last) - int(first) + 1 if between == "to" else 2
     told = len(re.findall(r"is empty|repeats?\b", one.where))
