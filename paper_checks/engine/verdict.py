@@ -45,10 +45,10 @@ def decide(
     The verdict is about the reading that the author means. Every reading is established: one that passes needs
     assumptions that were met and every mutant refuted, one that fails a stored witness confirmed by replay. The
     statement ``holds`` if the intended reading passes; others may fail, and the claim declares how the print differs.
-    If it fails, the statement is ``corrected`` by a correction or another reading that passes, with its own mutants refuted,
-    and ``refuted`` if only a weaker control passes. It is ``ambiguous`` where the claim says why the author could mean
-    either reading, one passes and one fails. Everything else is withheld, with its reason. A certificate proves the
-    established form, a reading or the correction; one that does not verify is a defect.
+    If it fails, the statement is ``corrected`` by a correction or another reading that passes, with its own mutants
+    refuted, and ``refuted`` if only a weaker control passes. It is ``ambiguous`` where the claim says why the author
+    could mean either reading, one passes and one fails. Everything else is withheld, with its reason. A certificate
+    proves the established form, a reading or the correction; one that does not verify is a defect.
 
     Args:
         claim: the claim.
