@@ -17,7 +17,7 @@ from algorithms.federation import Clients, Cohort, Executor, Federation, Federat
 from algorithms.ledger import Ledger
 from algorithms.low_rank import USV
 from algorithms.tree import Tree
-from rmt.results import Result, in_words
+from rmt.results import Result, format_value
 
 S = TypeVar("S")
 _REMEDY = "lower the learning rate"
@@ -99,7 +99,7 @@ class Step(Result):
 
     def words(self) -> dict[str, str]:
         """Return the metrics as formatted text."""
-        return {name: in_words(value) for name, value in self.metrics.items()}
+        return {name: format_value(value) for name, value in self.metrics.items()}
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {text}" for name, text in self.words().items())

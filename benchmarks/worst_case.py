@@ -24,7 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from paper_checks.methods.worst_case.certificate import Certificate, flaw
+from paper_checks.methods.worst_case.certificate import Certificate, find_flaw
 from paper_checks.methods.worst_case.closed_form import coupling_dominates, descent_certificate, worst_descent
 from paper_checks.methods.worst_case.problem import FEDAVG, FEDLIN, SIMPLIFIED, Setting, WorstCase, worst_case
 from paper_checks.methods.worst_case.sdp import Solved, find_certificate, solve
@@ -103,10 +103,10 @@ def sizes() -> list[dict[str, Any]]:
             "certificate": isinstance(certificate, Certificate),
         }
         if isinstance(certificate, Certificate):
-            reason, row["verify_s"] = timed(lambda c=certificate: flaw(c))
+            reason, row["verify_s"] = timed(lambda c=certificate: find_flaw(c))
             assert not reason
         closed = descent_certificate(clients, steps, step)
-        reason, row["verify_closed_form_s"] = timed(lambda c=closed: flaw(c))
+        reason, row["verify_closed_form_s"] = timed(lambda c=closed: find_flaw(c))
         assert not reason
         if with_pepit and clients * steps <= PEPIT_LARGEST:
             try:

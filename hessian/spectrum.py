@@ -18,7 +18,7 @@ from hessian.lanczos.stable_rank import stable_rank_of
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import StableRankInterval
 from hessian.numerics.symmetric import CountedOperator, CurvatureError, SymmetricOperator
-from rmt.results import Result, listed
+from rmt.results import Result, join_texts
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")
 """Parts of a measurement, each with a random stream of its own."""
@@ -135,8 +135,8 @@ class SpectrumReport(Result):
             **{label: text for label, text in rank.items() if label != "memory"},
             "eigenvalues": f"{self.eigenvalues[-1]:.4g} to {self.eigenvalues[0]:.4g}; {self.largest} largest and "
             f"{smallest} smallest computed{unsettled}{lacking}",
-            "largest": listed([f"{value:.4g}" for value in self.eigenvalues[: self.largest]]),
-            "smallest": listed([f"{value:.4g}" for value in self.eigenvalues[self.largest :][::-1]]),
+            "largest": join_texts([f"{value:.4g}" for value in self.eigenvalues[: self.largest]]),
+            "smallest": join_texts([f"{value:.4g}" for value in self.eigenvalues[self.largest :][::-1]]),
             "residuals": f"at most {self.residuals.max():.1g}{unsettled}",
             **({"memory": self.given_up} if self.given_up else {}),
             **({"spiked model": f"not fitted: {self.no_fit}"} if self.fit is None else self.fit.words()),

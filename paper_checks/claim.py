@@ -1,4 +1,4 @@
-"""Claims, evidence about them, and how a claim is declared beside its check.
+"""Claims, evidence about them, and how a claim is declared with its check.
 
 A claim measures once and is judged many times: every printed constant, sign, power and index is a keyword default of
 its judge, so that the printed form, the mutants, the correction, the control and the search for the smallest change
@@ -16,17 +16,19 @@ from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
 from paper_checks.engine.lines import Lines, Strength
-from paper_checks.evaluation import as_bool, noted
+from paper_checks.evaluation import as_bool, note
 from paper_checks.facts import Fact
 
-Verdict = Literal["holds", "depends on the reading", "corrected", "refuted", "not checkable here"]
+Verdict = Literal["holds", "corrected", "refuted", "ambiguous", "not checkable here"]
+Print = Literal["as meant", "misprint", "unstated", "inconsistent"]
 Grade = Literal["proof", "certified", "statistical", "search"]
 Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm", "experiment"]
 Importance = Literal["result", "step", "detail"]
 
-VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
-FAILING: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading")  # a reading fails
-NOT_AS_PRINTED: tuple[Verdict, ...] = ("refuted", "corrected")  # every reading fails
+VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "ambiguous", "not checkable here", "holds")
+FAILING: tuple[Verdict, ...] = ("refuted", "corrected", "ambiguous")  # the author's meaning fails, or one of two does
+NOT_AS_MEANT: tuple[Verdict, ...] = ("refuted", "corrected")
+PRINTS: tuple[Print, ...] = ("as meant", "misprint", "unstated", "inconsistent")
 KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm", "experiment")
 IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
 LONGEST_REASON = 140  # characters of the sentence that says why a statement fails
@@ -144,7 +146,7 @@ class Form:
         says: the statement in words and LaTeX (between dollar signs); lines may break anywhere between words.
         constants: keyword arguments for the judge.
         mutants: perturbations of this form that the check must refute.
-        asks: what a correction asks for beside the printed form, where the check compares no sides that tell.
+        asks: what a correction requires compared with the printed form, where the compared sides do not show it.
     """
 
     says: str
@@ -189,6 +191,27 @@ class Reading:
 
 
 LITERAL = Reading("literal")
+AS_CORRECTED = "as corrected"
+"""Name of the correction as the intended reading: a reader makes it without thinking."""
+
+
+@dataclass(frozen=True)
+class Intended:
+    """The reading that the author would confirm, decided from the paper's text before anything is run.
+
+    Attributes:
+        reading: name of the reading; ``AS_CORRECTED`` for the correction, where the print has a slip.
+        why: what in the paper decides it, with the place quoted.
+    """
+
+    reading: str
+    why: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "why", in_one_line(self.why))
+
+
+_FIRST = Intended(LITERAL.name, "the print says so word by word")
 
 
 @dataclass(frozen=True)
@@ -220,7 +243,7 @@ class Dropped:
 
 
 def constants_of(judge: Callable[..., Any]) -> dict[str, Any]:
-    """The keyword defaults of a judge."""
+    """Return the keyword defaults of a judge."""
     return {one.name: one.default for one in list(inspect.signature(judge).parameters.values())[1:]}
 
 
@@ -237,8 +260,12 @@ class Claim:
         judge: turns a measurement and constants into evidence; its defaults are the first reading.
         mutants: perturbations of the first reading that the check must refute if it passes.
         readings: what the print can mean, the literal reading first unless it has no meaning; each is judged.
+        intended: the reading that the author means, which decides the verdict; by default the first.
+        print: how the intended reading is printed.
+        ambiguous: why the author could mean either of two readings; empty unless the text supports both.
+        family: instances of the statement that a proof covers, where these are not all.
         vary: constants of the judge whose smallest noticed change is reported: those whose default is a float, unless
-            the claim names others. Flags, names, powers and signs that are integers are no constants.
+            the claim names others. Flags, names, powers and signs that are integers are not constants.
         stands_in: for a constant that moves other lines of the check as well, the lines of the statement in which it
             is printed: what another line notices does not count.
         control: the nearest weakened statement, which must pass the same check if the printed form does not.
@@ -248,7 +275,7 @@ class Claim:
         full_grade: the grade on record at the full budget, where it is another one.
         expect_reason: for a recorded "not checkable here", why.
         uses: ids of claims that this one rests on.
-        seen_in: ids of figures that show it on real networks or data, beside the judged check.
+        seen_in: ids of figures that show it on real networks or data, in addition to the judged check.
         also: further inventory ids that are literally the same statement.
         kind: what kind of thing is printed.
         importance: whether it is a result of the paper, a step towards one, or a detail.
@@ -269,6 +296,10 @@ class Claim:
     grade: Grade | None = None
     full_grade: Grade | None = None
     readings: tuple[Reading, ...] = (LITERAL,)
+    intended: Intended = _FIRST
+    print: Print = "as meant"
+    ambiguous: str = ""
+    family: str = ""
     vary: tuple[str, ...] = ()
     stands_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     control: Form | None = None
@@ -301,6 +332,7 @@ class Claim:
         if len(self.because) > LONGEST_REASON:
             raise ValueError(f"{self.id}: why it fails takes {len(self.because)} characters of {LONGEST_REASON}")
         self._check_readings()
+        self._check_intended()
         known = self.printed_constants()
         forms = [*self.mutants, *(one.constants for one in self.hypotheses)]
         for form in (self.control, self.correction, *self.readings):
@@ -325,11 +357,25 @@ class Claim:
                 raise ValueError(f"{self.id}: the reading {reading.name!r} needs a statement, a reason and constants")
             if not reading.mutants and not self.mutants:
                 raise ValueError(f"{self.id}: the reading {reading.name!r} has no mutants")
-        if self.expect == "depends on the reading" and not others:
-            raise ValueError(f"{self.id}: what depends on the reading has more than one")
+
+    def _check_intended(self) -> None:
+        first = self.readings[0]
+        if self.intended is _FIRST:
+            object.__setattr__(self, "intended", Intended(first.name, first.why or _FIRST.why))
+        names = [reading.name for reading in self.readings] + [AS_CORRECTED] * (self.correction is not None)
+        if self.intended.reading not in names:
+            raise ValueError(
+                f"{self.id}: the author means one of {', '.join(names)}; got {self.intended.reading!r} by intended="
+            )
+        if self.print not in PRINTS:
+            raise ValueError(f"{self.id}: a print is one of {', '.join(PRINTS)}; got {self.print!r}")
+        if bool(self.ambiguous) != (self.expect == "ambiguous"):
+            raise ValueError(f"{self.id}: with ambiguous on record, and only then, ambiguous= says why")
+        if self.ambiguous and len(self.readings) == 1:
+            raise ValueError(f"{self.id}: an ambiguous statement has several readings")
 
     def expected_grade(self, budget: Budget) -> Grade | None:
-        """The grade on record at a budget."""
+        """Return the grade on record at a budget."""
         return self.full_grade or self.grade if budget == "full" else self.grade
 
     @property
@@ -342,12 +388,24 @@ class Claim:
         """The part of the id after the slash."""
         return self.id.split("/")[1]
 
+    @property
+    def meant(self) -> Reading | Form:
+        """The form that the author means: a reading, or the correction of a slip."""
+        if self.intended.reading == AS_CORRECTED and self.correction is not None:
+            return self.correction
+        return next(reading for reading in self.readings if reading.name == self.intended.reading)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the verdict on record is that it holds as meant, and it is printed so."""
+        return self.expect == "holds" and self.print == "as meant"
+
     def printed_constants(self) -> dict[str, Any]:
-        """The constants of the printed form: the keyword defaults of the judge."""
+        """Return the constants of the printed form: the keyword defaults of the judge."""
         return constants_of(self.judge)
 
     def file_ids(self) -> tuple[str, ...]:
-        """Names of replays and stored files of its readings: ``claim`` for the first, then ``claim@reading``."""
+        """Return names of replays and stored files of its readings: ``claim`` for the first, then ``claim@reading``."""
         return (self.id, *(f"{self.id}@{reading.slug}" for reading in self.readings[1:]))
 
 
@@ -362,7 +420,7 @@ def claim(
     vary: tuple[str, ...] | None = None,
     **rest: Any,
 ) -> Callable[[Judge], Claim]:
-    """Declares the decorated judge as the check of one claim.
+    """Declare the decorated judge as the check of one claim.
 
     The other fields are those of ``Claim``.
 
@@ -400,6 +458,6 @@ def claim(
             module=judge.__module__,
             **rest,
         )
-        return noted(found)
+        return note(found)
 
     return declare

@@ -47,7 +47,7 @@ _CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedlo
 
 
 def declare(commands: Any) -> None:
-    """Declares the commands that list and check claims."""
+    """Declare the commands that list and check claims."""
     check = add_command(
         commands,
         "check",
@@ -76,6 +76,20 @@ def declare(commands: Any) -> None:
     add_choice(claims, f"{_CLAIM}; default: all")
     _add_json(claims, "as JSON; default: on standard output", nargs="?")
 
+    findings = add_command(
+        commands,
+        "findings",
+        _findings,
+        "what was found about a paper, the most consequential first, with the claims that it explains",
+        "rankproof findings rolora",
+        several=None,
+    )
+    findings.add_argument(
+        "papers_asked", nargs="*", type=read_name, metavar="PAPER", help="fedloru, fedlrt, rolora, ...; default: all"
+    )
+    add_papers(findings)
+    _add_json(findings, "as JSON; default: on standard output", nargs="?")
+
     show = add_command(
         commands,
         "show",
@@ -99,7 +113,7 @@ def declare(commands: Any) -> None:
     )
     add_choice(replay, f"{_CLAIM}, or a reading such as fedloru-v2/eq-1@one-matrix-x")
     replay.add_argument("--all", action="store_true", help="replay every claim that has one")
-    replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
+    replay.add_argument("--script", action="store_true", help="print a witness as a self-contained Python script")
 
     report = add_command(
         commands,
@@ -166,7 +180,7 @@ def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> 
     )
 
 
-def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
+def _check_claims(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
     return _run(chosen_claims(ledger, options), ledger, options, pool)
 
 
@@ -185,7 +199,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
     return found
 
 
-def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
+def _draw_figures(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
     from figures.figure import Settings
     from paper_checks.pages.report_figures import report_figures
 
@@ -231,12 +245,12 @@ def _check(options: argparse.Namespace) -> int:
         raise LedgerError("--store changes the witnesses that are on record: check with --store, then with --record")
     place = place_of(options, LedgerError)
     if options.dry_run:
-        return _told(
+        return _print_plan(
             chosen_claims(ledger, options), slots_of(place, LedgerError) if place else ("here",) * options.jobs
         )
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, LedgerError))
-        run = _checked(ledger, options, pool)
+        run = _check_claims(ledger, options, pool)
     manifest = run_manifest(run) if options.json is not None or options.store else {}  # it takes seconds
     table = sys.stderr if alone else sys.stdout
     if options.json is not None:
@@ -257,7 +271,7 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
     changed: list[evidence_record.Difference] = []
     for paper in ledger.papers:
         of_paper = [result for result in run.results if ledger.home[result.claim.id] == paper]
-        before = evidence_record.read(paper.folder) if of_paper else {}
+        before = evidence_record.read_record(paper.folder) if of_paper else {}
         for result in of_paper if before else ():
             changed += evidence_record.differences(result, before)
         if record and of_paper:
@@ -269,8 +283,8 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
         print(f"numbers behind verdicts that were not on record: {len(changed)}; {remedy}", file=table)
 
 
-def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
-    """Tells what would be checked where; what a claim costs is known only once it is checked."""
+def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
+    """Print what would be checked where; what a claim costs is known only once it is checked."""
     themes: dict[str, int] = {}
     for claim in claims:
         themes[claim.module] = themes.get(claim.module, 0) + 1
@@ -282,7 +296,7 @@ def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import count_by_kind
+    from paper_checks.pages.card import count_by_kind, describe_grade, describe_verdict
     from paper_checks.replaying.places import check_place, replay_places
 
     ledger = ledger_of(options)
@@ -300,6 +314,9 @@ def _claims(options: argparse.Namespace) -> int:
                 "importance": c.importance,
                 "because": c.because or None,
                 "expected": c.expect,
+                "print": c.print,
+                "intended": {"says": c.meant.says or c.says, "why": c.intended.why},
+                "finding": finding.id if (finding := ledger.home[c.id].finding_of(c.id)) else None,
                 "expected_grade": c.grade,
                 "says": c.says,
                 "replay": f"rankproof replay {c.id}" if files[c.id] else None,
@@ -312,9 +329,23 @@ def _claims(options: argparse.Namespace) -> int:
         return AS_EXPECTED
     width = max(len(claim.id) for claim in claims)
     for claim in claims:
-        print(f"{claim.id:{width}}  {claim.expect:22}  {claim.grade or '-':11}  {claim.where}")
+        grade = describe_grade(claim.grade, claim.family) or "-"
+        verdict = describe_verdict(claim.expect, claim.print)
+        print(f"{claim.id:{width}}  {verdict:22}  {grade:11}  {claim.where}")
     number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
     print(f"{number}{count_by_kind([(claim.kind, claim.expect) for claim in claims])}")
+    return AS_EXPECTED
+
+
+def _findings(options: argparse.Namespace) -> int:
+    from paper_checks.pages.card import as_findings, findings_text
+
+    ledger = ledger_of(options)
+    papers = ledger.papers_called(options.papers_asked)
+    if options.json is not None:
+        _write_json([entry for paper in papers for entry in as_findings(paper)], options.json)
+    else:
+        print("\n\n".join(findings_text(paper, _encoding()) for paper in papers))
     return AS_EXPECTED
 
 
@@ -398,7 +429,7 @@ def _replay(options: argparse.Namespace) -> int:
         unknown = [id for id in wanted if id not in [file.id for file in own]]
         if unknown:
             known = ", ".join(dict.fromkeys(file.id for file in own))
-            raise LedgerError(f"there is no stored witness {unknown[0]}; there are {known}")
+            raise LedgerError(f"no witness {unknown[0]} is stored; there are {known}")
         files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
     if options.script:
         every_one = [file for stock in files.values() for file in stock if file.kind == "witness"]
@@ -471,10 +502,10 @@ def _report(options: argparse.Namespace) -> int:
     require_writable(out)
     ledger = ledger_of(options)
     require_own([out / "index.html", *(out / f"map-{paper.name}.svg" for paper in ledger.papers)], out)
-    run = _checked(ledger, options)
+    run = _check_claims(ledger, options)
     names = [paper.name for paper in run.papers]
     figures = [one for one in all_figures() if not options.paper or one.id.partition("/")[0] in names]
-    drawn = _drawn(() if options.no_figures else figures, options, out / "figures")
+    drawn = _draw_figures(() if options.no_figures else figures, options, out / "figures")
     path = write_report(run, drawn, run_manifest(run), out)
     print(summary_table(run))
     for entry in drawn:

@@ -33,19 +33,19 @@ class Context:
     budget: Budget = "quick"
 
     def seed_sequence(self, purpose: str = "") -> np.random.SeedSequence:
-        """The stream of this claim for one purpose."""
+        """Return the stream of this claim for one purpose."""
         digest = hashlib.sha256(f"{self.claim_id}\n{purpose}".encode()).digest()
         words = [int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4)]
         return np.random.SeedSequence([self.seed, *words])
 
     def rng(self, purpose: str = "") -> np.random.Generator:
-        """Random generator of the stream of this claim for one purpose."""
+        """Return the random generator of the stream of this claim for one purpose."""
         return np.random.default_rng(self.seed_sequence(purpose))
 
     def integer_seed(self, purpose: str = "") -> int:
-        """A 32-bit seed of that stream, for libraries that take integers."""
+        """Return a 32-bit seed of that stream, for libraries that take integers."""
         return int(self.seed_sequence(purpose).generate_state(1)[0])
 
     def size(self, quick: Size, full: Size) -> Size:
-        """The size that belongs to the budget."""
+        """Return the size that belongs to the budget."""
         return quick if self.budget == "quick" else full

@@ -11,8 +11,8 @@ from math import isqrt
 from typing import Literal
 
 
-def enclosed(function: Literal["ln", "exp", "sqrt"], x: Fraction | int, digits: int = 40) -> tuple[Fraction, Fraction]:
-    """Fractions below and above an increasing function of x.
+def enclose(function: Literal["ln", "exp", "sqrt"], x: Fraction | int, digits: int = 40) -> tuple[Fraction, Fraction]:
+    """Return fractions below and above an increasing function of x.
 
     Args:
         function: its name.
@@ -22,7 +22,7 @@ def enclosed(function: Literal["ln", "exp", "sqrt"], x: Fraction | int, digits: 
     Raises:
         ArithmeticError: the function is not defined there.
 
-    >>> low, high = enclosed("sqrt", 2)
+    >>> low, high = enclose("sqrt", 2)
     >>> low**2 < 2 < high**2, float(high - low) < 1e-38
     (True, True)
     """
@@ -35,7 +35,7 @@ def enclosed(function: Literal["ln", "exp", "sqrt"], x: Fraction | int, digits: 
 
 
 def rational_root(square: Fraction) -> Fraction:
-    """The square root of a rational square.
+    """Return the square root of a rational square.
 
     Raises:
         ValueError: it is not rational.
@@ -47,3 +47,7 @@ def rational_root(square: Fraction) -> Fraction:
     if root**2 != square:
         raise ValueError(f"the square root of {square} is not rational")
     return root
+
+
+enclosed = enclose
+"""Alias of `enclose`, for papers of one's own."""

@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType, ModuleType
+from types import FrameType, MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
 Number = Fraction | float
 Declared = TypeVar("Declared")
-Relation = Literal["<", "<=", "=", ">=", ">", "!="]
-HOLDS: Mapping[Relation, Callable[[Any, Any], Any]] = {
+Comparison = Literal["<", "<=", "=", ">=", ">", "!="]
+HOLDS: Mapping[Comparison, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     "=": operator.eq,
@@ -31,15 +31,15 @@ HOLDS: Mapping[Relation, Callable[[Any, Any], Any]] = {
 
 
 def as_fraction(value: Any) -> Fraction:
-    """An exact number as a fraction.
+    """Return an exact number as a fraction.
 
     Raises:
-        TypeError: it is no integer, fraction or sympy rational.
+        TypeError: it is not an integer, a fraction or a sympy rational.
 
     >>> as_fraction(3)
     Fraction(3, 1)
     """
-    sympy = sys.modules.get("sympy")  # without it there are no sympy rationals either
+    sympy = sys.modules.get("sympy")  # without it no value is a sympy rational
     if sympy is not None and isinstance(value, sympy.Rational):
         return Fraction(int(value.p), int(value.q))
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
@@ -73,7 +73,7 @@ def as_written(value: Any) -> Any:
 
 def is_bool(value: Any) -> bool:
     """Return whether a value is True or False, of Python, sympy or numpy."""
-    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")  # without them there are no values of theirs
+    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")  # without them no value is one of theirs
     of_sympy = sympy is not None and isinstance(value, sympy.logic.boolalg.BooleanAtom)
     return isinstance(value, bool) or of_sympy or (numpy is not None and isinstance(value, numpy.bool_))
 
@@ -98,7 +98,7 @@ def as_bool(value: Any, what: str) -> bool:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """An assumption of a statement at a witness: a value that stands in a relation to its bound.
+    """An assumption of a statement at a witness: a relation between a value and its bound.
 
     Attributes:
         name: what the value is, in words or symbols.
@@ -117,7 +117,7 @@ class Hypothesis:
 
     name: str
     value: Number | str
-    relation: Relation
+    relation: Comparison
     bound: Number | str
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ def assuming(*assumes: Hypothesis) -> tuple[Hypothesis, ...]:
 
 
 def _broken(assumes: Sequence[Hypothesis]) -> str:
-    """The first assumption that is not met, in words; empty if all are."""
+    """Return the first assumption that is not met, in words; empty if all are."""
     return next((f"an assumption is not met: {one}" for one in assumes if not one.met), "")
 
 
@@ -208,7 +208,7 @@ class Violation:
 
 
 def _finite(side: Number) -> Fraction:
-    """An exact number, or the exact value of a finite float."""
+    """Return an exact number, or the exact value of a finite float."""
     if not isinstance(side, float):
         return as_fraction(side)
     if not math.isfinite(side):
@@ -301,6 +301,7 @@ class Replay:
         evaluate: the evaluation of stored values; a proof that needs none takes its constants alone.
         states: for a proof in the form of version 0.1, constants that its file must repeat.
         words: what stored values are in the field's words, by name, where the name does not say it.
+        module: The module whose body declares it; the function can be in another one, which several replays share.
     """
 
     id: str
@@ -308,6 +309,13 @@ class Replay:
     evaluate: Callable[..., Violation | Proof | str]
     states: Mapping[str, Any] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+    module: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.module:
+            frame = _declaring_frame()
+            module = self.evaluate.__module__ if frame is None else str(frame.f_globals["__name__"])
+            object.__setattr__(self, "module", module)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -332,20 +340,26 @@ class Replay:
 _DECLARED = "__declared__"
 
 
-def noted(item: Declared) -> Declared:
+def note(item: Declared) -> Declared:
     """Return a claim or a replay, noted in the module whose body declares it, so that none loses its name unnoticed.
 
     Declarations in functions that are called later are not noted.
     """
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name != "<module>":
-        frame = frame.f_back
+    frame = _declaring_frame()
     if frame is not None:
         body, items = frame.f_globals.get(_DECLARED, (None, []))
         if body is not frame.f_code:  # the module is loaded again
             frame.f_globals[_DECLARED] = body, items = frame.f_code, []
         items.append((frame.f_lineno, item))
     return item
+
+
+def _declaring_frame() -> FrameType | None:
+    """Return the frame of the module whose body runs now; None if none does."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame
 
 
 def declared_in(module: ModuleType, kind: type[Any]) -> list[tuple[int, Any]]:
@@ -376,7 +390,9 @@ def require_kept(module: ModuleType, kind: type[Any], evaluation: str) -> None:
         if (item.id, getattr(item, evaluation)) in kept:
             continue
         lost = f"{item.id} ({declared_at(module, item)})"
-        of_name = ((name, lines) for name, lines in bound(module).items() if any(a <= line <= b for a, b in lines))
+        of_name = (
+            (name, lines) for name, lines in binding_lines(module).items() if any(a <= line <= b for a, b in lines)
+        )
         name, lines = next(of_name, ("", []))
         later = next(((first, last) for first, last in lines if first > line), None)
         if later is None:
@@ -385,7 +401,7 @@ def require_kept(module: ModuleType, kind: type[Any], evaluation: str) -> None:
         raise ValueError(f"{lost} and {other}(line {later[0]}) are both named {name}; rename one of them")
 
 
-def bound(module: ModuleType) -> dict[str, list[tuple[int, int]]]:
+def binding_lines(module: ModuleType) -> dict[str, list[tuple[int, int]]]:
     """Return the first and the last line of each statement that binds a name of a module, by name."""
     found: dict[str, list[tuple[int, int]]] = {}
     for node in _statements(ast.parse(inspect.getsource(module)).body):
@@ -410,13 +426,13 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
-    """Declares the decorated function as the replay of one claim's witness, or of one reading's (``claim@reading``).
+    """Declare the decorated function as the replay of one claim's witness, or of one reading's (``claim@reading``).
 
     Args:
         id: of the claim, or of the reading.
         words: what stored values are in the field's words, where their names do not say it.
     """
-    return lambda evaluate: noted(Replay(id, "witness", evaluate, words=words))
+    return lambda evaluate: note(Replay(id, "witness", evaluate, words=words))
 
 
 def proof(
@@ -440,16 +456,16 @@ def proof(
     ...     "$2(3^2 + 4^2) - (3 + 4)^2 = (4 - 3)^2$."
     ...     require(factor * (3**2 + 4**2) - (3 + 4) ** 2 >= 0, "the difference")
     ...     return "a square"
-    >>> evaluated(sum_of_squares, {}).detail, evaluated(sum_of_squares, {}, {"factor": 1}).detail
+    >>> evaluate_replay(sum_of_squares, {}).detail, evaluate_replay(sum_of_squares, {}, {"factor": 1}).detail
     ('a square', 'the difference')
     """
-    return lambda evaluate: noted(Replay(id, "certificate", evaluate, states, words or {}))
+    return lambda evaluate: note(Replay(id, "certificate", evaluate, states, words or {}))
 
 
-def evaluated(
+def evaluate_replay(
     replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] = MappingProxyType({})
 ) -> Replayed:
-    """Evaluate stored values; whatever they are, the answer is one line and no exception.
+    """Evaluate stored values; for any values the answer is one line, never an exception.
 
     Args:
         replay: Their evaluation.
@@ -457,15 +473,19 @@ def evaluated(
         constants: Other constants than a proof has, by name, to see that it needs its own.
     """
     try:
-        return _violated(replay, values) if replay.kind == "witness" else _proved(replay, values, constants)
+        return (
+            _evaluate_witness(replay, values)
+            if replay.kind == "witness"
+            else _evaluate_proof(replay, values, constants)
+        )
     except UnmetError as error:
-        return Replayed(replay.kind, False, False, None, None, str(error), _told(error.assumes))
+        return Replayed(replay.kind, False, False, None, None, str(error), _describe_hypotheses(error.assumes))
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
         return Replayed(replay.kind, False, False, None, None, f"not a case of this claim: {error!r}")
 
 
-def used(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values that a replay reads: what is worth storing."""
+def select_read(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the values that a replay reads: what is worth storing."""
     read = _Read(values)
     replay.evaluate(read)
     return {name: value for name, value in values.items() if name in read.read}
@@ -482,7 +502,7 @@ class _Read(Mapping[str, Any]):
         value = self.values_on_file[name]
         if name not in self.read:
             self.read.add(name)
-            self._within[name] = _followed(value)
+            self._within[name] = _follow(value)
         return self._within[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -502,10 +522,10 @@ class _Read(Mapping[str, Any]):
         return (set(self.values_on_file) - self.read) | inner
 
 
-def _followed(value: Any) -> Any:
+def _follow(value: Any) -> Any:
     if isinstance(value, dict):
         return _Read(value)
-    return [_followed(part) for part in value] if isinstance(value, list) else value
+    return [_follow(part) for part in value] if isinstance(value, list) else value
 
 
 def _mappings(value: Any) -> Iterator[_Read]:
@@ -526,7 +546,7 @@ def as_in_json(value: Any) -> Any:
     return value if value is None or type(value) in (int, float, str) else str(value)
 
 
-def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
+def _evaluate_proof(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
     for name, stated in replay.states.items():
         if repr(values[name]) != repr(as_in_json(stated)):  # 1, 1.0, True and "1" are four values
             detail = f"a certificate of another statement: {name} = {values[name]}, and here it is {stated}"
@@ -546,14 +566,14 @@ def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, A
     return Replayed("certificate", met, met, None, None, steps, words=replay.words, proves=replay.constants)
 
 
-def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
+def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     read = _Read(values)
     outcome = replay.evaluate(read)
     if not isinstance(outcome, Violation):
         raise TypeError(f"a replay of a witness returns a Violation, got {type(outcome).__name__} {outcome!r}")
     gap, error = outcome.gap, _finite(outcome.error)
     left, right = float(outcome.left), float(outcome.right)
-    assumes = _told(outcome.assumes)
+    assumes = _describe_hypotheses(outcome.assumes)
     given = {name: plain(value) for name, value in outcome.given.items()}
     flaw = _broken(outcome.assumes) or read.unread
     if flaw:
@@ -563,7 +583,7 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = "=" if equal else ">" if confirmed else "<="
     # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
-    told = told_apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
+    told = format_apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
     whole = [sum(map(Fraction, text.split(" + "))) for text in told] == [_finite(outcome.left), _finite(outcome.right)]
     known = f"error at most {float(error):.3g}" if error else "exact" if whole else "exact, digits rounded"
     how = "; ".join([known, *filter(None, [outcome.sampled])])
@@ -571,12 +591,12 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)
 
 
-def told_apart(left: float, right: float, gap: Fraction | float | None = None) -> tuple[str, str]:
-    """Two sides in six digits, or in as many as tell them apart; where no float does, the left one by the gap.
+def format_apart(left: float, right: float, gap: Fraction | float | None = None) -> tuple[str, str]:
+    """Format two sides in six digits, or in as many as separate them; where no float does, the left one by the gap.
 
-    >>> told_apart(0.360036, 0.36), told_apart(0.36 + 1e-9, 0.36)
+    >>> format_apart(0.360036, 0.36), format_apart(0.36 + 1e-9, 0.36)
     (('0.360036', '0.36'), ('0.360000001', '0.36'))
-    >>> told_apart(0.36, 0.36, Fraction(1, 10**40))
+    >>> format_apart(0.36, 0.36, Fraction(1, 10**40))
     ('0.36 + 1e-40', '0.36')
     """
     apart = left != right if gap is None else gap != 0
@@ -587,12 +607,12 @@ def told_apart(left: float, right: float, gap: Fraction | float | None = None) -
     return (f"{right:.6g} + {float(gap):.3g}", f"{right:.6g}") if gap else told
 
 
-def _told(assumes: Sequence[Hypothesis]) -> list[tuple[str, bool]]:
+def _describe_hypotheses(assumes: Sequence[Hypothesis]) -> list[tuple[str, bool]]:
     return [(str(one), one.met) for one in assumes]
 
 
 def plain(value: Any) -> str:
-    """A value for people: lists in brackets, fractions as they are, long ones and floats to six digits.
+    """Return a value for people: lists in brackets, fractions as they are, long ones and floats to six digits.
 
     >>> plain([Fraction(1, 3), 0.1234567]), plain(Fraction(10**20 + 1, 3 * 10**20))
     ('[1/3, 0.123457]', '0.333333')

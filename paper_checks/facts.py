@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import sympy
 from sympy.polys.rings import PolyRing
 
-from paper_checks.evaluation import HOLDS, Relation
+from paper_checks.evaluation import HOLDS, Comparison
 from paper_checks.evaluation import as_fraction as as_fraction
 
 Exact: TypeAlias = Any
@@ -41,11 +41,11 @@ class Fact:
             raise TypeError(f"{self.says!r} is declared and not shown: facts come from identity, positive, compared")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.says, self.everywhere)
+        return _restore, (self.says, self.everywhere)
 
 
-def _restored(says: str, everywhere: bool) -> Fact:
-    """A fact from another process of the same run, which showed it there."""
+def _restore(says: str, everywhere: bool) -> Fact:
+    """Return a fact from another process of the same run, which showed it there."""
     return Fact(says, everywhere, _SHOWN)
 
 
@@ -71,11 +71,11 @@ def positive(says: str, expression: sympy.Expr, substitution: Mapping[sympy.Symb
     return Fact(words, True, _SHOWN) if proves_positive(expression, substitution) else None
 
 
-def compared(says: str, left: Exact, relation: Relation, right: Exact) -> Fact | None:
-    """Shows that two exact numbers stand in a relation.
+def compare(says: str, left: Exact, relation: Comparison, right: Exact) -> Fact | None:
+    """Show that a relation holds between two exact numbers.
 
     Raises:
-        TypeError: one of them is no integer, fraction or sympy rational; a float has an error.
+        TypeError: one of them is not an integer, a fraction or a sympy rational; a float has an error.
     """
     holds = HOLDS[relation](as_fraction(left), as_fraction(right))
     return Fact(f"{says}: {left} {relation} {right}", False, _SHOWN) if holds else None
@@ -98,14 +98,14 @@ def require_exact(*expressions: Any, where: str = "") -> None:
             raise TypeError(f'{found}, but exact expressions have no floats; write fractions, such as rational("0.1")')
 
 
-def together(*facts: Fact | None) -> tuple[Fact, ...]:
-    """All of the facts, or none at all if one of them could not be shown."""
+def combine(*facts: Fact | None) -> tuple[Fact, ...]:
+    """Return all of the facts, or none at all if one of them could not be shown."""
     return () if any(fact is None for fact in facts) else tuple(fact for fact in facts if fact is not None)
 
 
 @lru_cache(maxsize=4096, typed=True)
 def vanishes(expression: sympy.Expr) -> bool:
-    """Whether a rational expression in its symbols is identically zero; exact for rational functions.
+    """Return whether a rational expression in its symbols is identically zero; exact for rational functions.
 
     A change of one line of a statement leaves the others as they were: they are not expanded again.
     """
@@ -114,7 +114,7 @@ def vanishes(expression: sympy.Expr) -> bool:
 
 
 def proves_positive(expression: sympy.Expr, substitution: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
-    """Whether a rational expression is shown to be positive for all positive values of its symbols.
+    """Return whether a rational expression is shown to be positive for all positive values of its symbols.
 
     Written as a quotient of two polynomials that are not zero and have no coefficient of the other sign, it is
     positive wherever all symbols are; by continuity it is not negative where some of them are zero. An ordering such

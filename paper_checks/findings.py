@@ -1,6 +1,6 @@
 """Pages of findings in ``docs/``, written from the ledger, the stored witnesses and their replays.
 
-``python -m paper_checks.findings docs`` writes them anew. They hold no result of a run: verdicts are the ones on
+``python -m paper_checks.findings docs`` writes them again. They hold no result of a run: verdicts are the ones on
 record, which every check confirms or turns red, and witnesses are replayed while the page is written.
 """
 
@@ -14,14 +14,17 @@ from html import escape
 from pathlib import Path
 
 from figures.stored_numbers import FOLDER
-from paper_checks.claim import FAILING, Claim, Importance, Reading
+from paper_checks.claim import Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.card import (
     COUNTED,
     STATED,
     VERDICT_MEANS,
     count_verdicts,
+    describe_grade,
     describe_kinds,
+    describe_meaning,
+    describe_verdict,
     sentence_case,
     shorten,
 )
@@ -44,14 +47,14 @@ _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
 def findings_page(paper: Paper, page: Page, folder: Path) -> str:
-    """One page in Markdown.
+    """Return one page in Markdown.
 
     Args:
         paper: the paper it belongs to.
         page: what it covers.
         folder: where it belongs; its ``figures`` hold the manifests of figures that claims are seen in.
     """
-    told = [paper.told(theme) for theme in page.themes]
+    told = [paper.read_theme(theme) for theme in page.themes]
     claims = [claim for _, group in told for claim in group]
     files = {claim.id: paper.to_replay(claim.id) for claim in claims}
     whole = [file for of_claim in files.values() for file in of_claim]
@@ -68,21 +71,22 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         f"{page.about} {tally}.",
         "",
         f"Written by `{paper.rewritten}` from the ledger of claims. "
-        "Of assumptions, definitions, settings and algorithms, "
-        "*holds* means that they can be met, are well posed, are complete, or run as printed. "
+        "Verdicts are about statements as their authors mean them; a second word says how the print "
+        "differs. Of assumptions, definitions, settings and algorithms, "
+        "*holds* means that they can be met, are well posed, are complete, or run. "
         f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
         "separate code when this page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the "
         "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.",
         "",
-        "## In short",
+        "## Findings",
         "",
+        *_findings(paper, claims),
     ]
+    if page.headlines:
+        lines += ["", "## What holds", ""]
     for headline in page.headlines:
         links = ", ".join(f"[{id}](#{_anchor(id)})" for id in headline.claims)
         lines.append(f"- {_mathematics(headline.says)} {links}")
-    off = [claim for claim in claims if claim.expect in FAILING]
-    lines += ["", f"Not as printed, or not in every reading ({len(off)}):", ""]
-    lines += [f"- [{claim.id}](#{_anchor(claim.id)}){_mathematics(_because(claim))}" for claim in off]
     for importance, title in PARTS.items():
         part = [(about, [claim for claim in group if claim.importance == importance]) for about, group in told]
         if any(group for _, group in part):
@@ -98,10 +102,35 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
             "What the figures at laptop scale show, with the command that redraws each.",
             "",
         ]
-        lines += [f"- {_found(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
+        lines += [f"- {_find_result(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
     return "\n".join(map(_without_html, lines)) + "\n"
+
+
+def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
+    """Yield the findings that explain claims of a page, the most consequential first, with their claims."""
+    here = {claim.id: claim for claim in claims}
+    number = 0
+    for finding in paper.findings:
+        entries = [here[id] for id in finding.entries if id in here]
+        if not entries:
+            continue
+        number += 1
+        headline = _mathematics(finding.headline.rstrip("."))
+        said = _mathematics(f"{_sentence(finding.witness)} {_sentence(finding.advice)}")
+        yield f"{number}. **{headline}.** *This {finding.changes}.* {said}"
+        yield ""
+        for claim in entries:
+            verdict = describe_verdict(claim.expect, claim.print)
+            yield f"   - [{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
+        yield ""
+    if not number:
+        yield "Every claim holds as printed."
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _section(
@@ -112,7 +141,7 @@ def _section(
     package: str,
     folded: bool,
 ) -> Iterator[str]:
-    """The claims of one theme, folded where they are steps or details."""
+    """Yield the claims of one theme, folded where they are steps or details."""
     if not group:
         return
     yield ""
@@ -137,11 +166,11 @@ def _tally(claims: Sequence[Claim]) -> str:
 
 
 def _because(claim: Claim) -> str:
-    return f": {claim.because}" if claim.because else ""
+    return f": {claim.because}" if claim.because and not claim.is_plain else ""
 
 
 def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False) -> list[Path]:
-    """Write every page of these papers into a folder, without their proofs that are no more, and return the paths.
+    """Write every page of these papers into a folder, remove the proofs that were dropped, and return the paths.
 
     Args:
         folder: Folder of the pages.
@@ -175,7 +204,7 @@ def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = 
 
 
 def proof_pages(paper: Paper) -> dict[str, str]:
-    """A page in Markdown for every proof of a paper, by its name in ``docs/proofs``."""
+    """Return a page in Markdown for every proof of a paper, by its name in ``docs/proofs``."""
     replays = replays_of(paper.package)
     claims = {claim.id: claim for claim in paper.claims()}
     on_file = [file for id in claims for file in paper.to_replay(id)]
@@ -191,7 +220,7 @@ def proof_pages(paper: Paper) -> dict[str, str]:
 
 
 def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed) -> str:
-    """The page of a proof: of the correction where its reading has a witness, of the reading itself where not."""
+    """Yield a proof's page: of the correction where its reading has a witness, else of the reading itself."""
     reading = _reading_of(claim, file)
     kind = f"as read: {reading.name}" if reading.says else "as printed"
     says = ("As read", reading.says)
@@ -201,10 +230,10 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         says = ("As corrected", claim.correction.says)
     lines = [f"# Proof of {claim.id}", "", f"{_mathematics(claim.where)}; {kind}.", "", f"> {_mathematics(claim.says)}"]
     lines += ["", f"{says[0]}:", "", f"> {_mathematics(says[1])}"] if says[1] else []
-    lines += ["", "## Setting", *_spaced(argument.setting)] if argument.setting else []
-    lines += ["", "## Proof", *_spaced(argument.proof)]
+    lines += ["", "## Setting", *_space_out(argument.setting)] if argument.setting else []
+    lines += ["", "## Proof", *_space_out(argument.proof)]
     for name, text in argument.lemmas:
-        lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_spaced(text)]
+        lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_space_out(text)]
     checked = f"{_mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
     if answer.proves:
         constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
@@ -220,7 +249,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
     return "\n".join(map(_without_html, lines)) + "\n"
 
 
-def _spaced(paragraphs: Sequence[str]) -> Iterator[str]:
+def _space_out(paragraphs: Sequence[str]) -> Iterator[str]:
     for text in paragraphs:
         yield ""
         yield _mathematics(text)
@@ -231,23 +260,34 @@ def _proof_name(id: str) -> str:
 
 
 def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Path, package: str) -> Iterator[str]:
-    """One claim: what is printed, and, unless it simply holds, the witness and what holds instead; then its proof."""
+    """Yield one claim: the printed text; unless it simply holds, the witness and what holds; then its proof."""
     yield f"#### {claim.id}"
     yield ""
     also = f" (also {', '.join(claim.also)})" if claim.also else ""
     kind = f"{claim.kind.capitalize()}, " if claim.kind != "statement" else ""
     where, because = _mathematics(claim.where), _mathematics(_because(claim)).rstrip(".")
-    yield f"{kind}{where}{also}. **{claim.expect.capitalize()}**{because}."
+    verdict = describe_verdict(claim.expect, claim.print).capitalize()
+    grade = f" ({_mathematics(describe_grade(claim.grade, claim.family))})" if claim.family else ""
+    yield f"{kind}{where}{also}. **{verdict}**{grade}{because}."
     yield ""
     yield f"> {_mathematics(claim.says)}"
+    if meant := describe_meaning(claim):
+        yield ""
+        yield f"The author means: {_mathematics(meant)}."
+    if claim.because and claim.is_plain:
+        yield ""
+        yield f"In another reading it fails: {_mathematics(claim.because)}"
+    if claim.ambiguous:
+        yield ""
+        yield f"Ambiguous: {_mathematics(claim.ambiguous)}."
     refuted = {file.id for file, _ in replayed if file.kind == "witness"}
     yield from _readings(claim, refuted)
     for file, answer in replayed:
         if file.kind == "witness":
             yield ""
-            found = answer.detail if answer.exact else _rounded(answer.detail)
-            yield f"Witness{_named(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
-    if claim.expect in ("corrected", "depends on the reading") and claim.correction is not None:
+            found = answer.detail if answer.exact else _round_numbers(answer.detail)
+            yield f"Witness{_name_reading(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
+    if claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"
     elif claim.expect == "refuted" and claim.control is not None:
@@ -259,11 +299,11 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            found = ", as found" if file.id in refuted else _named(claim, file)
+            found = ", as found" if file.id in refuted else _name_reading(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
     without = _without_proof(claim, replayed)
-    if without is not None and (compared := _compared(claim)):
+    if without is not None and (compared := _describe_comparison(claim)):
         yield ""
         yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}{without}: {_mathematics(compared)}"
     if claim.seen_in:
@@ -284,24 +324,24 @@ def _places(claim: Claim, files: Sequence[Stored], package: str) -> str:
 
 
 def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> str | None:
-    """Forms of a claim that stand without a proof on file, in words: empty where the claim holds; None if all have."""
+    """Describe the established forms of a claim without a stored proof; empty if it holds, None if all have one."""
     on_file = {kind: {file.id for file, _ in replayed if file.kind == kind} for kind in ("witness", "certificate")}
-    if claim.expect == "holds":
+    if claim.is_plain and len(claim.readings) == 1:
         return "" if not replayed else None
-    if claim.expect == "corrected":
+    if len(claim.readings) == 1 and claim.correction is not None:
         return ", as found" if claim.id not in on_file["certificate"] else None
-    if claim.expect == "depends on the reading":
+    if len(claim.readings) > 1 and claim.expect in ("holds", "corrected", "ambiguous"):
         pairs = zip(claim.readings, claim.file_ids(), strict=True)
         names = [reading.name for reading, id in pairs if not any(id in ids for ids in on_file.values())]
         return f", {'; '.join(names)}" if names else None
     return None
 
 
-def _compared(claim: Claim) -> str:
-    """The judge's comparison, by the first line of its docstring, if any, without the clauses on its switches.
+def _describe_comparison(claim: Claim) -> str:
+    """Return the judge's comparison, by the first line of its docstring, if any, without the clauses on its switches.
 
     >>> from types import SimpleNamespace
-    >>> _compared(SimpleNamespace(judge=SimpleNamespace(__doc__="Every cell; ``least`` is a switch.")))
+    >>> _describe_comparison(SimpleNamespace(judge=SimpleNamespace(__doc__="Every cell; ``least`` is a switch.")))
     'every cell.'
     """
     line = (claim.judge.__doc__ or "").strip().split("\n")[0]
@@ -314,7 +354,7 @@ def _compared(claim: Claim) -> str:
 
 
 def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:
-    """The readings of a claim as a table, unless there is the literal one alone; one that fails has a witness.
+    """Yield the readings of a claim as a table, unless there is the literal one alone; one that fails has a witness.
 
     Where the claim is not checkable here the others are open.
     """
@@ -331,8 +371,8 @@ def _reading_of(claim: Claim, file: Stored) -> Reading:
     return claim.readings[claim.file_ids().index(file.id)]
 
 
-def _named(claim: Claim, file: Stored) -> str:
-    """Which reading a file is of, where the claim has several."""
+def _name_reading(claim: Claim, file: Stored) -> str:
+    """Return which reading a file is of, where the claim has several."""
     return f", {_reading_of(claim, file).name}" if len(claim.readings) > 1 else ""
 
 
@@ -340,17 +380,17 @@ def _file(figure: str) -> str:
     return figure.replace("/", "-")
 
 
-def _found(folder: Path, figure: str) -> str:
-    """A figure, and what its stored manifest says was found."""
+def _find_result(folder: Path, figure: str) -> str:
+    """Return a figure, and what its stored manifest says was found."""
     manifest = folder / "figures" / f"{_file(figure)}.manifest.json"
     if not manifest.exists():
         return f"{_picture(folder, figure)}."
     found = json.loads(manifest.read_text(encoding="utf-8"))["found"]
-    return f"{_picture(folder, figure)}: {_mathematics(_rounded(found))}"
+    return f"{_picture(folder, figure)}: {_mathematics(_round_numbers(found))}"
 
 
 def _picture(folder: Path, figure: str) -> str:
-    """A link to the picture of a figure; one that takes hours may not be stored yet.
+    """Return a link to the picture of a figure; one that takes hours may not be stored yet.
 
     Pages of a paper of one's own lie in another folder than the figures of the toolkit.
     """
@@ -362,17 +402,17 @@ def _picture(folder: Path, figure: str) -> str:
 
 
 def _anchor(id: str) -> str:
-    """The anchor that Markdown renderers give a heading which is the id of a claim."""
+    """Return the anchor that Markdown renderers give a heading which is the id of a claim."""
     return re.sub(r"[^a-z0-9_-]", "", id.lower())
 
 
 def _mathematics(text: str) -> str:
-    """Formulas in the notation that Markdown leaves alone."""
+    """Write formulas in the notation that Markdown leaves alone."""
     return _FORMULA.sub(lambda match: f"$`{match.group(1)}`$", text)
 
 
 def _without_html(part: str) -> str:
-    """A part of a page in which no text of a claim is a tag: `<` before a name is written as a character.
+    """Return a part of a page in which no text of a claim is a tag: `<` before a name is written as a character.
 
     Code and formulas stay, for Markdown shows them as they are. Control characters are shown as escapes.
     """
@@ -388,7 +428,7 @@ def _values(values: Mapping[str, object], words: Mapping[str, str]) -> str:
 
 
 def _plain(value: object) -> str:
-    """A stored value: fractions and decimals in strings as they stand, floats to four digits."""
+    """Return a stored value: fractions and decimals in strings as they stand, floats to four digits."""
     if isinstance(value, list):
         return f"[{', '.join(map(_plain, value))}]"
     if isinstance(value, dict):
@@ -396,8 +436,8 @@ def _plain(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _rounded(text: str) -> str:
-    """Decimals to four digits, so that the last bits of a processor do not show."""
+def _round_numbers(text: str) -> str:
+    """Round decimals to four digits, so that the last bits of a processor do not show."""
     return _DECIMAL.sub(lambda match: f"{float(match.group(0)):.4g}", text)
 
 

@@ -43,7 +43,7 @@ class Ledger:
 
     @classmethod
     def of(cls, papers: Sequence[Paper] = PAPERS) -> Ledger:
-        """Reads the claims of the papers.
+        """Read the claims of the papers.
 
         Raises:
             LedgerError: an id that is declared twice, or a use of an unknown claim.
@@ -60,6 +60,13 @@ class Ledger:
             for used in claim.uses:
                 if used not in home:
                     raise LedgerError(f"{claim.id} uses {used}, which is not in the ledger")
+        for paper in papers:
+            explained = [(id, finding.id) for finding in paper.findings for id in finding.entries]
+            for place, (id, finding) in enumerate(explained):
+                if home.get(id) is not paper:
+                    raise LedgerError(f"the finding {finding} explains {id}, which {paper.name} does not claim")
+                if id in dict(explained[:place]):
+                    raise LedgerError(f"{id} is explained by two findings, {dict(explained[:place])[id]} and {finding}")
         circle = _circle({claim.id: claim.uses for claim in claims})
         if circle:
             raise LedgerError(f"claims that rest on themselves: {' -> '.join(circle)}")
@@ -67,12 +74,14 @@ class Ledger:
 
     @classmethod
     def around(cls, ids: Collection[str], papers: Sequence[Paper] = PAPERS) -> Ledger:
-        """The themes that declare these claims, or the whole ledger where there are none or one is not found so.
+        """Return the themes that declare these claims, or the whole ledger where there are none or one is not found so.
 
         A command about one claim is spared most of the libraries that other themes load. What the claims use is not
         looked up.
         """
-        parts = {paper: [one for theme in paper.declaring(ids) for one in paper.told(theme)[1]] for paper in papers}
+        parts = {
+            paper: [one for theme in paper.declaring(ids) for one in paper.read_theme(theme)[1]] for paper in papers
+        }
         claims = tuple(claim for part in parts.values() for claim in part)
         if not ids or not {*ids} <= {id for claim in claims for id in (claim.id, *claim.also)}:
             return cls.of(papers)
@@ -124,9 +133,11 @@ class Ledger:
         stems = [word[: max(LEAST_STEM, len(word) - ENDING)] for word in words - ASKING if len(word) > SHORT]
         headlines: dict[str, str] = {}
         for paper in self.papers:
-            for headline in (headline for page in paper.pages for headline in page.headlines):
-                for id in headline.claims:
-                    headlines[id] = f"{headlines.get(id, '')} {headline.says}"
+            told = [(one.claims, one.says) for page in paper.pages for one in page.headlines]
+            told += [(one.entries, f"{one.headline} {one.witness}") for one in paper.findings]
+            for ids, says in told:
+                for id in ids:
+                    headlines[id] = f"{headlines.get(id, '')} {says}"
         texts: dict[str, str] = {}
         for claim in self.claims if stems else ():
             readings = (text for one in claim.readings for text in (one.name, one.says))
@@ -142,6 +153,18 @@ class Ledger:
                 found.append((-weight, main, place, claim))
         least = min((one[0] for one in found), default=0.0) / 2.0
         return [claim for weight, *_, claim in sorted(found, key=lambda one: one[:3])[:NEAREST] if weight <= least]
+
+    def papers_called(self, names: Sequence[str]) -> tuple[Paper, ...]:
+        """Return the papers with these names, or that have versions with these names; all by default.
+
+        Raises:
+            LedgerError: A name that no paper has.
+        """
+        wanted = {version for name in names for version in self._papers(name)}
+        versions = {
+            paper: {claim.paper for claim in self.claims if self.home[claim.id] is paper} for paper in self.papers
+        }
+        return tuple(paper for paper in self.papers if not names or wanted & versions[paper])
 
     def _papers(self, named: str) -> set[str]:
         """Return the papers and versions whose names begin so, or that are called so."""
@@ -169,7 +192,7 @@ def _no_match(asked: str, ledger: Ledger) -> str:
 
 
 def _circle(uses: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Claims that use each other in a circle; empty if there is none."""
+    """Return claims that use each other in a circle; empty if there is none."""
     try:
         TopologicalSorter(uses).prepare()
     except CycleError as error:

@@ -28,7 +28,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 }
 """Words for each kind of numbered thing, the longer ones first."""
 NEAREST = 4
-"""Number of ids that are proposed where there is no match."""
+"""Number of ids that are proposed if nothing matches."""
 Number = tuple[str, ...]
 
 _OF = {word: kind for kind, words in KINDS.items() for word in words}
@@ -135,7 +135,7 @@ class Names(Generic[S]):
         if found:
             return found
         spoken = self.understood(asked)
-        return begun if spoken is None else self._called(spoken)
+        return begun if spoken is None else self._find_called(spoken)
 
     def is_exact(self, asked: str) -> bool:
         """Return whether a text is an id, or the beginning of some."""
@@ -145,10 +145,10 @@ class Names(Generic[S]):
         """Return the ids that come closest to a name or an id that means nothing; none if none is close."""
         text = asked.lower().strip()
         if re.fullmatch(_NUMBER, text):
-            return self._near(Spoken(self.known, "", (_number(text),), frozenset()))
+            return self._nearest_ids(Spoken(self.known, "", (_number(text),), frozenset()))
         spoken = None if is_id(asked) else self.understood(asked)
         if spoken is not None and spoken.numbers:
-            return self._near(spoken)
+            return self._nearest_ids(spoken)
         return get_close_matches(asked, [one.id for one in self.statements], n=3, cutoff=0.5)
 
     def understood(self, asked: str) -> Spoken | None:
@@ -181,7 +181,7 @@ class Names(Generic[S]):
             "known": sorted(self.known),
         }
 
-    def told(self, id: str) -> list[list[Any]]:
+    def as_rows(self, id: str) -> list[list[Any]]:
         """Return the names of a statement for a page: paper, kind, number, further words, whether from an id."""
         return [
             [one.paper, one.kind, list(one.number), list(one.rest), int(one.label)] for one in self.designations[id]
@@ -234,7 +234,7 @@ class Names(Generic[S]):
                 return f"{text[: match.start()]} {text[match.end() :]}", meant
         return text, meant
 
-    def _called(self, spoken: Spoken) -> list[S]:
+    def _find_called(self, spoken: Spoken) -> list[S]:
         """Return the statements that a name means: in each paper those called so, or else those printed there."""
         kept: set[str] = set()
         for paper in spoken.papers:
@@ -255,7 +255,7 @@ class Names(Generic[S]):
         )
         return min((_fit(one, number, spoken) for one in fitting), default=_NONE)
 
-    def _near(self, spoken: Spoken) -> list[str]:
+    def _nearest_ids(self, spoken: Spoken) -> list[str]:
         """Return ids with the number that was asked for, then of the same kind with the nearest numbers."""
         (asked, *_), told = spoken.numbers, dict[str, tuple[int, ...]]()
         for id, names in self.designations.items():

@@ -44,7 +44,7 @@ def write_paper(name: str, folder: Path) -> list[Path]:
 
 
 def _files(name: str, package: str) -> dict[Path, str]:
-    """Contents by path in the project."""
+    """Return the contents by path in the project."""
     found = {}
     for file in sorted(_EXAMPLE.rglob("*")):
         place = file.relative_to(_EXAMPLE)
@@ -55,10 +55,10 @@ def _files(name: str, package: str) -> dict[Path, str]:
         else:
             continue
         text = file.read_text(encoding="utf-8")
-        found[Path(_renamed(str(place), name, package))] = _renamed(text, name, package)
+        found[Path(_rename(str(place), name, package))] = _rename(text, name, package)
     return found
 
 
-def _renamed(text: str, name: str, package: str) -> str:
+def _rename(text: str, name: str, package: str) -> str:
     text = text.replace(f"paper_checks.{_EXAMPLE.name}", package)
     return text.replace(_EXAMPLE.name, package).replace(_EXAMPLE.name.replace("_", "-"), name)

@@ -1,8 +1,8 @@
-"""Papers beside those of the toolkit: packages that bring claims, witnesses and replays of their own.
+"""Papers in addition to the toolkit's: packages with claims, witnesses and replays of their own.
 
 A package has a module ``paper`` whose ``PAPER`` says what the paper is. It is named on the command line, as a folder or
-by its import name, or installed with an entry point of the group ``rankproof.papers``. Whatever is wrong with it is
-told in one line before anything is checked.
+by its import name, or installed with an entry point of the group ``rankproof.papers``. Every error in it is
+reported in one line before anything is checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def own_papers(named: Sequence[str] = ()) -> tuple[Paper, ...]:
-    """Papers of installed packages, then those that are named; none twice.
+    """Return the papers of installed packages, then those that are named, each once.
 
     Folders that are named join the import path of this process, at its end.
 
@@ -36,7 +36,7 @@ def own_papers(named: Sequence[str] = ()) -> tuple[Paper, ...]:
         named: folders (of a package, or of a project that holds one) or import names.
 
     Raises:
-        LedgerError: a package is not found, cannot be loaded, is no paper, or takes a name that is in use.
+        LedgerError: a package is not found, cannot be loaded, is not a paper, or takes a name that is in use.
     """
     found: dict[str, Paper] = {}
     for point in sorted(entry_points(group=GROUP)):
@@ -50,7 +50,7 @@ def own_papers(named: Sequence[str] = ()) -> tuple[Paper, ...]:
 
 
 def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
-    """Writes the pages of some papers into a folder; returns the paths.
+    """Write the pages of some papers into a folder; returns the paths.
 
     Raises:
         LedgerError: a page cannot be made.
@@ -69,23 +69,23 @@ def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
 
 
 def require_free(name: str, taken: Sequence[Paper] = PAPERS) -> None:
-    """Whether a paper may have this name.
+    """Check that a paper may have this name.
 
     Raises:
-        LedgerError: its claims could be taken for those of another paper, or it is no name.
+        LedgerError: its claims could be taken for those of another paper, or it is not a name.
     """
     if not _NAME.fullmatch(name):
-        raise LedgerError(f"{name!r} is no name of a paper: write small letters, digits and hyphens, a letter first")
+        raise LedgerError(f"{name!r} is not a name of a paper: write small letters, digits and hyphens, a letter first")
     for paper in taken:
         if name.startswith(paper.name) and (paper in PAPERS or name == paper.name):
             raise LedgerError(f"the name {name} is taken by {paper.name}, a paper of the ledger; choose another")
 
 
 def _add(found: dict[str, Paper], package: str, point: EntryPoint | None) -> None:
-    """Loads a paper and all that can fail in it, unless it is there."""
+    """Load a paper and all that can fail in it, unless it is there."""
     if package in found:
         return
-    with redirect_stdout(sys.stderr):  # what a package prints is no answer of a command
+    with redirect_stdout(sys.stderr):  # what a package prints is not the command's answer
         paper = point.load() if point else getattr(importlib.import_module(f"{package}.paper"), "PAPER", None)
         if not isinstance(paper, Paper):
             raise LedgerError(f"{package}.paper has no PAPER of the class paper_checks.paper.Paper; add one")
@@ -97,7 +97,7 @@ def _add(found: dict[str, Paper], package: str, point: EntryPoint | None) -> Non
 
 
 def _check(paper: Paper) -> None:
-    """Everything that the commands rely on.
+    """Check everything that the commands rely on.
 
     Raises:
         LedgerError: what is missing or contradicts itself, with the remedy.
@@ -106,8 +106,8 @@ def _check(paper: Paper) -> None:
         raise LedgerError(f"{paper.name}: themes is a tuple of module names, got {paper.themes!r}")
     for theme in paper.themes:
         if not paper.folder.joinpath(*theme.split(".")).with_suffix(".py").is_file():
-            raise LedgerError(f"{paper.name}: there is no theme {theme}.py in {paper.folder}; write it or leave it out")
-        if not paper.told(theme)[1]:
+            raise LedgerError(f"{paper.name}: {paper.folder} lacks the theme {theme}.py; write it or leave it out")
+        if not paper.read_theme(theme)[1]:
             raise LedgerError(f"{paper.name}: the theme {theme} declares no claim; declare one or leave the theme out")
     for claim in paper.claims():
         if not all(isinstance(text, str) for text in (claim.says, claim.where)) or isinstance(claim.uses, str):
@@ -127,14 +127,14 @@ def _check(paper: Paper) -> None:
             raise LedgerError(f"{paper.name}: names of its pages begin with {paper.name}, got {page.name!r}")
         if not {*page.themes} <= {*paper.themes}:
             raise LedgerError(f"{paper.name}: the page {page.name} has themes that the paper lacks: {page.themes}")
-        told = {claim.id for theme in page.themes for claim in paper.told(theme)[1]}
+        told = {claim.id for theme in page.themes for claim in paper.read_theme(theme)[1]}
         for id in (id for headline in page.headlines for id in headline.claims if id not in told):
             raise LedgerError(f"{paper.name}: a headline of the page {page.name} rests on {id}, which it does not tell")
     pickle.dumps(paper)  # workers are handed it
 
 
 def _package(name: str) -> str:
-    """Import name of what was named."""
+    """Return the import name of a folder or a package."""
     folder = Path(name)
     if folder.is_dir():
         found = _packages_in(folder.resolve())
@@ -143,23 +143,23 @@ def _package(name: str) -> str:
         if len(found) > 1:
             raise LedgerError(f"{name} holds several papers: name {' or '.join(str(one) for one in found)}")
     if not _MODULE.fullmatch(name) or importlib.util.find_spec(name) is None:
-        flaw = "holds no package with a paper.py" if folder.is_dir() else "is no folder and no importable package"
+        flaw = "holds no package with a paper.py" if folder.is_dir() else "is neither a folder nor a package to import"
         raise LedgerError(f"{name} {flaw}; `rankproof new-paper NAME` writes one")
     return name
 
 
 def _packages_in(folder: Path) -> list[Path]:
-    """The folder if it is a paper's package; else those in it, or in its ``src``."""
+    """Return the folder if it is a paper's package; else those in it, or in its ``src``."""
     if (folder / "paper.py").is_file():
         return [folder]
     return sorted(file.parent for pattern in ("*/paper.py", "src/*/paper.py") for file in folder.glob(pattern))
 
 
 def _importable(folder: Path) -> str:
-    """Name by which a folder can be imported from now on, here and in processes that are started."""
+    """Return the name by which a folder can be imported from now on, here and in processes that are started."""
     package = folder.name
     if not _MODULE.fullmatch(package) or not (folder / "__init__.py").is_file():
-        raise LedgerError(f"{folder} is no package: its name must be one of Python, and an __init__.py in it")
+        raise LedgerError(f"{folder} is not a package: its name must be one of Python, and an __init__.py in it")
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:  # nothing, or folders without an __init__.py, which a package precedes
         sys.path.append(str(folder.parent))
@@ -173,7 +173,7 @@ def _importable(folder: Path) -> str:
 
 @contextmanager
 def _in_one_line(what: str, remedy: str) -> Iterator[None]:
-    """Makes every error of a package one that its author can read."""
+    """Make every error of a package one that its author can read."""
     try:
         yield
     except LedgerError:
@@ -184,7 +184,7 @@ def _in_one_line(what: str, remedy: str) -> Iterator[None]:
 
 
 def _place(error: BaseException) -> str:
-    """The last line on which an error came up that is of neither the toolkit nor the importer; empty if none is."""
+    """Return the last line of an error's traceback outside toolkit and importer; empty if there is none."""
     here = str(Path(__file__).parent)
     frames = [one for one in traceback.extract_tb(error.__traceback__) if "importlib" not in one.filename]
     frames = [one for one in frames if not one.filename.startswith((here, "<"))]

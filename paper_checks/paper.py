@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from paper_checks.claim import Claim
+from paper_checks.claim import Claim, in_one_line
 from paper_checks.evaluation import declared_in, require_kept
 from paper_checks.replay import Stored, to_replay
 
@@ -18,11 +19,52 @@ class LedgerError(ValueError):
 
 
 Rows = tuple[tuple[str, ...], ...]
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+Change = Literal["changes a main result", "weakens a result", "changes a proof only", "changes nothing"]
+CHANGES: tuple[Change, ...] = ("changes a main result", "weakens a result", "changes a proof only", "changes nothing")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A root cause: what explains the entries of a paper that do not simply hold as printed.
+
+    Texts are words, and LaTeX between dollar signs.
+
+    Attributes:
+        id: lowercase words joined by dashes; unique in its paper.
+        headline: the finding in one plain sentence.
+        changes: what it changes in the paper.
+        entries: ids of the claims that it explains; each claim that does not hold as printed has one finding.
+        witness: its clearest case, in numbers.
+        advice: what a user of the paper should do.
+
+    Raises:
+        ValueError: No id of this form, a text that is missing, or another change.
+    """
+
+    id: str
+    headline: str
+    changes: Change
+    entries: tuple[str, ...]
+    witness: str
+    advice: str
+
+    def __post_init__(self) -> None:
+        for name in ("headline", "witness", "advice"):
+            object.__setattr__(self, name, in_one_line(getattr(self, name)))
+        if not _SLUG.fullmatch(self.id):
+            raise ValueError(f"the id of a finding is lowercase words joined by dashes, got {self.id!r}")
+        if self.changes not in CHANGES:
+            raise ValueError(f"{self.id}: a finding {' or '.join(CHANGES)}; got {self.changes!r}")
+        if not (self.headline and self.entries and self.witness and self.advice):
+            raise ValueError(f"{self.id}: a finding has a headline, entries, a witness and advice")
 
 
 @dataclass(frozen=True)
 class Headline:
-    """One finding in a sentence (words and LaTeX between dollar signs), and the ids of the claims that carry it."""
+    """A point in a sentence or two (words and LaTeX between dollar signs), and the claims that carry it."""
 
     says: str
     claims: tuple[str, ...]
@@ -40,7 +82,7 @@ class Listing:
     rows: Rows | Callable[[], Rows]
 
     def lines(self) -> list[str]:
-        """The table in Markdown."""
+        """Return the table in Markdown."""
         rows = self.rows() if callable(self.rows) else self.rows
         return [f"| {' | '.join(row)} |" for row in (self.columns, tuple("---" for _ in self.columns), *rows)]
 
@@ -54,7 +96,7 @@ class Page:
         title: its heading.
         about: one paragraph on what it covers.
         themes: modules of the paper whose claims it tells, in the order of the paper.
-        headlines: the main findings.
+        headlines: what holds, or holds in a stronger form, next to the findings.
         listings: tables at its end.
     """
 
@@ -76,6 +118,7 @@ class Paper:
         package: import name of its folder.
         themes: modules of the package that hold claims, in the order of the paper.
         pages: the pages that tell its findings.
+        findings: what was found, the most consequential first; together they explain each claim that is not plain.
         together: groups of neighbouring themes that share runs, which one worker then makes once.
         called: name of its method.
         main: what it proposes, its main claim, and whether that survives the checks: two short sentences.
@@ -89,6 +132,7 @@ class Paper:
     package: str
     themes: tuple[str, ...]
     pages: tuple[Page, ...] = ()
+    findings: tuple[Finding, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     called: str = ""
     main: str = ""
@@ -96,21 +140,25 @@ class Paper:
     link: str = ""
     rewritten: str = "rankproof pages"
 
+    def finding_of(self, id: str) -> Finding | None:
+        """Return the finding that explains a claim; None where there is none."""
+        return next((finding for finding in self.findings if id in finding.entries), None)
+
     def claims(self) -> tuple[Claim, ...]:
-        """Claims in the order of their declaration."""
+        """Return claims in the order of their declaration."""
         found = []
         for theme in self.themes:
-            found += self.told(theme)[1]
+            found += self.read_theme(theme)[1]
         return tuple(found)
 
     def declaring(self, ids: Collection[str]) -> tuple[str, ...]:
-        """Themes whose source declares one of these ids, first in a call; none of them is imported."""
+        """Return themes whose source declares one of these ids, first in a call; none of them is imported."""
         sources = {theme: self.folder.joinpath(*theme.split(".")).with_suffix(".py") for theme in self.themes}
         texts = {theme: source.read_text(encoding="utf-8") for theme, source in sources.items()}
         declared = re.compile(rf'\w\(\s*"({"|".join(map(re.escape, ids))})"')
         return tuple(theme for theme, text in texts.items() if declared.search(text))
 
-    def told(self, theme: str) -> tuple[str, list[Claim]]:
+    def read_theme(self, theme: str) -> tuple[str, list[Claim]]:
         """Return the subject of a theme, in one line, and its claims in the order of their declaration.
 
         Raises:
@@ -132,7 +180,7 @@ class Paper:
         return about, claims
 
     def piece(self, module: str) -> tuple[str, ...]:
-        """The modules that one worker checks, of which one is given."""
+        """Return the modules that one worker checks, of which one is given."""
         pieces = (tuple(f"{self.package}.{theme}" for theme in some) for some in self.together)
         return next((some for some in pieces if module in some), (module,))
 

@@ -12,7 +12,7 @@ import sympy
 
 
 def rational(value: Any) -> sympy.Rational:
-    """A stored constant, or a fraction, as an exact number; decimals are taken as they are written.
+    """Return a stored constant, or a fraction, as an exact number; decimals are taken as they are written.
 
     >>> rational("2.5"), rational(Fraction(1, 3))
     (5/2, 1/3)
@@ -22,7 +22,7 @@ def rational(value: Any) -> sympy.Rational:
 
 
 def non_negative(expression: Any) -> bool:
-    """Whether a polynomial in symbols that are not negative has no negative coefficient.
+    """Return whether a polynomial in symbols that are not negative has no negative coefficient.
 
     Raises:
         TypeError: It has a float, whose rounding can hide a sign.
@@ -39,7 +39,7 @@ def non_negative(expression: Any) -> bool:
 
 
 def positive(expression: Any) -> bool:
-    """Whether a rational expression in positive symbols is a quotient of polynomials whose coefficients have one sign.
+    """Check that a rational expression in positive symbols is a quotient of polynomials of one sign.
 
     Raises:
         TypeError: It has a float, whose rounding can hide a sign.

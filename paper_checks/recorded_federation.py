@@ -20,14 +20,14 @@ class Seen:
 
 
 class Watching:
-    """An executor that keeps the trips of a round; the next round starts anew."""
+    """An executor that keeps the trips of a round; the next round starts with none."""
 
     def __init__(self, executor: Executor) -> None:
         self.trips: list[Seen] = []
         self._executor, self._round = executor, 0
 
     def replies(self, trip: Exchange) -> Iterator[Reply]:
-        """The replies, all at once."""
+        """Return the replies, all at once."""
         replies = list(self._executor.replies(trip))
         if trip.round != self._round:
             self._round = trip.round
@@ -36,11 +36,11 @@ class Watching:
         return iter(replies)
 
     def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """The sum of share times upload."""
+        """Return the sum of share times upload."""
         return fold(trip, self.replies(trip), shares)
 
     def broadcast(self, trip: Exchange) -> None:
-        """Nothing to keep."""
+        """Do nothing: there is nothing to keep."""
 
 
 class Watched(Federation):

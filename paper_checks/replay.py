@@ -32,12 +32,12 @@ from paper_checks.evaluation import (
     Violation,
     assuming,
     declared_at,
-    evaluated,
+    evaluate_replay,
     proof,
     replay,
     require,
     require_kept,
-    used,
+    select_read,
 )
 from paper_checks.stored_values import require_short
 
@@ -94,7 +94,7 @@ class Stored:
 
 
 def stored_path(folder: Path, id: str, kind: str) -> Path:
-    """Path where a claim's witness, certificate or full-budget result lies in its paper's folder."""
+    """Return the path where a claim's witness, certificate or full-budget result lies in its paper's folder."""
     return folder / _PLACES[kind] / f"{id.replace('/', '--')}.json"
 
 
@@ -133,7 +133,7 @@ def to_replay(package: str, folder: Path, id: str) -> tuple[Stored, ...]:
 
 @cache
 def _without_values(package: str) -> dict[str, tuple[str, ...]]:
-    """Ids of the proofs that read no file, by claim."""
+    """Return ids of the proofs that read no file, by claim."""
     found: dict[str, tuple[str, ...]] = {}
     for (id, kind), one in replays_of(package).items():
         if kind == "certificate" and not one.reads_a_file:
@@ -163,7 +163,7 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
     if replay is None:
         return dict(found)
     try:
-        return used(replay, found)
+        return select_read(replay, found)
     except Exception as error:  # a replay of somebody's paper can fail in any way
         raise ReplayError(
             f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: {error}): "
@@ -172,7 +172,7 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
 
 
 def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ...]:
-    """Files of a paper's folder, such as ``witnesses/x.json``, and replays, for none of the ids of its claims.
+    """Return files of a paper's folder, such as ``witnesses/x.json``, and replays, for none of the ids of its claims.
 
     Args:
         package: the paper's package.
@@ -191,13 +191,13 @@ def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ..
 def replay_in_fresh_process(
     package: str, files: Sequence[Stored], timeout: float = 900.0, progress: Callable[[Stored], object] | None = None
 ) -> list[Replayed]:
-    """Replays stored files in one fresh interpreter that cannot import the search.
+    """Replay stored files in one fresh interpreter that cannot import the search.
 
     Args:
         package: the paper's package, whose ``replays`` hold the evaluations.
         files: stored witnesses and certificates.
         timeout: seconds.
-        progress: told each file when it has been replayed.
+        progress: called with each file when it has been replayed.
 
     Raises:
         ReplayError: the process failed or timed out.
@@ -244,10 +244,10 @@ class _Guard(MetaPathFinder):
 
 
 def _serve() -> None:
-    """Body of the fresh process: stored files on standard input, what they came to on standard output."""
+    """Run the fresh process: read stored files from standard input, write their results to standard output."""
     question = json.loads(sys.stdin.buffer.readline())
     end_with_input()
-    answers, sys.stdout = sys.stdout, sys.stderr  # what a replay prints is no answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a replay prints is not an answer
     sys.meta_path.insert(0, _Guard(question["package"]))
     known = replays_of(question["package"])
     for file in question["files"]:
@@ -292,7 +292,7 @@ def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
 
 
 def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tuple[str, Kind]]:
-    """Ids and kinds of the replays that a paper's package declares, where the files of the claim lack one."""
+    """Return ids and kinds of the replays that a paper's package declares, where the files of the claim lack one."""
     on_file = {(file.id, file.kind) for of_claim in files.values() for file in of_claim}
     return [key for key in replays_of(package) if key[0].partition(_READING)[0] in files and key not in on_file]
 
@@ -302,7 +302,7 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
         detail = f"no replay is written for the {file.kind} of this claim"
         return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
     try:
-        found = evaluated(known[file.id, file.kind], file.values)
+        found = evaluate_replay(known[file.id, file.kind], file.values)
     except Exception as error:  # a changed file can ask for anything
         found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
     return replace(found, reading=file.reading, words=known[file.id, file.kind].words)

@@ -8,11 +8,11 @@ from typing import Any
 from paper_checks.claim import Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget
 from paper_checks.engine.judging import Judged, obtained_beside
-from paper_checks.engine.proved_constants import unnamed
+from paper_checks.engine.proved_constants import unnamed_constants
 from paper_checks.engine.sensitivity import NoticedChange
 from paper_checks.engine.verdict import Decision
 from paper_checks.evaluation import as_in_json
-from paper_checks.paper import Paper
+from paper_checks.paper import Finding, Paper
 from paper_checks.replay import Replayed, Stored
 from paper_checks.replaying.places import check_place
 
@@ -33,6 +33,7 @@ class Result:
         changes: smallest noticed changes of the form that passes.
         seconds: time to measure and judge.
         expected_grade: the grade on record at the budget of the run.
+        finding: the finding that explains the entry; None where it simply holds.
         replays: the place of the evaluation that replays each stored file, ``file:line``; None where none is written.
     """
 
@@ -45,6 +46,7 @@ class Result:
     seconds: float
     expected_grade: Grade | None
     replays: tuple[str | None, ...] = ()
+    finding: Finding | None = None
 
     @property
     def source(self) -> str:
@@ -72,7 +74,7 @@ class Result:
         return stands[1] if stands else self.judged.printed
 
     def as_json(self) -> dict[str, Any]:
-        """The entry of the command-line contract."""
+        """Return the entry of the command-line contract."""
         evidence, claim, printed = self.evidence, self.claim, self.judged.printed if self.judged else None
         witness = next((dict(file.values) for file in self.stored if file.kind == "witness"), None)
         violated = next((answer for answer in self.replayed if answer.kind == "witness"), None)
@@ -96,6 +98,10 @@ class Result:
             "says": claim.says,
             "kind": claim.kind,
             "importance": claim.importance,
+            "intended": {"says": claim.meant.says or claim.says, "why": claim.intended.why},
+            "print": claim.print,
+            "finding": self.finding.id if self.finding else None,
+            "family": claim.family or None,
             "because": claim.because or None,
             "readings": [
                 {"name": one.reading.name, "says": one.reading.says or claim.says, "verdict": OUTCOME[one.evidence.ok]}
@@ -118,8 +124,8 @@ class Result:
             "witness_words": dict(violated.words) if violated else {},
         }
 
-    def files_told_once(self) -> list[tuple[Stored, Replayed, list[str]]]:
-        """Stored files with their replays, a witness that several readings share but once, and the readings' names.
+    def distinct_files(self) -> list[tuple[Stored, Replayed, list[str]]]:
+        """Return stored files with their replays and readings' names; a witness that readings share comes once.
 
         No names where there is one witness, or the claim was not judged, and none of certificates.
         """
@@ -147,8 +153,12 @@ class Result:
         printed, fix = self.claim.printed_constants(), self.claim.correction
         for one in self.judged.readings(self.claim):
             if one.key == answer.reading and one.evidence.ok:
-                return unnamed(answer, {**printed, **one.reading.constants}, [changed for changed, _ in one.mutants])
-        return unnamed(answer, {**printed, **fix.constants}, fix.mutants) if fix and not answer.reading else ()
+                return unnamed_constants(
+                    answer, {**printed, **one.reading.constants}, [changed for changed, _ in one.mutants]
+                )
+        return (
+            unnamed_constants(answer, {**printed, **fix.constants}, fix.mutants) if fix and not answer.reading else ()
+        )
 
     @property
     def hypotheses(self) -> tuple[tuple[Dropped, bool | None], ...]:
@@ -160,7 +170,7 @@ class Result:
         )
 
     def _constants(self) -> list[dict[str, Any]]:
-        """For every constant that varies, the smallest relative change that is noticed in all its lines."""
+        """Return for every constant that varies the smallest relative change that is noticed in all its lines."""
         printed, found = self.claim.printed_constants(), dict[str, dict[str, Any]]()
         for change in self.changes:
             best = self.claim.best.get(change.constant)

@@ -1,4 +1,4 @@
-"""Runs claims: measure, judge, replay, decide; the same results whatever the number of jobs."""
+"""Runs claims: measure, judge, replay, decide; the same results for any number of jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from paper_checks.claim import GRADES, VERDICTS, Claim
 from paper_checks.context import Budget, Context
 from paper_checks.engine.judging import Judged, judge
-from paper_checks.engine.processes import mapped
+from paper_checks.engine.processes import map_work
 from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
 from paper_checks.engine.verdict import Decision, decide
 from paper_checks.paper import Paper
@@ -67,7 +67,7 @@ def run(
     progress: Progress | None = None,
     pool: Executor | None = None,
 ) -> Run:
-    """Runs claims and decides them.
+    """Run claims and decides them.
 
     Args:
         claims: what to run, in the order of the results.
@@ -125,6 +125,7 @@ def run(
                     None if place is None else str(place)
                     for place in replay_places(ledger.home[claim.id].package, files[claim.id])
                 ),
+                ledger.home[claim.id].finding_of(claim.id),
             )
         )
     strays = _of_no_claim(papers if ledger.whole else ())
@@ -132,18 +133,18 @@ def run(
 
 
 def _answers(work: Sequence[_Theme | _OnFile], jobs: int, pool: Executor | None) -> _Answers:
-    """Outcomes of the claims and the stored files, in order."""
+    """Return the outcomes of the claims and the stored files, in order."""
     if jobs < 2 and pool is None:
         yield from chain.from_iterable(one.done() for one in work)
         return
     named = [one.named() if isinstance(one, _Theme) else one for one in work]
-    with closing(mapped(_done, named, jobs, pool, [len(getattr(one, "ids", ())) for one in named])) as answers:
+    with closing(map_work(_done, named, jobs, pool, [len(getattr(one, "ids", ())) for one in named])) as answers:
         for some in answers:
             yield from some
 
 
 def _done(work: _Named | _OnFile) -> tuple[_Measured | Replayed, ...]:
-    """Does a worker's part."""
+    """Do a worker's part."""
     return tuple(work.done())
 
 
@@ -186,7 +187,7 @@ class _Named:
     budget: Budget
 
     def done(self) -> Iterator[_Measured]:
-        known = {claim.id: claim for theme in self.themes for claim in self.paper.told(theme)[1]}
+        known = {claim.id: claim for theme in self.themes for claim in self.paper.read_theme(theme)[1]}
         return _Theme(self.paper, tuple(known[id] for id in self.ids), self.seed, self.budget).done()
 
 
@@ -204,7 +205,7 @@ class _OnFile:
 def _on_file(
     claims: Iterable[Claim], ledger: Ledger, files: Mapping[str, Sequence[Stored]], jobs: int
 ) -> list[_OnFile]:
-    """The files of the claims, paper by paper; those of a paper in several processes, where there are several jobs."""
+    """Replay the files of the claims, paper by paper; with several jobs, those of a paper in several processes."""
     wanted = defaultdict[Paper, list[Stored]](list)
     for claim in claims:
         wanted[ledger.home[claim.id]] += files[claim.id]
@@ -217,7 +218,7 @@ def _on_file(
 
 
 def _unmeasured(claim: Claim, paper: Paper, budget: Budget) -> Decision | None:
-    """The decision on a claim that this run does not measure: an extra is missing, or the budget is too small."""
+    """Return the decision on a claim that is not measured, without its extra or with too small a budget."""
     missing = [extra for extra in claim.needs if importlib.util.find_spec(extra) is None]
     if missing:
         return Decision("not checkable here", None, f"needs {', '.join(missing)}, not installed", excused=True)
@@ -240,7 +241,7 @@ def _full_result(path: Path) -> Decision:
 
 
 def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
-    """Measures once and judges every form; a check that raises is a defect of the check, not of the paper."""
+    """Measure once and judges every form; a check that raises is a defect of the check, not of the paper."""
     began = time.perf_counter()
     unmeasured = _unmeasured(claim, paper, context.budget)
     if unmeasured:
@@ -252,7 +253,7 @@ def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
         if stands is None and claim.control is not None and judged.control is not None and judged.control.ok:
             stands = claim.control.constants, judged.control
         changes = noticed_changes(claim, data, *stands) if stands else ()
-    except (Exception, SystemExit) as error:  # whatever somebody's check does
+    except (Exception, SystemExit) as error:  # somebody's check can raise anything
         text = f"{type(error).__name__}: {error}"
         decision = Decision("not checkable here", None, f"defect of the check: {text}", text)
         return _Measured(None, (), time.perf_counter() - began, decision)
@@ -260,7 +261,7 @@ def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
 
 
 def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
-    """Keeps the witnesses that a run found, and results only the full budget can have, one file each.
+    """Keep the witnesses that a run found, and results only the full budget can have, one file each.
 
     Raises:
         OSError: the package folder cannot be written.
@@ -287,7 +288,7 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
 
 
 def _keep(path: Path, content: dict[str, Any], indent: int | None, folder: Path) -> None:
-    """Store a result in the place of an earlier one of the same claim, and of nothing else.
+    """Store a result; only an earlier one of the same claim is replaced.
 
     Raises:
         OSError: Another file is there, or it cannot be written.

@@ -16,7 +16,7 @@ _WITH_EXPONENT = re.compile(r"\s*[-+]?[\d_.]+e([-+]?\d+(?:_\d+)*)\s*", re.IGNORE
 
 
 def require_short(value: Any) -> None:
-    """Refuses texts of numbers, such as 1e999999999, that take few letters and minutes to write out as fractions.
+    """Refuse texts of numbers, such as 1e999999999, that take few letters and minutes to write out as fractions.
 
     Raises:
         ValueError: there is one.
@@ -30,12 +30,12 @@ def require_short(value: Any) -> None:
 
 
 def fractions(values: Values, *names: str) -> list[Fraction]:
-    """The named values as exact fractions; floats are taken by their exact binary value."""
+    """Return the named values as exact fractions; floats are taken by their exact binary value."""
     return [Fraction(values[name]) for name in names]
 
 
 def followed(values: Values, name: str, most: int = 8) -> int:
-    """A number of steps or rounds that are followed in fractions, whose digits multiply with each.
+    """Return a number of steps or rounds that are followed in fractions, whose digits multiply with each.
 
     Raises:
         ValueError: there are more of them.
@@ -47,7 +47,7 @@ def followed(values: Values, name: str, most: int = 8) -> int:
 
 
 def square(entries: Sequence[Sequence[Any]], size: int) -> list[list[Fraction]]:
-    """A stored matrix of as many rows as columns.
+    """Return a stored matrix of as many rows as columns.
 
     Raises:
         ValueError: it has another shape.
@@ -59,7 +59,7 @@ def square(entries: Sequence[Sequence[Any]], size: int) -> list[list[Fraction]]:
 
 
 def expression(text: str, names: Mapping[str, Any]) -> Any:
-    """A sympy expression from text: integers, the names given, and + - * / **; nothing else is evaluated.
+    """Return a sympy expression from text: integers, the names given, and + - * / **; nothing else is evaluated.
 
     Raises:
         ValueError: the text holds anything else.
@@ -90,9 +90,9 @@ def expression(text: str, names: Mapping[str, Any]) -> Any:
             if isinstance(node.op, ast.Pow):
                 require_small_power(*parts)
             return operators[type(node.op)](*parts)
-        raise ValueError(f"{text!r} is no expression in {', '.join(names)}")
+        raise ValueError(f"{text!r} is not an expression in {', '.join(names)}")
 
     try:
         return sympy.sympify(read(ast.parse(text, mode="eval").body))
     except SyntaxError:
-        raise ValueError(f"{text!r} is no expression in {', '.join(names)}") from None
+        raise ValueError(f"{text!r} is not an expression in {', '.join(names)}") from None

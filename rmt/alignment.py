@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
 from rmt.banded import BandedDraw, draw_banded
-from rmt.checks import number, numbers, require, whole
+from rmt.checks import require, require_number, require_numbers, require_order
 from rmt.spiked import SpikedModel, check_dimension, power_of_two
 
 Array = NDArray[np.float64]
@@ -43,9 +43,9 @@ class ClientGradients:
     noise_square: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "along", numbers("along", self.along))
+        object.__setattr__(self, "along", require_numbers("along", self.along))
         for name in ("elsewhere", "noise_square"):
-            object.__setattr__(self, name, number(name, getattr(self, name)))
+            object.__setattr__(self, name, require_number(name, getattr(self, name)))
         if not all(map(isfinite, (*self.along, self.elsewhere, self.noise_square))) or self.noise_square < 0:
             raise ValueError(f"gradients need finite components and a noise square of at least 0, got {self}")
 
@@ -67,14 +67,14 @@ def outlier_slopes(model: SpikedModel, gradients: ClientGradients) -> tuple[Arra
 
 
 def _leading_outliers(model: SpikedModel) -> list[int]:
-    """Indices of the outliers beyond the modulus of the bulk, by decreasing modulus."""
+    """Return indices of the outliers beyond the modulus of the bulk, by decreasing modulus."""
     bulk = max(map(abs, model.bulk_edges))
     found = [index for index, o in enumerate(model.outliers) if o.separated and abs(o.location) >= bulk]
     return sorted(found, key=lambda index: -abs(model.outliers[index].location))
 
 
 def mean_cosine(rank: int, signal: float) -> float:
-    r"""Expected cosine between $x \sim N(m, I_r)$ and its mean, $|m| =$ ``signal``: 1 at infinity, 0 at 0.
+    r"""Return the expected cosine between $x \sim N(m, I_r)$ and its mean, $|m| =$ ``signal``: 1 at infinity, 0 at 0.
 
     $\frac{|m|}{\sqrt 2}\frac{\Gamma((r+1)/2)}{\Gamma((r+2)/2)}\,{}_1F_1(\tfrac12; \tfrac{r+2}2; -\tfrac{|m|^2}2)$.
 
@@ -88,7 +88,7 @@ def mean_cosine(rank: int, signal: float) -> float:
 
 
 def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Sequence[int]) -> tuple[float, ...]:
-    r"""Limit of the expected cosine between the rank-r gradients of two clients, for each rank.
+    r"""Return limit of the expected cosine between the rank-r gradients of two clients, for each rank.
 
     With slopes $m_i$ and overlaps $\phi_i^2$ of the outliers, and b the noise square, it is
     $A_r^2 \sum_{i \le r} m_i^2\phi_i^2 / \sum_{i \le r} m_i^2$, where $A_r$ is the ``mean_cosine`` of rank r at
@@ -108,10 +108,10 @@ def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Seq
     unit = power_of_two(slopes)
     slopes, noise = slopes / unit, gradients.noise_square**0.5 / unit
     cosines = []
-    for given in numbers("ranks", ranks):
+    for given in require_numbers("ranks", ranks):
         if given < 1:
             raise ValueError(f"a rank must be at least 1, got {given:g}")
-        rank = whole("a rank", given)
+        rank = require_order("a rank", given)
         if rank < len(moduli) and isclose(moduli[rank], moduli[rank - 1], rel_tol=1e-12):
             raise ValueError(f"rank {rank} lies between two outliers of equal modulus")
         squares = slopes[:rank] ** 2
@@ -160,7 +160,7 @@ class TwoClients:
         )
 
     def slopes(self, gradients: ClientGradients, rng: np.random.Generator, samples: int = 1) -> Array:
-        """Components of each client's gradient along its eigenvectors, shape ``(2, samples, rank)``; own errors drawn.
+        """Draw the components of each client's gradient along its eigenvectors, ``(2, samples, rank)``.
 
         Raises:
             ValueError: not one component per spike.
@@ -168,13 +168,13 @@ class TwoClients:
         if len(gradients.along) != len(self.model.spikes):
             raise ValueError(f"expected {len(self.model.spikes)} components, one per spike, got {len(gradients.along)}")
         common = self.towards @ np.array(gradients.along) + gradients.elsewhere * self.elsewhere
-        samples = whole("samples", samples)
+        samples = require_order("samples", samples)
         require(samples >= 1, f"samples must be at least 1, got {samples}")
         noise = rng.standard_normal((2, samples, common.shape[1]))
         return common[:, None, :] + np.sqrt(gradients.noise_square) * noise
 
     def products(self, slopes: Array) -> tuple[Array, Array]:
-        """Inner product of the clients' rank-r gradients, shape ``(rank,)``: its parts i = j and i != j.
+        """Return the inner product of the clients' rank-r gradients, shape ``(rank,)``: its parts i = j and i != j.
 
         Mean over all pairs of a sample of one client and a sample of the other, which are independent.
         """
@@ -184,12 +184,12 @@ class TwoClients:
         return own, np.array([table[:r, :r].sum() for r in range(1, len(own) + 1)]) - own
 
     def norms(self, slopes: Array) -> Array:
-        """Product of the norms of the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``."""
+        """Return the product of norms of the clients' rank-r gradients, averaged over pairs of samples, ``(rank,)``."""
         first, second = np.sqrt(np.cumsum(slopes**2, axis=2)).mean(axis=1)
         return first * second
 
     def cosines(self, slopes: Array) -> Array:
-        """Cosine between the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``.
+        """Return cosine between the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``.
 
         A gradient that vanishes on the first r eigenvectors counts as 0.
         """
@@ -203,7 +203,7 @@ class TwoClients:
 
 
 def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank: int) -> TwoClients:
-    """Draws two independent clients with Gaussian noise, exactly in law, without any matrix of dimension R.
+    """Draw two independent clients with Gaussian noise, exactly in law, without any matrix of dimension R.
 
     Given its components along the spikes, what is left of an eigenvector frame is uniform in their complement, and two
     uniform frames meet in a corner of a uniform orthogonal matrix.
@@ -218,10 +218,10 @@ def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank:
         ValueError: non-semicircular noise, or a rank that does not fit.
     """
     spikes = len(model.spikes)
-    number("rank", rank)
+    require_number("rank", rank)
     if rank < 1 or 2 * rank + spikes + 2 > R:
         raise ValueError(f"need 1 <= rank and 2 rank + spikes + 2 <= R, got rank {rank}, {spikes} spikes, R = {R}")
-    rank, R = whole("rank", rank), check_dimension(R)
+    rank, R = require_order("rank", rank), check_dimension(R)
     leading = [_leading(draw_banded(model, R, rng, top=rank, bottom=rank), rank) for _ in range(2)]
     values, towards = np.array([pair[0] for pair in leading]), np.array([pair[1] for pair in leading])
     complement = R - spikes
@@ -236,7 +236,7 @@ def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank:
 
 
 def _leading(draw: BandedDraw, rank: int) -> tuple[Array, Array]:
-    """Eigenvalues of largest modulus, and the components of their eigenvectors along the spikes."""
+    """Return eigenvalues of largest modulus, and the components of their eigenvectors along the spikes."""
     ends = [draw.top_components(rank), draw.bottom_components(rank)]
     values = np.concatenate([end[0] for end in ends])
     components = np.concatenate([end[1] for end in ends])
@@ -245,13 +245,13 @@ def _leading(draw: BandedDraw, rank: int) -> tuple[Array, Array]:
 
 
 def _uniform_row(dimension: int, rank: int, rng: np.random.Generator) -> Array:
-    """First ``rank`` coordinates of a uniform unit vector."""
+    """Draw the first ``rank`` coordinates of a uniform unit vector."""
     head = rng.standard_normal(rank)
     return head / np.sqrt(head @ head + rng.chisquare(dimension - rank))
 
 
 def _corner(dimension: int, rank: int, rng: np.random.Generator) -> Array:
-    """Corner of a uniform orthogonal matrix: the Gaussian corner over the root of its columns' Gram matrix."""
+    """Draw the corner of a uniform orthogonal matrix: the Gaussian corner over the root of its columns' Gram matrix."""
     head = rng.standard_normal((rank, rank))
     bartlett = np.tril(rng.standard_normal((rank, rank)), -1)
     bartlett[np.diag_indices(rank)] = np.sqrt(rng.chisquare(dimension - rank - np.arange(rank)))
@@ -260,6 +260,6 @@ def _corner(dimension: int, rank: int, rng: np.random.Generator) -> Array:
 
 
 def _root(matrix: Array) -> Array:
-    """Square root of a positive semidefinite matrix."""
+    """Return the square root of a positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from rmt.checks import kept, reals, require, whole
+from rmt.checks import freeze, require, require_order, require_reals
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
@@ -61,7 +61,7 @@ class BandedDraw:
     bottom_kept: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "band", kept("band", self.band))
+        object.__setattr__(self, "band", freeze("band", self.band))
 
     @property
     def rows(self) -> int:
@@ -75,7 +75,7 @@ class BandedDraw:
         return self.band / unit, unit
 
     def top(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` largest eigenvalues, in decreasing order.
+        """Return the ``count`` largest eigenvalues, in decreasing order.
 
         Raises:
             ValueError: more eigenvalues asked for than the kept rows determine.
@@ -84,7 +84,7 @@ class BandedDraw:
         return unit * _largest(band, self._checked(count, self.top_kept))[0]
 
     def bottom(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` smallest eigenvalues, in increasing order.
+        """Return the ``count`` smallest eigenvalues, in increasing order.
 
         Raises:
             ValueError: more eigenvalues asked for than the kept rows determine.
@@ -93,7 +93,7 @@ class BandedDraw:
         return -unit * _largest(-band, self._checked(count, self.bottom_kept))[0]
 
     def at(self, index: int) -> float:
-        """The ``index``-th largest eigenvalue, anywhere in the spectrum; needs all rows and at most one spike.
+        """Return the ``index``-th largest eigenvalue, anywhere in the spectrum; needs all rows and at most one spike.
 
         Raises:
             ValueError: rows are missing, the band is wider than tridiagonal, or the index is out of range.
@@ -102,14 +102,14 @@ class BandedDraw:
             raise ValueError(f"needs all {self.R} rows and at most one spike, got {self.rows} rows")
         if not 1 <= index <= self.R:
             raise ValueError(f"index must lie between 1 and R = {self.R}, got {index}")
-        index = whole("index", index)
+        index = require_order("index", index)
         window, (band, unit) = (self.R - index, self.R - index), self._scaled
         return unit * float(
             eigh_tridiagonal(band[0], band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
         )
 
     def top_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""The largest eigenvalues and $\langle v_j, u_i\rangle$, shape ``(count, spikes)``, spikes decreasing.
+        r"""Return the largest eigenvalues and $\langle v_j, u_i\rangle$, shape ``(count, spikes)``, spikes decreasing.
 
         The sign of each eigenvector is arbitrary.
         """
@@ -118,23 +118,23 @@ class BandedDraw:
         return unit * values, vectors[: len(self.model.spikes)].T
 
     def bottom_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """As ``top_components``, for the smallest eigenvalues in increasing order."""
+        """Return the same as ``top_components`` for the smallest eigenvalues in increasing order."""
         band, unit = self._scaled
         values, vectors = _largest(-band, self._checked(count, self.bottom_kept), vectors=True)
         return -unit * values, vectors[: len(self.model.spikes)].T
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""The largest eigenvalues and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``, spikes decreasing."""
+        r"""Return the largest eigenvalues and $|\langle v_j, u_i\rangle|^2$, ``(count, spikes)``, spikes decreasing."""
         values, components = self.top_components(count)
         return values, components**2
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """As ``top_overlaps``, for the smallest eigenvalues in increasing order."""
+        """Return the same as ``top_overlaps`` for the smallest eigenvalues in increasing order."""
         values, components = self.bottom_components(count)
         return values, components**2
 
     def stable_rank(self) -> StableRank:
-        """Stable rank of the full matrix of this draw, exact whatever the number of rows kept.
+        """Return the stable rank of the full matrix of this draw, exact for any number of rows kept.
 
         Raises:
             ValueError: the kept rows do not determine the end of the spectrum that has the largest absolute value.
@@ -153,7 +153,7 @@ class BandedDraw:
         return StableRank(value, value * (unit * norm) * (unit * norm), unit * norm)
 
     def counts_below(self, grid: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Number of eigenvalues of the kept rows at or below each point of a grid, by Sturm sequences.
+        """Return number of eigenvalues of the kept rows at or below each point of a grid, by Sturm sequences.
 
         With all rows kept this is the global distribution of the spectrum without computing one eigenvalue.
 
@@ -166,7 +166,7 @@ class BandedDraw:
         if self.band.shape[0] > 2:
             raise ValueError("counts are for models of at most one spike; a few spikes do not change the bulk")
         band, unit = self._scaled
-        points = reals("grid", grid)
+        points = require_reals("grid", grid)
         require(points.ndim == 1, f"the grid must be points in a row, (points,), got shape {points.shape}")
         grid = points / unit
         squares = band[1] ** 2
@@ -190,11 +190,11 @@ class BandedDraw:
                 f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, asked for {count}; "
                 "draw with a larger top or bottom, or with more rows"
             )
-        return whole("count", count)
+        return require_order("count", count)
 
 
 def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, tolerance: float = 1e-12) -> int:
-    r"""Rows that determine the extreme eigenvalues to ``tolerance`` of the bulk edge.
+    r"""Return rows that determine the extreme eigenvalues to ``tolerance`` of the bulk edge.
 
     Outliers need $O(\log(1/\epsilon)/\log(\theta/\sigma s))$ rows, the edge $O(R^{1/3})$; a spike near the threshold
     is served by the rows of the edge.
@@ -231,7 +231,7 @@ def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, toler
 def draw_banded(
     model: SpikedModel, R: int, rng: np.random.Generator, *, top: int = 1, bottom: int = 0, rows: int | None = None
 ) -> BandedDraw:
-    """Draws the spiked Gaussian model (GOE noise: diagonal variance twice the off-diagonal one) in band form.
+    """Draw the spiked Gaussian model (GOE noise: diagonal variance twice the off-diagonal one) in band form.
 
     Args:
         model: spiked model with semicircular noise.
@@ -251,12 +251,12 @@ def draw_banded(
     R = check_dimension(R, at_least=max(1, len(spikes)))
     if min(top, bottom) < 0 or max(top, bottom) > R:
         raise ValueError(f"top and bottom must lie between 0 and R = {R}, got {top} and {bottom}")
-    top, bottom = whole("top", top), whole("bottom", bottom)
+    top, bottom = require_order("top", top), require_order("bottom", bottom)
     if rows is None:
         rows = rows_needed(model, R, top, bottom)
     if not max(1, len(spikes)) <= rows <= R:
         raise ValueError(f"rows must lie between {max(1, len(spikes))} and R = {R}, got {rows}")
-    rows, width = whole("rows", rows), max(1, len(spikes))
+    rows, width = require_order("rows", rows), max(1, len(spikes))
     scale = sigma / np.sqrt(R)
     band = np.empty((width + 1, rows))
     band[0] = np.sqrt(2.0) * rng.standard_normal(rows)
@@ -277,7 +277,7 @@ def draw_banded(
 
 
 def _determined(model: SpikedModel, R: int, rows: int, top: int, bottom: int) -> int:
-    """Number of eigenvalues, of those asked for at one end, that these rows determine."""
+    """Return number of eigenvalues, of those asked for at one end, that these rows determine."""
     counts = range(1, max(top, bottom) + 1)
     return bisect_right(counts, rows, key=lambda count: rows_needed(model, R, min(top, count), min(bottom, count)))
 
@@ -285,7 +285,7 @@ def _determined(model: SpikedModel, R: int, rows: int, top: int, bottom: int) ->
 def _rest_norm(
     model: SpikedModel, R: int, rows: int, band: NDArray[np.float64], scale: float, rng: np.random.Generator
 ) -> float:
-    """Norm outside the kept rows: independent squares, of which only the total is drawn."""
+    """Draw the norm outside the kept rows: independent squares, of which only the total is drawn."""
     if rows == R:
         return 0.0
     centre = model.noise_law.moment(1)
@@ -305,7 +305,7 @@ def _rest_norm(
 def _largest(
     band: NDArray[np.float64], count: int, vectors: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest eigenvalues in decreasing order and, if asked for, unit eigenvectors as columns; entries of order 1."""
+    """Return the largest eigenvalues, decreasing, and if asked for unit eigenvectors as columns; entries of order 1."""
     rows, width = band.shape[1], band.shape[0] - 1
     window = (rows - count, rows - 1)
     if width == 1:
@@ -326,7 +326,7 @@ def _largest(
 
 
 def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Outliers from the head of the band, the edge by shift and invert; the inertia proves that none is missing."""
+    """Return outliers from the band's head, the edge by shift and invert; the inertia proves that none is missing."""
     rows, matrix = band.shape[1], _sparse(band)
     first = min(rows, max(_HEAD, 10 * count))
     head, window = band[:, :first], (first - count, first - 1)
@@ -351,7 +351,7 @@ def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.f
 
 
 def _none_missing(matrix: csc_array, values: NDArray[np.float64], slack: float) -> bool:
-    """Whether these are the largest eigenvalues, decreasing, up to the slack; more than one may equal the last."""
+    """Check that these are the largest eigenvalues, decreasing, up to the slack; several may equal the last."""
     last = float(values[-1])
     found = _count_above(matrix, last - slack)
     if found <= len(values):
@@ -367,7 +367,7 @@ def _sparse(band: NDArray[np.float64]) -> csc_array:
 
 
 def _solver(band: NDArray[np.float64], shift: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Solves with the shifted matrix, by LAPACK's banded LU."""
+    """Solve with the shifted matrix, by LAPACK's banded LU."""
     rows, width = band.shape[1], band.shape[0] - 1
     storage = np.zeros((3 * width + 1, rows))
     storage[2 * width] = band[0] - shift
@@ -381,7 +381,7 @@ def _solver(band: NDArray[np.float64], shift: float) -> Callable[[NDArray[np.flo
 def _inverse_iteration(
     band: NDArray[np.float64], value: float, known: NDArray[np.float64] | None = None
 ) -> tuple[float, NDArray[np.float64]]:
-    """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only.
+    """Return the eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only.
 
     Args:
         band: lower band, entries of order 1.
@@ -404,19 +404,19 @@ def _inverse_iteration(
 
 
 def _orthogonal(vector: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of a vector orthogonal to orthonormal columns, in two passes: one leaves rounding of what it removes."""
+    """Project a vector off orthonormal columns, in two passes: one leaves rounding of what it removes."""
     for _ in range(2):
         vector = vector - known @ (known.T @ vector)
     return vector
 
 
 def _residual(matrix: csc_array, value: float, vector: NDArray[np.float64]) -> float:
-    """Distance of a unit vector from an eigenvector; the value is off by its square only."""
+    """Return distance of a unit vector from an eigenvector; the value is off by its square only."""
     return float(np.linalg.norm(matrix @ vector - value * vector))
 
 
 def _count_above(matrix: csc_array, shift: float) -> int:
-    """Number of eigenvalues above a shift: the signs of the pivots of an unpivoted factorisation (Sylvester)."""
+    """Return number of eigenvalues above a shift: the signs of the pivots of an unpivoted factorisation (Sylvester)."""
     shifted = (matrix - shift * eye_array(matrix.shape[0], format="csc")).tocsc()
     factor = splu(shifted, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     return int((factor.U.diagonal() > 0).sum())

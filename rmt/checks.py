@@ -13,12 +13,12 @@ SHOWN = 80
 
 
 def require(condition: bool, message: str) -> None:
-    """Raises ValueError with this message unless the condition holds."""
+    """Raise ValueError with this message unless the condition holds."""
     if not condition:
         raise ValueError(message)
 
 
-def number(name: str, value: Any) -> float:
+def require_number(name: str, value: Any) -> float:
     """Return a number, finite or not, as a float."""
     try:
         math.isfinite(value)  # refuses texts, which float reads
@@ -26,81 +26,85 @@ def number(name: str, value: Any) -> float:
     except OverflowError:
         return math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number, got {shown(value)}") from None
+        raise ValueError(f"{name} must be a number, got {abbreviate(value)}") from None
 
 
-def kept(name: str, values: ArrayLike) -> np.ndarray:
+def freeze(name: str, values: ArrayLike) -> np.ndarray:
     """Return a copy of real numbers as an array that cannot be written to, nor changed through the original."""
     try:
         found = np.asarray(values)
         require(found.dtype.kind in "biufO", "not numbers")
         array = np.array(found, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of real numbers, got {shown(values)}") from None
+        raise ValueError(f"{name} must be an array of real numbers, got {abbreviate(values)}") from None
     array.setflags(write=False)
     return array
 
 
-def numbers(name: str, values: Any) -> tuple[float, ...]:
+def require_numbers(name: str, values: Any) -> tuple[float, ...]:
     """Return a sequence of numbers, finite or not, as a tuple of floats."""
     try:
-        array = kept(name, values if isinstance(values, np.ndarray) else list(values))
+        array = freeze(name, values if isinstance(values, np.ndarray) else list(values))
     except TypeError:
         array = np.zeros(())
     if array.ndim != 1:
-        raise ValueError(f"{name} must be a sequence of numbers, got {shown(values)}; write (2.0,) for a single one")
+        raise ValueError(
+            f"{name} must be a sequence of numbers, got {abbreviate(values)}; write (2.0,) for a single one"
+        )
     return tuple(array.tolist())
 
 
-def row(name: str, values: ArrayLike) -> np.ndarray:
+def require_row(name: str, values: ArrayLike) -> np.ndarray:
     """Return a copy of real numbers, finite or not, that come in one row."""
-    array = kept(name, values)
+    array = freeze(name, values)
     require(array.ndim == 1, f"{name} must be numbers in a row, (R,), got shape {array.shape}")
     return array
 
 
-def shown(value: Any) -> str:
+def abbreviate(value: Any) -> str:
     """Return a value for a message, in one line of moderate length."""
     text = " ".join(repr(value).split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-def whole(name: str, n: float) -> int:
+def require_order(name: str, n: float) -> int:
     """Return an order as an int, if it is a whole number >= 0."""
-    require(math.isfinite(number(name, n)) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}")
+    require(
+        math.isfinite(require_number(name, n)) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}"
+    )
     return int(n)
 
 
-def representable(value: float, n: int) -> float:
-    """The moment itself, or one line if it is beyond double precision."""
+def require_representable(value: float, n: int) -> float:
+    """Return the moment itself, or one line if it is beyond double precision."""
     require(math.isfinite(value), f"a moment of order {n} exceeds double precision; take the law in other units")
     return value
 
 
 def power(base: float, n: int) -> float:
-    """A power, or one line instead of an overflow."""
+    """Return a power, or one line instead of an overflow."""
     try:
         return float(base) ** n
     except OverflowError:
-        return representable(math.inf, n)
+        return require_representable(math.inf, n)
 
 
-def finite(name: str, value: float) -> float:
+def require_finite(name: str, value: float) -> float:
     """Return the value as a float, if it is finite: numbers of fewer digits would spread theirs."""
-    found = number(name, value)
-    require(math.isfinite(found), f"{name} must be finite, got {shown(value)}")
+    found = require_number(name, value)
+    require(math.isfinite(found), f"{name} must be finite, got {abbreviate(value)}")
     return found
 
 
-def positive(name: str, value: float) -> float:
+def require_positive(name: str, value: float) -> float:
     """Return the value as a float, if it is positive and finite."""
-    found = number(name, value)
-    require(math.isfinite(found) and found > 0, f"{name} must be positive and finite, got {shown(value)}")
+    found = require_number(name, value)
+    require(math.isfinite(found) and found > 0, f"{name} must be positive and finite, got {abbreviate(value)}")
     return found
 
 
-def reals(name: str, values: ArrayLike) -> np.ndarray:
-    """An array of floats, none of them complex or nan."""
+def require_reals(name: str, values: ArrayLike) -> np.ndarray:
+    """Return an array of floats, none of them complex or nan."""
     array = np.asarray(values)
     if np.iscomplexobj(array):  # a line about an array takes longer to write than most laws to evaluate
         raise ValueError(f"{name} must be real, got {array.ravel()[:1]}")
@@ -109,15 +113,15 @@ def reals(name: str, values: ArrayLike) -> np.ndarray:
     return array
 
 
-def levels_of(p: ArrayLike) -> np.ndarray:
-    """An array of probabilities, none outside [0, 1]."""
-    levels = reals("p", p)
+def require_levels(p: ArrayLike) -> np.ndarray:
+    """Return an array of probabilities, none outside [0, 1]."""
+    levels = require_reals("p", p)
     bad = levels[(levels < 0) | (levels > 1)]
     if bad.size:
         raise ValueError(f"p must lie in [0, 1], got {bad[:1]}")
     return levels
 
 
-def unwrapped(values: np.ndarray) -> Any:
-    """A plain number for a scalar argument, the array otherwise."""
+def unwrap(values: np.ndarray) -> Any:
+    """Return a plain number for a scalar argument, the array otherwise."""
     return values if values.ndim else values.item()

@@ -9,13 +9,21 @@ from math import sqrt
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 
-from .checks import finite, numbers, positive, power, representable, require, whole
+from .checks import (
+    power,
+    require,
+    require_finite,
+    require_numbers,
+    require_order,
+    require_positive,
+    require_representable,
+)
 from .laws import Law, _argument, _CumulantsFirst
 
 SMALL, SMALL_TERMS = 0.05, 14
 """Where power series serve, and to which order: its first omitted term is 1e-18."""
 EVEN = 1e-2
-"""Ratios below this or above its inverse have a band that is narrow beside its place."""
+"""Ratios below this or above its inverse have a band that is narrow compared with its location."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +43,10 @@ class Semicircle(_CumulantsFirst):
     center: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive("sigma", self.sigma))
-        object.__setattr__(self, "center", finite("center", self.center))
-        finite("the width 4 sigma", 4 * self.sigma)
-        finite("an end, center -+ 2 sigma,", abs(self.center) + 2 * self.sigma)
+        object.__setattr__(self, "sigma", require_positive("sigma", self.sigma))
+        object.__setattr__(self, "center", require_finite("center", self.center))
+        require_finite("the width 4 sigma", 4 * self.sigma)
+        require_finite("an end, center -+ 2 sigma,", abs(self.center) + 2 * self.sigma)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -57,16 +65,16 @@ class Semicircle(_CumulantsFirst):
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """(center, sigma^2, 0, 0, ...)."""
-        n = whole("the number of cumulants", n)
+        n = require_order("the number of cumulants", n)
         return (self.center, power(self.sigma, 2), *[0.0] * n)[:n] if n > 1 else (self.center,)[:n]
 
     def scaled(self, s: float) -> Semicircle:
-        """The law of s X, s > 0."""
-        return Semicircle(self.sigma * positive("s", s), self.center * float(s))
+        """Return the law of s X, s > 0."""
+        return Semicircle(self.sigma * require_positive("s", s), self.center * float(s))
 
     def shifted(self, m: float) -> Semicircle:
-        """The law of X + m."""
-        return Semicircle(self.sigma, self.center + finite("m", m))
+        """Return the law of X + m."""
+        return Semicircle(self.sigma, self.center + require_finite("m", m))
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         y = np.clip((x - self.center) / (2 * self.sigma), -1.0, 1.0)
@@ -113,9 +121,9 @@ class MarchenkoPastur(_CumulantsFirst):
     entry_variance: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
-        object.__setattr__(self, "entry_variance", positive("entry_variance", self.entry_variance))
-        finite("the upper end, entry_variance (1 + sqrt(ratio))^2,", self._interval[1])
+        object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
+        object.__setattr__(self, "entry_variance", require_positive("entry_variance", self.entry_variance))
+        require_finite("the upper end, entry_variance (1 + sqrt(ratio))^2,", self._interval[1])
 
     @property
     def support(self) -> tuple[float, float]:
@@ -141,13 +149,13 @@ class MarchenkoPastur(_CumulantsFirst):
         return min(self.entry_variance * (self.ratio - root), 0.0), self.entry_variance * (self.ratio + root)
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """C_k = ratio^(k-1) v^k."""
-        n = whole("the number of cumulants", n)
+        """Return C_k = ratio^(k-1) v^k."""
+        n = require_order("the number of cumulants", n)
         return tuple(power(self.ratio, k - 1) * power(self.entry_variance, k) for k in range(1, n + 1))
 
     def scaled(self, s: float) -> MarchenkoPastur:
-        """The law of s X, s > 0."""
-        return MarchenkoPastur(self.ratio, self.entry_variance * positive("s", s))
+        """Return the law of s X, s > 0."""
+        return MarchenkoPastur(self.ratio, self.entry_variance * require_positive("s", s))
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -155,13 +163,13 @@ class MarchenkoPastur(_CumulantsFirst):
         return self.entry_variance * (1 - root) ** 2, self.entry_variance * (1 + root) ** 2
 
     def _beside_edges(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distances 1 + y from the lower and y - 1 from the upper end of the band, in units of its half-width."""
+        """Return the distances 1 + y and y - 1 from the lower and upper end of the band, in units of its half-width."""
         v, root = self.entry_variance, np.sqrt(self.ratio)
         lower, upper = self._interval
         if EVEN < self.ratio < 1 / EVEN:
             half = 2 * root * v
             return (z - lower) / half, (z - upper) / half
-        # Rounding of its ends is not small beside a narrow band: its middle, v (1 + ratio), is better known.
+        # Rounding of its ends is not small compared with a narrow band: its middle, v (1 + ratio), is better known.
         larger = max(self.ratio, 1.0)
         middle = ((z - v * larger) / v - min(self.ratio, 1.0)) / (2 * root)
         return middle + 1, middle - 1
@@ -237,14 +245,14 @@ class AtomicLaw(Law):
     masses: Sequence[float]
 
     def __post_init__(self) -> None:
-        locations, masses = numbers("locations", self.locations), numbers("masses", self.masses)
+        locations, masses = require_numbers("locations", self.locations), require_numbers("masses", self.masses)
         count = f"got {len(locations)} locations and {len(masses)} masses"
         require(len(locations) == len(masses) > 0, f"each location needs one mass, {count}")
         require(len(set(locations)) == len(locations), f"locations must differ, got {list(locations)}")
         for location, mass in zip(locations, masses, strict=True):
-            finite("location", location)
-            positive("mass", mass)
-        finite("the distance between the outermost locations", max(locations) - min(locations))
+            require_finite("location", location)
+            require_positive("mass", mass)
+        require_finite("the distance between the outermost locations", max(locations) - min(locations))
         require(abs(sum(masses) - 1) < 1e-12, f"masses must sum to 1, got {sum(masses)}")
         pairs = sorted(zip(locations, masses, strict=True))
         object.__setattr__(self, "locations", tuple(location for location, _ in pairs))
@@ -266,17 +274,17 @@ class AtomicLaw(Law):
         return -np.inf, np.inf
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0."""
-        n, about = whole("the order of a moment", n), finite("about", about)
-        return representable(sum(mass * power(location - about, n) for location, mass in self.atoms), n)
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0."""
+        n, about = require_order("the order of a moment", n), require_finite("about", about)
+        return require_representable(sum(mass * power(location - about, n) for location, mass in self.atoms), n)
 
     def scaled(self, s: float) -> AtomicLaw:
-        """The law of s X, s > 0."""
-        return AtomicLaw([location * positive("s", s) for location in self.locations], self.masses)
+        """Return the law of s X, s > 0."""
+        return AtomicLaw([location * require_positive("s", s) for location in self.locations], self.masses)
 
     def shifted(self, m: float) -> AtomicLaw:
-        """The law of X + m."""
-        return AtomicLaw([location + finite("m", m) for location in self.locations], self.masses)
+        """Return the law of X + m."""
+        return AtomicLaw([location + require_finite("m", m) for location in self.locations], self.masses)
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
@@ -308,7 +316,7 @@ class PointMass(Law):
     location: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "location", finite("location", self.location))
+        object.__setattr__(self, "location", require_finite("location", self.location))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -326,17 +334,17 @@ class PointMass(Law):
         return -np.inf, np.inf
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        """The power (location - about)^n, n >= 0."""
-        n, about = whole("the order of a moment", n), finite("about", about)
+        """Return the power (location - about)^n, n >= 0."""
+        n, about = require_order("the order of a moment", n), require_finite("about", about)
         return power(self.location - about, n)
 
     def scaled(self, s: float) -> PointMass:
-        """The law of s X, s > 0."""
-        return PointMass(self.location * positive("s", s))
+        """Return the law of s X, s > 0."""
+        return PointMass(self.location * require_positive("s", s))
 
     def shifted(self, m: float) -> PointMass:
-        """The law of X + m."""
-        return PointMass(self.location + finite("m", m))
+        """Return the law of X + m."""
+        return PointMass(self.location + require_finite("m", m))
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
@@ -362,5 +370,5 @@ class PointMass(Law):
 
 
 def _root(z: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """The branch of sqrt((z - lower)(z - upper)) that behaves like z; on the cut, its limit from above."""
+    """Return the branch of sqrt((z - lower)(z - upper)) that behaves like z; on the cut, its limit from above."""
     return np.sqrt(z - lower) * np.sqrt(z - upper)

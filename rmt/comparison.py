@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, t
 
-from rmt.checks import kept, number, require
+from rmt.checks import freeze, require, require_number
 from rmt.laws import Law
 from rmt.results import Result
 from rmt.spiked import power_of_two
@@ -25,7 +25,7 @@ _ROUNDING = 4.0 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Comparison(Result):
-    """One measured number beside its prediction.
+    """One measured number and its prediction.
 
     Attributes:
         quantity: what is compared.
@@ -45,12 +45,12 @@ class Comparison(Result):
 
     @classmethod
     def from_sample(cls, quantity: str, sample: ArrayLike, predicted: float) -> Comparison:
-        """Compares the mean of independent draws; needs at least two finite ones.
+        """Compare the mean of independent draws; needs at least two finite ones.
 
         Raises:
             ValueError: fewer than two draws, or one that is not finite.
         """
-        draws = kept(f"{quantity}: a sample", sample).reshape(-1)
+        draws = freeze(f"{quantity}: a sample", sample).reshape(-1)
         if len(draws) < 2 or not np.isfinite(draws).all():
             raise ValueError(f"{quantity}: a sample needs at least two finite draws, got {len(draws)}")
         unit = power_of_two(draws)  # squares of the draws themselves may leave double precision
@@ -62,7 +62,7 @@ class Comparison(Result):
 
     @classmethod
     def from_theory(cls, quantity: str, observed: float, predicted: float, standard_error: float) -> Comparison:
-        """Compares a single value whose fluctuation theory predicts.
+        """Compare a single value whose fluctuation theory predicts.
 
         Raises:
             ValueError: a standard error that is not positive and finite.
@@ -85,7 +85,7 @@ class Comparison(Result):
         return difference / self.standard_error
 
     def interval(self, level: float = 1e-6) -> tuple[float, float]:
-        """Two-sided confidence interval of the measured quantity that misses with probability ``level``.
+        """Return two-sided confidence interval of the measured quantity that misses with probability ``level``.
 
         Raises:
             ValueError: a level outside (0, 1), or below 1e-300.
@@ -94,7 +94,7 @@ class Comparison(Result):
         return self.observed - reach, self.observed + reach
 
     def agrees(self, level: float = 1e-6) -> bool:
-        """Whether the prediction lies inside the interval, or differs by rounding alone.
+        """Return whether the prediction lies inside the interval, or differs by rounding alone.
 
         Raises:
             ValueError: a level outside (0, 1), or below 1e-300.
@@ -103,19 +103,19 @@ class Comparison(Result):
 
     def _quantile(self, level: float) -> float:
         """Half the width of the interval, in standard errors."""
-        inside = _LEAST_LEVEL <= number("level", level) < 1.0
+        inside = _LEAST_LEVEL <= require_number("level", level) < 1.0
         require(inside, f"level, a chance to miss, must lie between {_LEAST_LEVEL:g} and 1, got {level}")
         tail = level / 2.0
         return float(t.isf(tail, self.draws - 1)) if self.source == "sample" else float(norm.isf(tail))
 
 
 def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
-    r"""Kolmogorov distance $\sup_x |F_R(x) - F(x)|$ of an empirical spectrum from a law.
+    r"""Return the Kolmogorov distance $\sup_x |F_R(x) - F(x)|$ of an empirical spectrum from a law.
 
     Raises:
         ValueError: no eigenvalues.
     """
-    values = np.sort(kept("eigenvalues", eigenvalues).reshape(-1))
+    values = np.sort(freeze("eigenvalues", eigenvalues).reshape(-1))
     if not len(values):
         raise ValueError("no eigenvalues to compare")
     jumps = np.zeros(len(values))

@@ -104,9 +104,9 @@ def _factor(height: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _attracting(u: np.ndarray, z: np.ndarray, newton_step: Map, fixed_point: Map) -> np.ndarray:
-    """Whether solutions can be the limit from above: on the axis it attracts, and others that are real repel.
+    """Return whether solutions can be the limit from above: on the axis it attracts, and others that are real repel.
 
-    Newton's correction of a point beside the solution, times 1 - T', is the distance of the point from its image.
+    Newton's correction of a point next to the solution, times 1 - T', is the distance of the point from its image.
     """
     beside = u + 1e-6j * np.abs(u - z)
     with np.errstate(all="ignore"):

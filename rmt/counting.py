@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import levels_of, unwrapped
+from .checks import require_levels, unwrap
 from .laws import Law
 from .panel_quadrature import Panels
 
@@ -25,7 +25,7 @@ Counted = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.nd
 def quantiles(
     levels: np.ndarray, low: np.ndarray, high: np.ndarray, counted: Counted, state: np.ndarray, least: float = NEAR_0
 ) -> np.ndarray:
-    """The points at which a distribution function reaches levels: Newton's method, kept inside a bracket.
+    """Return the points at which a distribution function reaches levels: Newton's method, kept inside a bracket.
 
     Args:
         levels: (n,).
@@ -82,27 +82,27 @@ class CountedLaw(Law):
 
     @abstractmethod
     def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
-        """The numbers at z, (n, k), from a guess nearby."""
+        """Return the numbers at z, (n, k), from a guess nearby."""
 
     @abstractmethod
     def _resolvent(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The Stieltjes transform, (n,)."""
+        """Return the Stieltjes transform, (n,)."""
 
     @abstractmethod
     def _resolvent_slope(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Its derivative, (n,)."""
+        """Return its derivative, (n,)."""
 
     @abstractmethod
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The mean angle of z - x over pi, (n,); on the axis the mass above."""
+        """Return the mean angle of z - x over pi, (n,); on the axis the mass above."""
 
     def _unsolved(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Return where numbers are known not to be the solution, (n,)."""
         return np.zeros(z.shape, dtype=bool)
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
-        levels = levels_of(p)
+        """Return the smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        levels = require_levels(p)
         flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
         up_to_0 = self._negative_mass + sum(mass for _, mass in self.atoms)
@@ -118,7 +118,7 @@ class CountedLaw(Law):
 
         start = np.full_like(self._numbers(np.full(len(flat), 1j)), -1j)
         found = quantiles(flat, low, high, counted, start, SMALLEST) * self._unit
-        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
+        return unwrap(self._reaching(flat, found).reshape(levels.shape))
 
     @cached_property
     def _panels(self) -> Panels:
@@ -145,7 +145,7 @@ class CountedLaw(Law):
         density = np.maximum(-self._stieltjes(flat + 0j).imag / np.pi, 0.0)
         return np.where((flat == 0.0) & bool(self.atoms), 0.0, density).reshape(
             x.shape
-        )  # an atom hides what is beside it
+        )  # an atom hides what is next to it
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         flat = x.ravel() / self._unit

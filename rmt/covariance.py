@@ -25,7 +25,7 @@ from math import isfinite, log, sqrt
 import numpy as np
 from scipy.optimize import brentq
 
-from rmt.checks import numbers, positive
+from rmt.checks import require_numbers, require_positive
 from rmt.closed_laws import PointMass
 from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
 from rmt.spiked import Outlier, StableRank, check_dimension
@@ -36,10 +36,10 @@ UNIT = PointMass(1.0)
 
 @dataclass(frozen=True)
 class SpikedCovariance:
-    r"""A weighted sample covariance of a population with a few large (or small) eigenvalues beside a bulk.
+    r"""A weighted sample covariance of a population with a bulk and a few large (or small) eigenvalues.
 
     Args:
-        spikes: eigenvalues of the population beside the bulk, positive; may be empty.
+        spikes: eigenvalues of the population outside the bulk, positive; may be empty.
         bulk: law of the other eigenvalues of the population; finitely many atoms.
         weights: law of the weights of the samples; finitely many atoms, none negative.
         ratio: dimension over number of samples, $P/m$.
@@ -58,19 +58,19 @@ class SpikedCovariance:
     ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        spikes = tuple(sorted(numbers("spikes", self.spikes), reverse=True))
+        spikes = tuple(sorted(require_numbers("spikes", self.spikes), reverse=True))
         for spike in spikes:
             if not (isfinite(spike) and spike > 0.0):
                 raise ValueError(f"spikes of a population must be positive and finite, got {spike}")
         object.__setattr__(self, "spikes", spikes)
-        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
+        object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
         if self.law.weights.support[0] < 0:
             raise ValueError(
                 f"weights must not be negative here, got {self.weights.support[0]}; SeparableLaw takes them"
             )
 
     def at_ratio(self, ratio: float) -> SpikedCovariance:
-        """The same population and weights at another ratio of dimension to samples (another sample size)."""
+        """Return the same population and weights at another ratio of dimension to samples (another sample size)."""
         return replace(self, ratio=ratio)
 
     @cached_property
@@ -91,13 +91,13 @@ class SpikedCovariance:
         return (unit * left.z / left.a if left.a > 0 else 0.0), unit * right.z / right.a
 
     def separates(self, spike: float) -> bool:
-        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold."""
-        spike, (below, above) = positive("spike", spike), self.thresholds
+        """Return whether this spike sends an eigenvalue out of the bulk as the dimension grows."""
+        spike, (below, above) = require_positive("spike", spike), self.thresholds
         return spike > above or spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        """Limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
-        spike = positive("spike", spike)
+        """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
+        spike = require_positive("spike", spike)
         if not self.separates(spike):
             lower, upper = self.bulk_edges
             return Outlier(spike, upper if spike >= self.bulk.mean else lower, False, 0.0)
@@ -117,7 +117,7 @@ class SpikedCovariance:
         return max(self.bulk_edges[1], *(outlier.location for outlier in self.outliers), 0.0)
 
     def outlier_sd(self, spike: float, P: int, *, fourth_moment: float = 3.0, drawn_weights: bool = False) -> float:
-        r"""Standard deviation of the outlier of one spike at dimension P, to leading order.
+        r"""Return the standard deviation of the outlier of one spike at dimension P, to leading order.
 
         $\mathrm{Var} = \frac{\ell^2 q^2}{m}\Big[\frac{2A_2}{1-A_2B_2} + (m_4 - 3) A_2\Big]$ with the overlap q and
         $A_2 = \int\tau^2/(1-x)^2$, $A_2B_2 = \rho k_2/k_1$; weights that are drawn from their law and not fixed add
@@ -143,16 +143,16 @@ class SpikedCovariance:
         return spike * found.overlap * sqrt(max(variance, 0.0) / samples)
 
     def edge_scale(self, P: int) -> float:
-        r"""Size $(z''(g)/2)^{1/3} P^{-2/3}$ of the fluctuations of the upper edge; in these units Tracy-Widom (1)."""
+        r"""Return the size $(z''(g)/2)^{1/3} P^{-2/3}$ of the upper edge's fluctuations, Tracy-Widom (1) in it."""
         curvature = self.law.edges[1].curvature
         return float(np.cbrt(curvature / 2.0)) * self.law._unit * check_dimension(P) ** (-2.0 / 3.0)
 
     def edge_at(self, P: int) -> float:
-        """Mean of the largest eigenvalue at dimension P without spikes, for Gaussian samples."""
+        """Return mean of the largest eigenvalue at dimension P without spikes, for Gaussian samples."""
         return self.law._interval[1] + TracyWidom1().mean * self.edge_scale(P)
 
     def stable_rank(self, P: int) -> StableRank:
-        r"""Stable rank at dimension P: expected $\|S\|_F^2$ for Gaussian samples over the limit of $\|S\|_2^2$.
+        r"""Return the stable rank at dimension P: $E\|S\|_F^2$ for Gaussian samples over the limit of $\|S\|_2^2$.
 
         $E\|S\|_F^2 = (\bar\tau^2 + \epsilon)\,\mathrm{tr}\Lambda^2 + \epsilon(\mathrm{tr}\Lambda)^2$ with the mean
         weight $\bar\tau$ and $\epsilon = \int\tau^2/m$.
@@ -175,7 +175,7 @@ class SpikedCovariance:
         return StableRank(value, value * norm * norm, norm)
 
     def _resolved(self, spike: float) -> _Resolved:
-        """The formulas of the module's docstring for a spike outside the bulk of the population."""
+        """Return the formulas of the module's docstring for a spike outside the bulk of the population."""
         unit, weight_unit = power_of_two_of(self.bulk), power_of_two_of(self.weights)
         eigenvalues, masses, weights, shares = self.law._arrays
         shrunk = eigenvalues / (spike / unit - eigenvalues)
@@ -183,7 +183,7 @@ class SpikedCovariance:
         side, largest = (1.0 if k1 > 0 else -1.0), float(weights.max())
 
         def sums(logarithm: float) -> tuple[np.ndarray, np.ndarray]:
-            """X / (1 - x) and 1 / (1 - x) at |b| = e^logarithm, as a share of 1 / largest weight where b > 0."""
+            """Return x / (1 - x) and 1 / (1 - x) at |b| = e^logarithm, as a share of 1 / largest weight where b > 0."""
             size = np.exp(logarithm)
             if side < 0:
                 room = 1.0 + size * weights

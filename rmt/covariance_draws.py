@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import kept
+from rmt.checks import freeze
 from rmt.closed_laws import MarchenkoPastur
 from rmt.covariance import SpikedCovariance
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
@@ -41,7 +41,7 @@ class WeightedSamples:
 
     def __post_init__(self) -> None:
         for name in ("population", "weights"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -56,16 +56,16 @@ class WeightedSamples:
         return (scaled.T * (self.weights / len(self.weights))) @ scaled
 
     def eigenvalues(self) -> NDArray[np.float64]:
-        """All eigenvalues in increasing order."""
+        """Return all eigenvalues in increasing order."""
         return eigh(self.matrix, eigvals_only=True, check_finite=False)
 
     def operator(self) -> LinearOperator:
-        """The matrix as a scipy operator."""
+        """Return the matrix as a scipy operator."""
         P = len(self.population)
         return LinearOperator((P, P), matvec=self.product, dtype=float)
 
     def product(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The matrix times a vector (P,)."""
+        """Return the matrix times a vector (P,)."""
         root, m = np.sqrt(self.population), len(self.weights)
         right = root * np.asarray(vector, dtype=float).reshape(-1)
         if self.samples is not None:
@@ -101,7 +101,7 @@ class CovarianceDraw(WeightedSamples):
     model: SpikedCovariance
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
+        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
         P = len(self.population)
         count = checked_count(count, P, "P")
         if self.samples is not None:
@@ -113,7 +113,7 @@ class CovarianceDraw(WeightedSamples):
 
 
 def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:
-    """Draws Gaussian samples of the model.
+    """Draw Gaussian samples of the model.
 
     Args:
         model: spiked covariance model.
@@ -123,18 +123,18 @@ def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -
     Raises:
         ValueError: P out of range, or no sample left.
     """
-    population, weights = _placed(model, P)
+    population, weights = _place(model, P)
     return CovarianceDraw(population, weights, rng.standard_normal((len(weights), len(population))), None, model)
 
 
 def draw_covariance_matrix_free(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:
-    """Draws the model for products with vectors, as `draw_covariance` otherwise."""
-    population, weights = _placed(model, P)
+    """Draw the model for products with vectors, as `draw_covariance` otherwise."""
+    population, weights = _place(model, P)
     rotations = Rotation.draw(len(weights), rng), Rotation.draw(len(population), rng)
     return CovarianceDraw(population, weights, None, rotations, model)
 
 
-def _placed(model: SpikedCovariance, P: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _place(model: SpikedCovariance, P: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     P = check_dimension(P, at_least=max(2, len(model.spikes)))
     m, others = round(P / model.ratio), P - len(model.spikes)
     if m < 1:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import finite, numbers, positive, reals, require, shown
+from rmt.checks import abbreviate, require, require_finite, require_numbers, require_positive, require_reals
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
@@ -48,9 +48,11 @@ def of_every_group(
     """
     given = type(population).__name__
     require(isinstance(population, JointPopulation), f"population must be a JointPopulation, got a {given}")
-    single = f"weights must be a sequence of laws, one for each group, got {shown(weights)}; write (law,) for one group"
+    single = (
+        f"weights must be a sequence of laws, one for each group, got {abbreviate(weights)}; write (law,) for one group"
+    )
     require(isinstance(weights, Iterable), single)
-    laws, counts = tuple(weights), numbers("samples", samples)
+    laws, counts = tuple(weights), require_numbers("samples", samples)
     counted = f"got {population.groups} covariances, {len(laws)} laws of weights, {len(counts)} numbers of samples"
     require(len(laws) == len(counts) == population.groups, f"every group needs weights and samples, {counted}")
     for law in laws:
@@ -110,8 +112,8 @@ class CovarianceSum(CountedLaw):
         for law in weights:
             require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "samples", tuple(positive("a number of samples", count) for count in samples))
-        positive("the product of the largest eigenvalue and the largest weight", self._unit)
+        object.__setattr__(self, "samples", tuple(require_positive("a number of samples", count) for count in samples))
+        require_positive("the product of the largest eigenvalue and the largest weight", self._unit)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -140,13 +142,13 @@ class CovarianceSum(CountedLaw):
         """Both ends of the support.
 
         Raises:
-            ValueError: One side of the spectrum is too small beside the other to be resolved.
+            ValueError: One side of the spectrum is too small compared with the other to be resolved.
         """
         below, above = self._mirrored._equations.upper_edge(), self._equations.upper_edge()
         kernel, negative = sum(mass for _, mass in self.atoms), self._negative_mass
         lost = max(0.0 if below.z else negative, 0.0 if above.z else 1.0 - negative - kernel)
         require(
-            lost < 1e-6, f"a share {lost:.3g} of the spectrum is less than about 1e-8 of the rest, beside an atom at 0"
+            lost < 1e-6, f"a share {lost:.3g} of the spectrum is less than about 1e-8 of the rest, next to an atom at 0"
         )
         lower, upper = 0.0 - below.z, above.z
         if all(law.support[0] >= 0 for law in self.weights):
@@ -158,7 +160,7 @@ class CovarianceSum(CountedLaw):
     @cached_property
     def _mirrored(self) -> CovarianceSum:
         """The law of -X."""
-        return CovarianceSum(self.population, tuple(_negated(law) for law in self.weights), self.samples)
+        return CovarianceSum(self.population, tuple(_negate(law) for law in self.weights), self.samples)
 
     @property
     def frobenius_squared(self) -> float:
@@ -177,13 +179,13 @@ class CovarianceSum(CountedLaw):
         return float(mean @ products @ mean + scatter @ (population.traces**2 + np.diag(products)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
         equations = self._equations
         population = equations.population.atoms, equations.population.counts, equations.population.block
         return moment_of_sum(n, about, self._unit, population, equations.weights, equations.samples)
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
-        """The numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
+        """Return the numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
         points = np.asarray(z, dtype=complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
@@ -193,7 +195,7 @@ class CovarianceSum(CountedLaw):
         return (a * weight_units).reshape(shape), (b / weight_units).reshape(shape)
 
     def outside(self, x: float) -> Outside:
-        """The numbers at a point of the axis outside the support.
+        """Return the numbers at a point of the axis outside the support.
 
         Raises:
             ValueError: a point of the support.
@@ -206,7 +208,7 @@ class CovarianceSum(CountedLaw):
         return self._above_edge(x, upper, right.b)
 
     def _above_edge(self, x: float, edge: float, at_edge: Array) -> Outside:
-        """The numbers at a point above the support; its end, and b there."""
+        """Return the numbers at a point above the support; its end, and b there."""
         z, zeros = x / self._unit, np.zeros(len(self.samples))
         found = self._equations.on_axis(z, zeros)
         if found is None:  # closer to the edge than rounding lets the iteration come
@@ -232,7 +234,7 @@ class CovarianceSum(CountedLaw):
         Returns:
             (n, k).
         """
-        z = np.atleast_1d(reals("x", x)) / self._unit + 0j
+        z = np.atleast_1d(require_reals("x", x)) / self._unit + 0j
         b = self._equations.solve(z)
         a, _ = self._equations.lift(b)
         population = self._equations.population
@@ -240,8 +242,8 @@ class CovarianceSum(CountedLaw):
         return np.asarray(part / -population.resolvent(z, a).trace.imag[:, None] * population.dimension)
 
     def scaled(self, s: float) -> CovarianceSum:
-        """The law of s X, s > 0."""
-        factors = np.full(self.population.groups, positive("s", s))
+        """Return the law of s X, s > 0."""
+        factors = np.full(self.population.groups, require_positive("s", s))
         return CovarianceSum(self.population.scaled(factors), self.weights, self.samples)
 
     @cached_property
@@ -278,7 +280,7 @@ class CovarianceSum(CountedLaw):
         """Mass below 0, where the numbers may be singular."""
         if all(law.support[0] >= 0 for law in self.weights):
             return 0.0
-        # Beside a kernel the numbers grow like 1/z, and a density may begin close to it; where a block is known to
+        # Next to a kernel the numbers grow like 1/z, and a density may begin close to it; where a block is known to
         # rounding only, points too close have false numbers, and more mass between them than nearer points leave.
         kernel = sum(mass for _, mass in self.atoms)
         distances = 10.0 ** -np.array(
@@ -289,10 +291,10 @@ class CovarianceSum(CountedLaw):
             if not (left - 1e-9 <= below <= above - kernel + 1e-9 and above <= right + 1e-9):
                 break
             left, right = below, above
-        return finite("the mass below 0, which an atom at 0 may hide,", float(left))
+        return require_finite("the mass below 0, which an atom at 0 may hide,", float(left))
 
     def _mass_below(self, places: Array) -> Array:
-        """Mass below points that are no eigenvalues, in units of the width, (n,); nan for a solution that repels."""
+        """Return the mass below points off the eigenvalues, in units of the width, (n,); nan if a solution repels."""
         z = places * self._equations.width + 0j
         b = self._equations.solve(z)
         mass = 1.0 - self._equations.above(z, b)
@@ -318,5 +320,5 @@ class CovarianceSum(CountedLaw):
         return self._equations.above(z, numbers)
 
 
-def _negated(law: Atoms) -> AtomicLaw:
+def _negate(law: Atoms) -> AtomicLaw:
     return AtomicLaw([-location for location, _ in law.atoms], [mass for _, mass in law.atoms])

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def moments_from_free_cumulants(cumulants: Sequence[Any]) -> tuple[Any, ...]:
-    r"""The moments m_1, ..., m_n of the law with free cumulants C_1, ..., C_n.
+    r"""Return the moments m_1, ..., m_n of the law with free cumulants C_1, ..., C_n.
 
     .. math:: m_n = \sum_{r=1}^{n} C_r \sum_{i_1 + \dots + i_r = n - r} m_{i_1} \cdots m_{i_r}, \qquad m_0 = 1
 
@@ -29,7 +29,7 @@ def moments_from_free_cumulants(cumulants: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def free_cumulants_from_moments(moments: Sequence[Any]) -> tuple[Any, ...]:
-    """The free cumulants C_1, ..., C_n of the law with moments m_1, ..., m_n: the same recursion, solved for C_n.
+    """Return the free cumulants C_1, ..., C_n of moments m_1, ..., m_n: the same recursion, solved for C_n.
 
     Args:
         moments: m_1 first (m_0 = 1 is left out).
@@ -49,7 +49,7 @@ def free_cumulants_from_moments(moments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _sum_of_products(moments: Sequence[Any], factors: int, total: int) -> Any:
-    """Sum over i_1 + ... + i_factors = total of the products of moments: a coefficient of a power of the series."""
+    """Return the sum over i_1 + ... + i_factors = total of products of moments: a coefficient of a power series."""
     power: list[Any] = [1] + [0] * total
     for _ in range(factors):
         power = [sum(power[j] * moments[k - j] for j in range(k + 1)) for k in range(total + 1)]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from rmt.checks import whole
+from rmt.checks import require_order
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, check_dimension
@@ -60,7 +60,7 @@ def _exponential(rng: np.random.Generator, count: int, R: int) -> NDArray[np.flo
 
 
 def _one_per_row(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:
-    """Non-zero with probability 1/R only: variance 1 like the others, but a row holds one entry on average."""
+    """Draw entries that are non-zero with probability 1/R only: variance 1, one entry in a row on average."""
     return np.sqrt(R) * (rng.random(count) * R < 1.0) * _rademacher(rng, count, R)
 
 
@@ -95,7 +95,7 @@ class DenseDraw:
     device: str | None = None
 
     def eigenvalues(self) -> NDArray[np.float64]:
-        """All eigenvalues in increasing order."""
+        """Return all eigenvalues in increasing order."""
         if self.device is None:
             return eigh(self.matrix, eigvals_only=True, check_finite=False)
         import torch
@@ -103,18 +103,18 @@ class DenseDraw:
         return torch.linalg.eigvalsh(torch.as_tensor(self.matrix, device=self.device)).cpu().numpy()
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
+        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
         return self._overlaps(count, largest=True)
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Smallest eigenvalues, increasing, and their overlaps."""
+        """Return smallest eigenvalues, increasing, and their overlaps."""
         return self._overlaps(count, largest=False)
 
     def _overlaps(self, count: int, largest: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         R = len(self.matrix)
         if not 1 <= count <= R:
             raise ValueError(f"count must lie between 1 and R = {R}, got {count}")
-        count = whole("count", count)
+        count = require_order("count", count)
         if self.device is None:
             window = (R - count, R - 1) if largest else (0, count - 1)
             values, vectors = eigh(self.matrix, subset_by_index=window, check_finite=False)
@@ -138,7 +138,7 @@ def draw_dense(
     directions: Literal["localised", "spread"] = "localised",
     device: str | None = None,
 ) -> DenseDraw:
-    """Draws the spiked model as a dense matrix.
+    """Draw the spiked model as a dense matrix.
 
     With semicircular noise the entries follow ``entries``; with any other noise law the eigenvalues are the quantiles
     of that law and the eigenvectors uniformly random, and ``entries`` is not used.
@@ -146,7 +146,7 @@ def draw_dense(
     Args:
         model: spiked model.
         R: dimension, at least the number of spikes.
-        rng: random generator; the draw depends on it alone, whatever the device.
+        rng: random generator; the draw depends only on it, not on the device.
         entries: an ``EntryLaw`` or the name of one in ``ENTRY_LAWS``.
         directions: spikes on the first coordinates, or on uniformly random orthonormal directions.
         device: torch device for spectra, for instance ``"cuda"``; None for LAPACK.
@@ -177,7 +177,7 @@ def draw_dense(
 
 
 def wigner(sigma: float, R: int, rng: np.random.Generator, entries: EntryLaw) -> NDArray[np.float64]:
-    """Symmetric matrix with independent entries of mean 0 and off-diagonal variance ``sigma**2 / R``."""
+    """Draw a symmetric matrix with independent entries of mean 0 and off-diagonal variance ``sigma**2 / R``."""
     matrix = np.zeros((R, R))
     rows, columns = np.tril_indices(R, -1)
     matrix[rows, columns] = entries.sample(rng, len(rows), R)
@@ -188,13 +188,13 @@ def wigner(sigma: float, R: int, rng: np.random.Generator, entries: EntryLaw) ->
 
 
 def rotated(law: Law, R: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Symmetric matrix whose eigenvalues are the quantiles of a law and whose eigenvectors are uniformly random."""
+    """Draw a symmetric matrix whose eigenvalues are the quantiles of a law, with uniformly random eigenvectors."""
     basis = np.linalg.qr(rng.standard_normal((R, R)))[0]
     return (basis * _quantiles(law, R)) @ basis.T
 
 
 def _quantiles(law: Law, R: int) -> NDArray[np.float64]:
-    """The eigenvalues of all draws of one law and size.
+    """Return the eigenvalues of all draws of one law and size.
 
     They are kept with this very law: laws that compare equal need not be, since a density is code that may change.
     """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from rmt.checks import require, whole
+from rmt.checks import require, require_order
 from rmt.spiked import power_of_two
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ def checked_count(count: int, dimension: int, name: str = "R") -> int:
         ValueError: It is not a whole number between 1 and the dimension - 1.
     """
     require(1 <= count < dimension, f"count must lie between 1 and {name} - 1 = {dimension - 1}, got {count}")
-    return whole("count", count)
+    return require_order("count", count)
 
 
 def extreme_eigenpairs(

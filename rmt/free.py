@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import finite, levels_of, positive, require, unwrapped
+from .checks import require, require_finite, require_levels, require_positive, unwrap
 from .closed_laws import PointMass, Semicircle
 from .continuation import LEAST, descend, lowest_heights
 from .counting import SMALLEST, quantiles
@@ -110,7 +110,7 @@ class FreeSum(_CumulantsFirst):
         return tuple(sorted((pair for pair in pairs if pair[2] > 1e-15), key=lambda pair: pair[0] + pair[1]))
 
     def subordination(self, z: np.ndarray | complex) -> tuple[np.ndarray, np.ndarray]:
-        r"""The subordination functions (\omega_a(z), \omega_b(z)), for complex z with Im z >= 0 (limit from above)."""
+        r"""Return the subordination functions (\omega_a(z), \omega_b(z)), Im z >= 0 (limit from above)."""
         points = np.asarray(z, dtype=complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
@@ -118,22 +118,22 @@ class FreeSum(_CumulantsFirst):
         return first.reshape(points.shape)[()], second.reshape(points.shape)[()]
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants: those of the parts, added."""
+        """Return the first n free cumulants: those of the parts, added."""
         return tuple(x + y for x, y in zip(self.a.free_cumulants(n), self.b.free_cumulants(n), strict=True))
 
     def scaled(self, s: float) -> FreeSum:
-        """The law of s X, s > 0."""
-        return FreeSum(self.a.scaled(positive("s", s)), self.b.scaled(s))
+        """Return the law of s X, s > 0."""
+        return FreeSum(self.a.scaled(require_positive("s", s)), self.b.scaled(s))
 
     def shifted(self, m: float) -> FreeSum:
-        """The law of X + m."""
-        return FreeSum(self.a.shifted(finite("m", m)), self.b)
+        """Return the law of X + m."""
+        return FreeSum(self.a.shifted(require_finite("m", m)), self.b)
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        """Return the smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         if self._same:
             return self._same.quantile(p)
-        levels, (lower, upper) = levels_of(p), self.support
+        levels, (lower, upper) = require_levels(p), self.support
         flat = levels.ravel()
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
         for (location, mass), below in zip(self.atoms, self._below_atoms, strict=True):
@@ -149,7 +149,7 @@ class FreeSum(_CumulantsFirst):
             return 1 - self._angle_at(z, omega), density, omega
 
         found = quantiles(flat, low, high, counted, np.full(flat.shape, -1j), SMALLEST)
-        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
+        return unwrap(self._reaching(flat, found).reshape(levels.shape))
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -178,7 +178,7 @@ class FreeSum(_CumulantsFirst):
         return np.where(x <= lower, 0.0, np.where(x >= upper, 1 - sum(mass for _, mass in self.atoms), below))
 
     def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
-        """Points of the axis moved off the atoms, as far as these hide what is next to them; to the left if on one."""
+        """Move points of the axis off the atoms, as far as these hide what is next to them; to the left if on one."""
         least = LEAST * (self.support[1] - self.support[0])
         for one, other, _ in self._pairs_of_atoms:
             location, reach = one + other, max(NEXT * max(abs(one), abs(other)), least)
@@ -198,7 +198,7 @@ class FreeSum(_CumulantsFirst):
         return self._same._angle(z) if self._same else self._angle_at(z, self._subordinate_first(z))
 
     def _angle_at(self, z: np.ndarray, omega: np.ndarray) -> np.ndarray:
-        r"""The mean angle of z - x over pi, from that of the parts.
+        r"""Return the mean angle of z - x over pi, from that of the parts.
 
         $\int\log(z-x) = \int\log(\omega_a-x)\,\mu_a(dx) + \int\log(\omega_b-x)\,\mu_b(dx) - \log(1/g)$, because both
         sides have the derivative g and are log z far away. On the axis the imaginary part counts the mass above.
@@ -285,9 +285,9 @@ class FreeSum(_CumulantsFirst):
         return omega
 
     def _mismatch(self, z: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where 1/g of the parts differs by more than rounding, and by how much; 0 where the partner is infinite.
+        """Return by how much 1/g of the parts differs beyond rounding, and where; 0 where the partner is infinite.
 
-        Solutions on the axis that repel are no limits from above, however well they solve the equation.
+        Solutions on the axis that repel are not limits from above, however well they solve the equation.
         """
         first, second = self._ordered
         with np.errstate(all="ignore"):
@@ -337,7 +337,7 @@ class FreeSum(_CumulantsFirst):
 
 
 def _shift(law: Law, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The self-energy h = 1/g - omega and its derivative."""
+    """Return the self-energy h = 1/g - omega and its derivative."""
     with np.errstate(all="ignore"):  # a point may sit on an atom
         g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
         return 1 / g - omega, -slope / g**2 - 1

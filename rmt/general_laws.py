@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import numbers, require, shown
+from .checks import abbreviate, require, require_numbers
 from .continuation import descend
 from .laws import EPS, ROUNDING, Law
 from .panel_quadrature import Panels
@@ -41,7 +41,7 @@ class DensityLaw(Law):
     grows like a logarithm (a density that vanishes linearly).
 
     An edge value is infinite when the density does not vanish at the edge like a power d^a, a > 0.02, of the distance;
-    a slower decay (a logarithm) cannot be told from a constant in double precision, and is reported as infinite.
+    a slower decay (a logarithm) cannot be distinguished from a constant in double precision, and is taken as infinite.
 
     Args:
         density: takes an array of points inside the support, returns the density there (or one constant).
@@ -63,8 +63,8 @@ class DensityLaw(Law):
     name: str = "density"
 
     def __post_init__(self) -> None:
-        require(callable(self.density), f"{self.name}: density must be a function, got {shown(self.density)}")
-        support = numbers(f"{self.name}: the support", self.interval)
+        require(callable(self.density), f"{self.name}: density must be a function, got {abbreviate(self.density)}")
+        support = require_numbers(f"{self.name}: the support", self.interval)
         require(len(support) == 2, f"{self.name}: the support must be a pair (L, U), got {self.interval}")
         require(bool(np.all(np.isfinite(support))), f"{self.name}: needs a compact support, got {support}")
         require(support[0] < support[1], f"{self.name}: support must have L < U, got {support}")
@@ -109,7 +109,7 @@ class DensityLaw(Law):
         return half / g, slope / g**2
 
     def _gap(self, w: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
-        """As for every law; closer to the edge than the nodes resolve, 1/|g| goes on as a power of the distance."""
+        """Return it as every law; closer to the edge than the nodes resolve, 1/|g| is a power of the distance."""
         seam = CLOSEST * (self.support[1] - self.support[0])
         (value,), (slope,) = self._beyond(np.array([seam]), side)
         at_edge = min(abs(self.thresholds[int(side > 0)]), value - slope * seam)  # 1/|g| is concave
@@ -122,7 +122,7 @@ class DensityLaw(Law):
         return gap, overlap
 
     def _stays(self, edge: float, inward: float) -> bool:
-        """Whether the density stays away from zero at the edge, judged by its slope on a logarithmic scale."""
+        """Return whether the density stays away from zero at the edge, judged by its slope on a logarithmic scale."""
         near, far = self._pdf(edge + inward * np.array([1e-9, 1e-5]))
         return bool(near > 0 and np.log(far / near) < FLAT_EXPONENT * np.log(1e4)) if far > 0 else bool(near > 0)
 
@@ -143,7 +143,7 @@ class DensityLaw(Law):
         return result
 
     def _cauchy_near_the_axis(self, z: complex, power: int) -> complex:
-        """The same integral on panels that shrink towards the foot of z; on the axis, its limit from above."""
+        """Return the same integral on panels that shrink towards the foot of z; on the axis, its limit from above."""
         masses, gaps = self._panels.near(z, self._pdf)
         return complex(np.sum(masses / gaps**power))
 
@@ -162,8 +162,8 @@ class RTransformLaw(Law):
         name: what the law is called in messages.
 
     Raises:
-        ValueError: no edge on one side; or a total mass other than 1 (within 1e-6), in which case the function is no
-            R-transform of a law with a density, or its continuation has a cut in the way.
+        ValueError: no edge on one side; or a total mass other than 1 (within 1e-6), in which case the function is not
+            the R-transform of a law with a density, or its continuation has a cut in the way.
 
     >>> law = RTransformLaw(lambda w: 1 / (1 - 0.25 * w), "Marchenko-Pastur, ratio 1/4")
     >>> tuple(round(edge, 9) for edge in law.support)
@@ -174,7 +174,9 @@ class RTransformLaw(Law):
     name: str = "R-transform"
 
     def __post_init__(self) -> None:
-        require(callable(self.transform), f"{self.name}: transform must be a function, got {shown(self.transform)}")
+        require(
+            callable(self.transform), f"{self.name}: transform must be a function, got {abbreviate(self.transform)}"
+        )
         require(self.variance_scale > 0, f"{self.name}: R'(0), the variance, must be positive")
         lower, upper = self.support
         require(lower < upper, f"{self.name}: edges out of order, got ({lower}, {upper})")
@@ -198,7 +200,7 @@ class RTransformLaw(Law):
     @cached_property
     def variance_scale(self) -> float:
         """Square root of R'(0), the standard deviation, which sets the scale of all searches."""
-        # The largest circle on which a tenth of it agrees lies where R is analytic, whatever the unit of x.
+        # The largest circle on which a tenth of it agrees lies where R is analytic, in any unit of x.
         radii = 10.0 ** np.arange(160, -161, -1)
         with np.errstate(all="ignore"):
             slopes = np.array([_derivative(self._r_transform_complex, np.zeros(1, complex), r)[0].real for r in radii])
@@ -269,7 +271,7 @@ class RTransformLaw(Law):
         return 1 - w**2 * _derivative(self._r_transform_complex, w + 0j, radius).real
 
     def _subordinate(self, z: np.ndarray) -> np.ndarray:
-        """F = 1/g, the solution of F = z - R(1/F), for Im z >= 0."""
+        """Return F = 1/g, the solution of F = z - R(1/F), for Im z >= 0."""
 
         def fixed_point(u: np.ndarray, z: np.ndarray) -> np.ndarray:
             return z - self._r_transform_complex(1 / u)
@@ -295,7 +297,7 @@ class RTransformLaw(Law):
 
 
 def _derivative(function: Callable[[np.ndarray], np.ndarray], w: np.ndarray, radius: Any) -> np.ndarray:
-    """Derivative of an analytic function by the trapezoidal rule on a circle of 8 points: error of order radius^8."""
+    """Return f' of an analytic function by the trapezoidal rule on 8 points of a circle: error of order radius^8."""
     roots = np.exp(0.25j * np.pi * np.arange(8))
     samples = [function(w + radius * root) * root.conjugate() for root in roots]
     return np.sum(samples, axis=0) / (8 * np.asarray(radius))

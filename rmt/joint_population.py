@@ -13,7 +13,7 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import kept, require
+from rmt.checks import freeze, require
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-12
@@ -58,16 +58,18 @@ class JointPopulation:
 
     @classmethod
     def of(cls, atoms: ArrayLike, counts: ArrayLike, block: ArrayLike | None = None) -> JointPopulation:
-        """From whatever makes arrays; without a block by default."""
-        found = kept("atoms", atoms)
+        """Build it from anything that makes arrays; without a block by default."""
+        found = freeze("atoms", atoms)
         require(found.ndim == 2, f"atoms must be (n, G), got {found.shape}")
         return cls(
-            found, kept("counts", counts), np.zeros((found.shape[1], 0, 0)) if block is None else kept("block", block)
+            found,
+            freeze("counts", counts),
+            np.zeros((found.shape[1], 0, 0)) if block is None else freeze("block", block),
         )
 
     def __post_init__(self) -> None:
         for name in ("atoms", "counts", "block"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
         shapes = f"got atoms {self.atoms.shape}, counts {self.counts.shape} and block {self.block.shape}"
         require(self.atoms.ndim == 2 and self.atoms.shape[1] > 0, f"atoms must be (n, G), {shapes}")
         require(self.counts.shape == self.atoms.shape[:1], f"every atom needs one count, {shapes}")
@@ -101,21 +103,21 @@ class JointPopulation:
         return self.counts @ self.atoms + np.trace(self.block, axis1=1, axis2=2)
 
     def products(self) -> Array:
-        r"""Traces of $\Lambda_g \Lambda_h$, (G, G)."""
+        r"""Return the traces of $\Lambda_g \Lambda_h$, (G, G)."""
         return np.asarray((self.atoms.T * self.counts) @ self.atoms + np.einsum("gij,hji->gh", self.block, self.block))
 
     def scaled(self, factors: Array) -> JointPopulation:
-        """Each matrix times a positive factor, (G,)."""
+        """Return each matrix times a positive factor, (G,)."""
         return JointPopulation(self.atoms * factors, self.counts, self.block * factors[:, None, None])
 
     def rank(self, capacities: Array) -> float:
-        """Largest rank of a sum of matrices of the given ranks, (G,), each in the range of its covariance."""
+        """Return largest rank of a sum of matrices of the given ranks, (G,), each in the range of its covariance."""
         everything = range(self.groups)
         subsets = chain.from_iterable(combinations(everything, size) for size in range(self.groups + 1))
         return float(min(self._reach(set(everything) - set(cut)) + sum(capacities[list(cut)]) for cut in subsets))
 
     def _reach(self, groups: set[int]) -> float:
-        """Dimension of the span of the ranges of some of the matrices."""
+        """Return the dimension of the span of the ranges of some of the matrices."""
         chosen = sorted(groups)
         reached = float(self.counts[(self.atoms[:, chosen] > 0).any(axis=1)].sum())
         if self.block.size and chosen:
@@ -125,7 +127,7 @@ class JointPopulation:
         return reached
 
     def smallest(self, z: float, a: Array) -> float:
-        r"""Smallest eigenvalue of $z - \sum_g a_g\Lambda_g$ for real numbers."""
+        r"""Return smallest eigenvalue of $z - \sum_g a_g\Lambda_g$ for real numbers."""
         least = float((z - self.atoms @ a).min(initial=np.inf))
         if self.block.size:
             inner = z * np.eye(self.block.shape[-1]) - np.tensordot(a, self.block, 1)
@@ -133,7 +135,7 @@ class JointPopulation:
         return least
 
     def resolvent(self, z: np.ndarray, a: np.ndarray) -> Resolvent:
-        """Traces at z (n,) with the numbers a (n, G)."""
+        """Return the traces at z (n,) with the numbers a (n, G)."""
         inverse = 1.0 / (z[:, None] - a @ self.atoms.T)
         once, twice = inverse * self.counts, inverse**2 * self.counts
         pairs = (self.atoms[:, :, None] * self.atoms[:, None, :]).reshape(len(self.atoms), -1)
@@ -150,7 +152,7 @@ class JointPopulation:
         return Resolvent(trace, first, slope, second, square)
 
     def angle(self, z: np.ndarray, a: np.ndarray) -> Array:
-        r"""Imaginary part of $\log\det(z - \sum_g a_g\Lambda_g)$ for Im z >= 0, Im a <= 0, from 0 at infinity, (n,)."""
+        r"""Return $\Im\log\det(z - \sum_g a_g\Lambda_g)$ for Im z >= 0, Im a <= 0, from 0 at infinity, (n,)."""
         total = np.maximum(-a.imag, 0.0) @ self.atoms.T + np.maximum(z.imag, 0.0)[:, None]
         angle = np.arctan2(total, z.real[:, None] - a.real @ self.atoms.T) @ self.counts
         if self.block.size:
@@ -160,7 +162,7 @@ class JointPopulation:
         return np.asarray(angle)
 
     def shares(self, z: np.ndarray, a: np.ndarray, directions: Array) -> Array:
-        """Imaginary part of $-v^T Q v$ for directions of the block (r, k): (n, k)."""
+        """Return the imaginary part of $-v^T Q v$ for directions of the block (r, k): (n, k)."""
         Q = self._inverse(z, a)
         return np.asarray(-np.einsum("ik,nij,jk->nk", directions, Q, directions).imag)
 
@@ -191,7 +193,7 @@ def check_block(name: str, block: Array, groups: int) -> None:
 
 
 def nan_where_singular(of: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray:
-    """A function of stacks of matrices, (n, ...) each, its value shaped as the last; nan where one is singular."""
+    """Apply a function to stacks of matrices, (n, ...) each; shaped as the last, nan where one is singular."""
     try:
         return np.asarray(of(*stacks))
     except np.linalg.LinAlgError:

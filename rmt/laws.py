@@ -18,7 +18,17 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
-from .checks import finite, levels_of, positive, power, reals, representable, require, unwrapped, whole
+from .checks import (
+    power,
+    require,
+    require_finite,
+    require_levels,
+    require_order,
+    require_positive,
+    require_reals,
+    require_representable,
+    unwrap,
+)
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from .panel_quadrature import Panels
 
@@ -85,76 +95,78 @@ class Law(ABC):
         return self.moment(2, about=self.mean)
 
     def pdf(self, x: ArrayLike) -> Any:
-        """Density of the continuous part; 0 outside the support, possibly inf at an edge."""
-        points = reals("x", x)
+        """Return density of the continuous part; 0 outside the support, possibly inf at an edge."""
+        points = require_reals("x", x)
         self._complete()
         lower, upper = self._interval
         density = np.zeros(points.shape)
         inside = (points >= lower) & (points <= upper)
         with np.errstate(all="ignore"):  # at an edge, or in units too small, the density may be infinite
             density[inside] = self._pdf(points[inside])
-        return unwrapped(density)
+        return unwrap(density)
 
     def cdf(self, x: ArrayLike) -> Any:
-        """Probability of values up to and including x; an atom counts at points closer than its place is known."""
-        points = self._on_atoms(reals("x", x))
+        """Return P(X <= x); an atom counts at points closer than its place is known."""
+        points = self._on_atoms(require_reals("x", x))
         self._complete()
         lower, upper = self.support
         mass = self._orderly(points.ravel(), self._mass_up_to(points.ravel())).reshape(points.shape)
-        return unwrapped(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
+        return unwrap(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
-        levels = levels_of(p)
+        """Return the smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
+        levels = require_levels(p)
         low, high = (np.full(levels.shape, edge) for edge in self.support)
         for _ in range(64):
             middle = low + (high - low) / 2
             enough = np.asarray(self.cdf(middle)) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
+        return unwrap(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0.
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0.
 
         Raises:
-            ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
+            ValueError: an order that is not a whole number >= 0, or a moment beyond double precision.
         """
-        n, about = whole("the order of a moment", n), finite("about", about)
+        n, about = require_order("the order of a moment", n), require_finite("about", about)
         if n == 0:
             return 1.0
         locations, weights = np.array(self.atoms).reshape(-1, 2).T
         with np.errstate(over="ignore", invalid="ignore"):
             discrete = weights @ (locations - about) ** n
-            return representable(float(discrete + np.sum(self._panels.masses * (self._panels.points - about) ** n)), n)
+            return require_representable(
+                float(discrete + np.sum(self._panels.masses * (self._panels.points - about) ** n)), n
+            )
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants, (mean, variance, ...)."""
-        n = whole("the number of cumulants", n)
+        """Return the first n free cumulants, (mean, variance, ...)."""
+        n = require_order("the number of cumulants", n)
         # Only the first cumulant feels a shift: central moments avoid the cancellation of a far-away mean.
         central = [0.0, *(self.moment(k, about=self.mean) for k in range(2, n + 1))]
         return (self.mean, *free_cumulants_from_moments(central)[1:])[:n]
 
     def stieltjes(self, z: ArrayLike) -> Any:
-        r"""g(z) = \int \mu(dx) / (z - x) for complex z off the support and real z outside (L, U), edges included."""
+        r"""Return g(z) = \int \mu(dx) / (z - x) for complex z off the support and real z not in (L, U)."""
         return self._off_support(z, self._stieltjes, self.edge_stieltjes)
 
     def stieltjes_derivative(self, z: ArrayLike) -> Any:
-        r"""g'(z) = -\int \mu(dx) / (z - x)^2 for complex z off the support and real z outside [L, U]."""
+        r"""Return g'(z) = -\int \mu(dx) / (z - x)^2 for complex z off the support and real z outside [L, U]."""
         return self._off_support(z, self._stieltjes_derivative, None)
 
     def inverse_stieltjes(self, w: ArrayLike) -> Any:
-        """The real z outside [L, U] with g(z) = w, for real w != 0 strictly between g(L-) and g(U+)."""
+        """Return the real z outside [L, U] with g(z) = w, for real w != 0 strictly between g(L-) and g(U+)."""
         values = self._transform_domain(w)
         require(not np.any(values == 0), "g(z) = 0 only at infinity: w must not be 0")
-        return unwrapped(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
+        return unwrap(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
 
     def r_transform(self, w: ArrayLike) -> Any:
-        """R(w) = g^{-1}(w) - 1/w for real w strictly between g(L-) and g(U+); R(0) is the mean."""
+        """Return R(w) = g^{-1}(w) - 1/w for real w strictly between g(L-) and g(U+); R(0) is the mean."""
         values = self._transform_domain(w)
-        return unwrapped(self._r_transform(values.ravel()).reshape(values.shape))
+        return unwrap(self._r_transform(values.ravel()).reshape(values.shape))
 
     def outlier(self, theta: float, scale: float = 1.0) -> tuple[float, float]:
-        r"""Limits of the outlier eigenvalue and of its squared overlap for a spike theta in noise scale * X.
+        r"""Return limits of the outlier eigenvalue and of its squared overlap for a spike theta in noise scale * X.
 
         They are $\lambda = \theta + s R(s/\theta)$ and $1 - (s/\theta)^2 R'(s/\theta) = -1/(\theta^2 g_s'(\lambda))$,
         which rounding leaves between the edge and the far side, and between 0 and 1.
@@ -162,7 +174,7 @@ class Law(ABC):
         Raises:
             ValueError: theta inside the thresholds, zero or not finite, or a scale that is not positive and finite.
         """
-        theta, scale = finite("a spike", theta), positive("scale", scale)
+        theta, scale = require_finite("a spike", theta), require_positive("scale", scale)
         below, above = self.thresholds
         outside = theta > scale * above if theta > 0 else theta < scale * below
         require(outside, f"a spike must lie outside [{scale * below}, {scale * above}], got {theta}")
@@ -173,12 +185,12 @@ class Law(ABC):
         return location, min(max(overlap, 0.0), 1.0)
 
     def scaled(self, s: float) -> Law:
-        """The law of s X, s > 0; C_n becomes s^n C_n."""
-        return Affine(self, scale=positive("s", s))
+        """Return the law of s X, s > 0; C_n becomes s^n C_n."""
+        return Affine(self, scale=require_positive("s", s))
 
     def shifted(self, m: float) -> Law:
-        """The law of X + m; C_1 becomes C_1 + m."""
-        return Affine(self, shift=finite("m", m))
+        """Return the law of X + m; C_1 becomes C_1 + m."""
+        return Affine(self, shift=require_finite("m", m))
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -196,21 +208,21 @@ class Law(ABC):
         return ()
 
     def _on_atoms(self, x: np.ndarray) -> np.ndarray:
-        """Points, those below an atom by less than its location is known moved onto it."""
+        """Return points, those below an atom by less than its location is known moved onto it."""
         if errors := self._atom_errors:
             for (location, _), error in zip(self.atoms, errors, strict=True):
                 x = np.where((x < location) & (x >= location - error), location, x)
         return x
 
     def _mass_up_to(self, x: np.ndarray) -> np.ndarray:
-        """Mass of bands and atoms up to points (n,), as the equations give it: not cut off at the ends."""
+        """Return mass of bands and atoms up to points (n,), as the equations give it: not cut off at the ends."""
         mass = self._continuous_cdf(np.clip(x, *self._interval))
         for location, weight in self.atoms:
             mass = mass + weight * (x >= location)
         return mass
 
     def _orderly(self, x: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Masses up to points (n,), in any order.
+        """Return the masses up to points (n,), in any order.
 
         Raises:
             ValueError: One is not between 0 and 1, or they decrease: the equations were not solved.
@@ -225,7 +237,7 @@ class Law(ABC):
         return mass
 
     def _reaching(self, levels: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Quantiles (n,), at which the distribution function must reach the levels.
+        """Return quantiles (n,), at which the distribution function must reach the levels.
 
         Raises:
             ValueError: It does not.
@@ -285,7 +297,7 @@ class Law(ABC):
         return self._panels.cdf(x)
 
     def _transform_domain(self, w: ArrayLike) -> np.ndarray:
-        values = reals("w", w)
+        values = require_reals("w", w)
         low, high = self.edge_stieltjes
         bad = values[(values <= low) | (values >= high)]
         if bad.size:
@@ -318,10 +330,10 @@ class Law(ABC):
             raise ValueError(f"the transform exceeds double precision at z = {lost[:1]}; take the law in other units")
         if at_edges:
             result[edges] = np.where(flat[edges].real == upper, at_edges[1], at_edges[0])
-        return unwrapped((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
+        return unwrap((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
-        """R(w) by its series near 0 and by solving g(z) = w elsewhere; beyond an edge value of g, z is the edge."""
+        """Return R(w) by its series near 0, else by solving g(z) = w; beyond an edge value of g, z is the edge."""
         half, near = self._near(w)
         result = self.mean + half * polyval(np.where(near, w * half, 0.0), self._unit_cumulants)
         for side, edge in zip((-1.0, 1.0), self.support, strict=True):
@@ -330,7 +342,7 @@ class Law(ABC):
         return result
 
     def _overlap(self, w: np.ndarray) -> np.ndarray:
-        r"""1 - w^2 R'(w) = -w^2 / g'(z) at g(z) = w, of the spike 1/w: 1 at w = 0, and 0 at most edges."""
+        r"""Return 1 - w^2 R'(w) = -w^2 / g'(z) at g(z) = w, of the spike 1/w: 1 at w = 0, and 0 at most edges."""
         half, near = self._near(w)
         small = np.where(near, w * half, 0.0)
         result = 1.0 - small**2 * polyval(small, polyder(self._unit_cumulants))
@@ -340,7 +352,7 @@ class Law(ABC):
         return result
 
     def _near(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Half-width of the support, and the arguments for which the series in its units serves."""
+        """Return the half-width of the support, and the arguments for which the series in its units serves."""
         half = (self.support[1] - self.support[0]) / 2
         return half, np.abs(w) * half < SERIES_RADIUS
 
@@ -354,14 +366,14 @@ class Law(ABC):
         return np.array(free_cumulants_from_moments([0.0, *(powers @ masses)]))
 
     def _beyond(self, gap: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
-        """1/|g| at that distance beyond an edge, and its derivative by the distance; it increases and is concave."""
+        """Return 1/|g| at a distance beyond an edge, and its derivative; it increases and is concave."""
         edge = self.support[int(side > 0)]
         z = np.where(edge + side * gap == edge, np.nextafter(edge, side * np.inf), edge + side * gap) + 0j
         g = self._stieltjes(z).real
         return side / g, -self._stieltjes_derivative(z).real / g**2
 
     def _gap(self, w: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
-        """Distance beyond the edge at which |g| = w > 0, and -w^2 / g' there.
+        """Return distance beyond the edge at which |g| = w > 0, and -w^2 / g' there.
 
         Newton in the root of the distance, in which 1/|g| is smooth at a square-root edge, kept inside a bracket.
         """
@@ -386,7 +398,7 @@ class Law(ABC):
 
 
 def _argument(z: np.ndarray) -> np.ndarray:
-    """The angle of z with Im z >= 0 over pi, from 0 to 1."""
+    """Return the angle of z with Im z >= 0 over pi, from 0 to 1."""
     return np.arctan2(np.maximum(z.imag, 0.0) + 0.0, z.real) / np.pi
 
 
@@ -394,12 +406,12 @@ class _CumulantsFirst(Law):
     """A law whose free cumulants are known in closed form; its moments follow from them."""
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the free cumulants."""
-        n, about = whole("the order of a moment", n), finite("about", about)
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0, from the free cumulants."""
+        n, about = require_order("the order of a moment", n), require_finite("about", about)
         cumulants = self.free_cumulants(n)
         if n == 0:
             return 1.0
-        return representable(float(moments_from_free_cumulants((cumulants[0] - about, *cumulants[1:]))[-1]), n)
+        return require_representable(float(moments_from_free_cumulants((cumulants[0] - about, *cumulants[1:]))[-1]), n)
 
     @property
     def mean(self) -> float:
@@ -413,7 +425,7 @@ class _CumulantsFirst(Law):
 
     @abstractmethod
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants, (mean, variance, ...)."""
+        """Return the first n free cumulants, (mean, variance, ...)."""
 
 
 @dataclass(frozen=True)
@@ -425,14 +437,16 @@ class Affine(_CumulantsFirst):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "shift", finite("shift", self.shift))
+        object.__setattr__(self, "scale", require_positive("scale", self.scale))
+        object.__setattr__(self, "shift", require_finite("shift", self.shift))
 
     @property
     def support(self) -> tuple[float, float]:
         """The convex hull (L, U) of the support."""
         lower, upper = (self.scale * edge + self.shift for edge in self.base.support)
-        return finite("the lower end of the support", lower), finite("the upper end of the support", upper)
+        return require_finite("the lower end of the support", lower), require_finite(
+            "the upper end of the support", upper
+        )
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
@@ -452,21 +466,21 @@ class Affine(_CumulantsFirst):
         return self.scale * below, self.scale * above
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """The first n free cumulants, (mean, variance, ...)."""
+        """Return the first n free cumulants, (mean, variance, ...)."""
         scaled = tuple(power(self.scale, k + 1) * c for k, c in enumerate(self.base.free_cumulants(n)))
         return (scaled[0] + self.shift, *scaled[1:]) if n else ()
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        """Return the smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         return self.scale * self.base.quantile(p) + self.shift
 
     def scaled(self, s: float) -> Law:
-        """The law of s X, s > 0."""
-        return Affine(self.base, self.scale * positive("s", s), self.shift * float(s))
+        """Return the law of s X, s > 0."""
+        return Affine(self.base, self.scale * require_positive("s", s), self.shift * float(s))
 
     def shifted(self, m: float) -> Law:
-        """The law of X + m."""
-        return Affine(self.base, self.scale, self.shift + finite("m", m))
+        """Return the law of X + m."""
+        return Affine(self.base, self.scale, self.shift + require_finite("m", m))
 
     @property
     def _size(self) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import kept
+from rmt.checks import freeze
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
 from rmt.secular import RotatedDraw
 from rmt.spiked import SpikedModel, check_dimension
@@ -30,17 +30,17 @@ class Rotation:
 
     @classmethod
     def draw(cls, R: int, rng: np.random.Generator) -> Rotation:
-        """Draws the signs."""
+        """Draw the signs."""
         return cls(2.0 * rng.integers(0, 2, (_ROUNDS, R)).astype(np.float64) - 1.0)
 
     def forward(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The rotation of a vector (R,)."""
+        """Return the rotation of a vector (R,)."""
         for signs in self.signs:
             vector = dct(signs * vector, norm="ortho")
         return vector
 
     def back(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The inverse rotation of a vector (R,)."""
+        """Return the inverse rotation of a vector (R,)."""
         for signs in self.signs[::-1]:
             vector = signs * idct(vector, norm="ortho")
         return vector
@@ -62,10 +62,10 @@ class MatrixFreeDraw:
 
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "signs"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
 
     def operator(self) -> LinearOperator:
-        """The matrix as a scipy operator; the spikes sit on the first coordinates."""
+        """Return the matrix as a scipy operator; the spikes sit on the first coordinates."""
         R = len(self.eigenvalues)
         return LinearOperator((R, R), matvec=self._product, dtype=float)
 
@@ -78,7 +78,7 @@ class MatrixFreeDraw:
         return rotated
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``.
+        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``.
 
         Raises:
             ValueError: a count out of range, or what `extreme_eigenpairs` refuses.
@@ -86,7 +86,7 @@ class MatrixFreeDraw:
         return self._overlaps(count, largest=True)
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Smallest eigenvalues, increasing, and their overlaps.
+        """Return smallest eigenvalues, increasing, and their overlaps.
 
         Raises:
             ValueError: a count out of range, or what `extreme_eigenpairs` refuses.
@@ -118,7 +118,7 @@ class MatrixFreeDraw:
 
 
 def draw_matrix_free(model: SpikedModel, R: int, rng: np.random.Generator) -> MatrixFreeDraw:
-    """Draws the spiked model for products with vectors; its noise may have any compactly supported law.
+    """Draw the spiked model for products with vectors; its noise may have any compactly supported law.
 
     Args:
         model: spiked model.

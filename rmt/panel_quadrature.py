@@ -26,7 +26,7 @@ BATCH = 1000
 
 @lru_cache(maxsize=1)
 def _legendre() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes and weights on [-1, 1], and the matrix from values at the nodes to Legendre coefficients."""
+    """Return nodes and weights on [-1, 1], and the matrix from values at the nodes to Legendre coefficients."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     degrees = np.arange(NODES)
     to_coefficients = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, NODES - 1).T * weights
@@ -34,14 +34,14 @@ def _legendre() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def graded_breaks(count: int, levels: int = LEVELS) -> np.ndarray:
-    """Break points in [0, 1]: count equal panels, the first divided towards 0, the last towards 1, geometrically."""
+    """Return break points in [0, 1]: count equal panels, the first and last divided geometrically to 0 and 1."""
     towards_zero = 0.5 ** np.arange(levels, 0, -1) / count
     towards_one = 1 - 0.5 ** np.arange(1, LEVELS + 1) / count
     return np.concatenate([[0.0], towards_zero, np.arange(1, count) / count, towards_one, [1.0]])
 
 
 def nodes_on(breaks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes and weights of every panel between consecutive breaks, each (panels, NODES)."""
+    """Return Gauss-Legendre nodes and weights of every panel between consecutive breaks, each (panels, NODES)."""
     nodes, weights, _ = _legendre()
     half = np.diff(breaks)[:, None] / 2
     return (breaks[:-1, None] + half) + half * nodes, half * weights
@@ -134,7 +134,7 @@ class Panels:
         return float(self.masses.sum())
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
-        """Mass left of x, by integrating each panel's Legendre series; x inside [L, U]."""
+        """Return mass left of x, by integrating each panel's Legendre series; x inside [L, U]."""
         angle = 2 * np.arcsin(np.sqrt((x - self.lower) / (self.upper - self.lower)))
         panel = np.clip(np.searchsorted(self.breaks, angle, side="right") - 1, 0, len(self.points) - 1)
         start, end = self.breaks[panel], self.breaks[panel + 1]
@@ -148,7 +148,7 @@ class Panels:
         return before[panel] + (self.coefficients[panel] * primitives).sum(axis=-1)
 
     def cauchy(self, z: np.ndarray, power: int = 1) -> np.ndarray:
-        """The integral of density(x) / (z - x)^power, power 1 or 2, for complex z, (n,), off the interval.
+        """Return the integral of density(x) / (z - x)^power, power 1 or 2, for complex z, (n,), off the interval.
 
         Relative accuracy 1e-10 where ``resolves(z)``.
         """
@@ -160,7 +160,7 @@ class Panels:
         return result
 
     def angle(self, z: np.ndarray) -> np.ndarray:
-        """The integral of density(x) arg(z - x) / pi for complex z, (n,), Im z >= 0, off the interval."""
+        """Return the integral of density(x) arg(z - x) / pi for complex z, (n,), Im z >= 0, off the interval."""
         points, masses = self.points.ravel(), self.masses.ravel()
         result = np.empty(z.shape)
         for start in range(0, len(z), BATCH):
@@ -169,7 +169,7 @@ class Panels:
         return result
 
     def near(self, z: complex, density: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Masses of a density on panels that shrink towards the foot of z, and z - x at their nodes.
+        """Return the masses of a density on panels that shrink towards the foot of z, and z - x at their nodes.
 
         On the axis they are those of the limit from above.
         """
@@ -185,11 +185,11 @@ class Panels:
         return values * weights * (upper - lower) / 2 * np.sin(foot + offsets), gaps
 
     def resolves(self, z: np.ndarray) -> np.ndarray:
-        """Whether the nodes resolve the pole 1 / (z - x): not when z is close to the inner part of the interval."""
+        """Return whether the nodes resolve the pole 1 / (z - x): not if z is close to the interval's inner part."""
         angle = self.pole(z)
         room = np.minimum(np.minimum(angle.real, np.pi - angle.real), 0.1)
         return np.abs(angle.imag) >= 0.9 * room
 
     def pole(self, z: np.ndarray) -> np.ndarray:
-        """The complex angle t at which x = z."""
+        """Return the complex angle t at which x = z."""
         return np.arccos(((self.lower + self.upper) / 2 - z) / ((self.upper - self.lower) / 2) + 0j)

@@ -8,7 +8,7 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from rmt.checks import finite, representable, whole
+from rmt.checks import require_finite, require_order, require_representable
 
 Array = NDArray[np.float64]
 
@@ -36,12 +36,12 @@ def moment_of_sum(
         samples: numbers of samples, (G,).
 
     Raises:
-        ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
+        ValueError: an order that is not a whole number >= 0, or a moment beyond double precision.
     """
-    n, about = whole("the order of a moment", n), finite("about", about)
+    n, about = require_order("the order of a moment", n), require_finite("about", about)
     with np.errstate(over="ignore", invalid="ignore"):
         found = _moment_in_units(n, about / unit, population, weights, samples)
-        return representable(float(np.ldexp(found, int(n) * round(log2(unit)))), n)
+        return require_representable(float(np.ldexp(found, int(n) * round(log2(unit)))), n)
 
 
 def _moment_in_units(

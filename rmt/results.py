@@ -21,14 +21,14 @@ class Result:
     """A dataclass that holds a result.
 
     Attributes:
-        unplain: Fields that no plain value stands for, such as states of an algorithm.
+        unplain: Fields that no plain value represents, such as states of an algorithm.
     """
 
     unplain: ClassVar[tuple[str, ...]] = ()
 
     def words(self) -> dict[str, str]:
         """Return the result in words, by label, what matters most first."""
-        return {name.replace("_", " "): in_words(value) for name, value in self._values().items()}
+        return {name.replace("_", " "): format_value(value) for name, value in self._values().items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as values that JSON knows: arrays as lists, numbers that are not finite as texts."""
@@ -38,7 +38,7 @@ class Result:
         rows = self.words()
         if type(self).words is Result.words:
             return f"{type(self).__name__}: {', '.join(f'{label} {text}' for label, text in rows.items())}"
-        return "\n".join(aligned(rows)[:LINES])
+        return "\n".join(align_rows(rows)[:LINES])
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -55,15 +55,15 @@ class Result:
         }
 
 
-def aligned(rows: Mapping[str, str]) -> list[str]:
+def align_rows(rows: Mapping[str, str]) -> list[str]:
     """Return a line for each row, labels in a column."""
     return [f"{label:{LABEL}}{text.replace(chr(10), chr(10) + ' ' * LABEL)}" for label, text in rows.items()]
 
 
-def in_words(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value in words, short.
 
-    >>> in_words(0.123456), in_words(12345), in_words((1.0, 2.5)), in_words(None)
+    >>> format_value(0.123456), format_value(12345), format_value((1.0, 2.5)), format_value(None)
     ('0.1235', '12,345', '1, 2.5', 'none')
     """
     if value is None:
@@ -77,20 +77,20 @@ def in_words(value: Any) -> str:
     if isinstance(value, Result):
         return next(iter(str(value).splitlines()), "")
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {in_words(item)}" for name, item in value.items()) or "none"
+        return ", ".join(f"{name} {format_value(item)}" for name, item in value.items()) or "none"
     shape = getattr(value, "shape", None)
     if shape is not None and len(shape) > 1:
         return f"{' x '.join(map(str, shape))} numbers"
     if shape is not None:
-        return in_words(tuple(value.tolist()) if len(shape) else value.item())
+        return format_value(tuple(value.tolist()) if len(shape) else value.item())
     if isinstance(value, list | tuple):
         if any(isinstance(item, list | tuple) or hasattr(item, "shape") for item in value):
             return f"{len(value)} of {', '.join(str(len(item)) for item in value[:SHOWN])} numbers"
-        return listed([in_words(item) for item in value]) or "none"
+        return join_texts([format_value(item) for item in value]) or "none"
     return str(value)
 
 
-def listed(texts: list[str], shown: int = SHOWN) -> str:
+def join_texts(texts: list[str], shown: int = SHOWN) -> str:
     """Return the first texts, and how many there are."""
     text = ", ".join(texts[:shown])
     return f"{text}, ... ({len(texts)} computed)" if len(texts) > shown else text

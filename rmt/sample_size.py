@@ -9,7 +9,7 @@ from rmt.spiked import SpikedModel
 
 
 def stable_rank_gap(client: SpikedModel, server: SpikedModel, R: int) -> float:
-    r"""Difference of the stable ranks of client and server at dimension R.
+    r"""Return the difference of the stable ranks of client and server at dimension R.
 
     Both stable ranks grow like R, so the gap does: above the threshold
     $\mathrm{gap}/R \to \sigma^2 \left(s_M^2/\lambda_M^2 - s_N^2/\lambda_N^2\right)$ with $\lambda$ the top eigenvalues.

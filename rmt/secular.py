@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
-from rmt.checks import kept, whole
+from rmt.checks import freeze, require_order
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
@@ -60,7 +60,7 @@ class RotatedDraw:
 
     def __post_init__(self) -> None:
         for name in ("noise", "directions"):
-            object.__setattr__(self, name, kept(name, getattr(self, name)))
+            object.__setattr__(self, name, freeze(name, getattr(self, name)))
 
     @property
     def R(self) -> int:
@@ -73,7 +73,7 @@ class RotatedDraw:
 
     @cached_property
     def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Noise and spikes in a unit of their own size; a spike that vanishes beside the rest keeps its inverse."""
+        """Noise and spikes in a unit of their own size; a spike that vanishes next to the rest keeps its inverse."""
         spikes = np.asarray(self.model.spikes) / self._unit
         return self.noise / self._unit, np.copysign(np.maximum(np.abs(spikes), _SMALLEST), spikes)
 
@@ -82,7 +82,7 @@ class RotatedDraw:
         return np.ascontiguousarray(self._scaled[0][::-1])
 
     def count_above(self, point: float) -> int:
-        """Number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
+        """Return number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
 
         >>> draw = RotatedDraw(SpikedModel((1.0,)), np.array([1.0, -1.0]), np.array([[0.6], [0.8]]))
         >>> draw.count_above(1.0), draw.count_above(1.2), draw.count_above(1.5)
@@ -112,7 +112,7 @@ class RotatedDraw:
         return above + outside - int((inverse < 0).sum())
 
     def _in_own_units(self, gaps: NDArray[np.float64], inverse: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Matrix congruent to the one of the inertia, ``(spikes, spikes)``, in which all directions are of order 1."""
+        """Return a matrix congruent to the inertia's, ``(spikes, spikes)``, with all directions of order 1."""
         rows = np.vstack([np.diag(np.sqrt(np.abs(inverse))), self.directions / np.sqrt(np.abs(gaps))[:, None]])
         signs = np.concatenate([np.sign(inverse), -np.sign(gaps)])
         triangle, order = qr(rows.T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
@@ -120,7 +120,7 @@ class RotatedDraw:
         return (triangle * signs[order]) @ triangle.T
 
     def eigenvalue(self, index: int) -> float:
-        """The ``index``-th largest eigenvalue, anywhere in the spectrum, to 1e-13 of the bracket it lies in.
+        """Return the ``index``-th largest eigenvalue, anywhere in the spectrum, to 1e-13 of the bracket it lies in.
 
         Raises:
             ValueError: an index that is not between 1 and R.
@@ -128,7 +128,7 @@ class RotatedDraw:
         R, (noise, spikes) = self.R, self._scaled
         if not 1 <= index <= R:
             raise ValueError(f"index must lie between 1 and R = {R}, got {index}")
-        index = whole("index", index)
+        index = require_order("index", index)
         positive = sum(spike > 0 for spike in spikes)
         negative = len(spikes) - positive
         # Weyl: at most ``positive`` eigenvalues move up past one of the noise, at most ``negative`` down.
@@ -144,15 +144,15 @@ class RotatedDraw:
         return self._unit * float(0.5 * (low + high))
 
     def top(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` largest eigenvalues, in decreasing order."""
-        return np.array([self.eigenvalue(index) for index in range(1, whole("count", count) + 1)])
+        """Return the ``count`` largest eigenvalues, in decreasing order."""
+        return np.array([self.eigenvalue(index) for index in range(1, require_order("count", count) + 1)])
 
     def bottom(self, count: int) -> NDArray[np.float64]:
-        """The ``count`` smallest eigenvalues, in increasing order."""
-        return np.array([self.eigenvalue(self.R - index) for index in range(whole("count", count))])
+        """Return the ``count`` smallest eigenvalues, in increasing order."""
+        return np.array([self.eigenvalue(self.R - index) for index in range(require_order("count", count))])
 
     def stable_rank(self) -> StableRank:
-        r"""Stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""
+        r"""Return the stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""
         noise, spikes = self._scaled
         along = (noise[:, None] * self.directions**2).sum(axis=0)
         squared = float(noise @ noise + 2.0 * spikes @ along + spikes @ spikes)
@@ -167,7 +167,7 @@ class RotatedDraw:
 
 
 def law_spectrum(law: Law, R: int) -> NDArray[np.float64]:
-    """R points that follow a law, in decreasing order: its quantiles at (j - 1/2) / R.
+    """Return R points that follow a law, in decreasing order: its quantiles at (j - 1/2) / R.
 
     The distribution function is inverted by interpolation between points that crowd at the edges, to about 1e-6 of the
     width of the law; next to edges and jumps inside by bisection. Levels inside an atom give its location.
@@ -192,7 +192,7 @@ def law_spectrum(law: Law, R: int) -> NDArray[np.float64]:
 
 
 def _bent(reached: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether a distribution function bends so much in a cell of the grid that interpolation misses by the error."""
+    """Return whether a distribution function bends so much in a cell that interpolation misses by the error."""
     widths, masses = np.diff(grid), np.diff(reached)
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.nan_to_num(masses / widths, nan=np.inf, posinf=np.inf)
@@ -205,7 +205,7 @@ def _bent(reached: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np
 def draw_rotated(
     model: SpikedModel, R: int, rng: np.random.Generator, *, spectrum: ArrayLike | None = None
 ) -> RotatedDraw:
-    """Draws the spiked model with noise whose eigenvectors are uniformly random.
+    """Draw the spiked model with noise whose eigenvectors are uniformly random.
 
     Args:
         model: spiked model, any noise law.

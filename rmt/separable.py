@@ -5,7 +5,7 @@ the resolvent $(z - S)^{-1}$ behaves like $(z - a\Lambda)^{-1}$ with two numbers
 
 .. math:: a = \int \frac{\tau}{1 - \tau b}, \qquad b = c \int \frac{\lambda}{z - a\lambda}.
 
-For Im z > 0 both lie in the lower half-plane, whatever the signs of the weights, and are unique there. They are the
+For Im z > 0 both lie in the lower half-plane, for any signs of the weights, and are unique there. They are the
 stationary point of $\Phi = c\int\log(z - a\lambda) + \int\log(1 - \tau b) + ab$, the limit of $\log\det(z - S)/m$,
 whose imaginary part on the axis counts the eigenvalues above: the distribution function needs no quadrature.
 
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import positive, reals, require, unwrapped
+from .checks import require, require_positive, require_reals, unwrap
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import descend, lowest_heights
 from .counting import CountedLaw
@@ -41,7 +41,7 @@ STEPS_AT_0 = 100
 
 
 def power_of_two_of(law: Atoms) -> float:
-    """The power of two next to the largest modulus of its locations, in which they are of order 1."""
+    """Return the power of two next to the largest modulus of its locations, in which they are of order 1."""
     return power_of_two([location for location, _ in law.atoms])
 
 
@@ -98,8 +98,8 @@ class SeparableLaw(CountedLaw):
             require(any(location for location, _ in part.atoms), f"{name} must not be 0 altogether")
         least = self.population.support[0]
         require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
-        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
-        positive("the product of the largest eigenvalue and the largest weight", self._unit)
+        object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
+        require_positive("the product of the largest eigenvalue and the largest weight", self._unit)
         products = 1.0
         for part in (self.population, self.weights):
             sizes = [abs(location) for location, _ in part.atoms if location]
@@ -148,22 +148,22 @@ class SeparableLaw(CountedLaw):
         return below, above
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
+        r"""Return the moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
         eigenvalues, masses, weights, shares = self._arrays
         population = eigenvalues[:, None], masses, np.zeros((1, 0, 0))
         return moment_of_sum(n, about, self._unit, population, [(weights, shares)], np.array([1.0 / self.ratio]))
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
-        """The numbers (a, b) for complex z with Im z >= 0 (limit from above): a in weights, b in 1/weights."""
+        """Return the numbers (a, b) for complex z with Im z >= 0 (limit from above): a in weights, b in 1/weights."""
         points = np.asarray(z, dtype=complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         a, b = self._solve(points.ravel() / self._unit)
         unit = power_of_two_of(self.weights)
-        return unwrapped(a.reshape(points.shape) * unit), unwrapped(b.reshape(points.shape) / unit)
+        return unwrap(a.reshape(points.shape) * unit), unwrap(b.reshape(points.shape) / unit)
 
     def overlaps(self, x: ArrayLike, eigenvalues: ArrayLike) -> Any:
-        r"""Share of each population eigenvector in the eigenvectors at x, times the dimension.
+        r"""Return share of each population eigenvector in the eigenvectors at x, times the dimension.
 
         $O(x, \lambda) = -\mathrm{Im}\,(x - a\lambda)^{-1} / \int -\mathrm{Im}\,(x - a\lambda)^{-1}$: the mean over the
         population is 1. Where the density vanishes it is the limit from above the axis.
@@ -175,23 +175,23 @@ class SeparableLaw(CountedLaw):
         Returns:
             (n, k).
         """
-        a, _ = self._solve(np.atleast_1d(reals("x", x)) / self._unit + 0j)
-        points = np.atleast_1d(reals("x", x)) / self._unit
+        a, _ = self._solve(np.atleast_1d(require_reals("x", x)) / self._unit + 0j)
+        points = np.atleast_1d(require_reals("x", x)) / self._unit
 
         def share(values: np.ndarray) -> np.ndarray:
             # -Im 1/(x - a lambda) up to the common factor -Im a, which may underflow
             return values / np.abs(points[:, None] - a[:, None] * values) ** 2
 
-        chosen = np.atleast_1d(reals("eigenvalues", eigenvalues)) / power_of_two_of(self.population)
+        chosen = np.atleast_1d(require_reals("eigenvalues", eigenvalues)) / power_of_two_of(self.population)
         locations, masses, _, _ = self._arrays
         return share(chosen) / (share(locations) @ masses)[:, None]
 
     def scaled(self, s: float) -> SeparableLaw:
-        """The law of s X, s > 0."""
-        return SeparableLaw(self.population.scaled(positive("s", s)), self.weights, self.ratio)
+        """Return the law of s X, s > 0."""
+        return SeparableLaw(self.population.scaled(require_positive("s", s)), self.weights, self.ratio)
 
     def negated(self) -> SeparableLaw:
-        """The law of -X: the weights change their signs."""
+        """Return the law of -X: the weights change their signs."""
         atoms = self.weights.atoms
         return SeparableLaw(self.population, AtomicLaw([-x for x, _ in atoms], [p for _, p in atoms]), self.ratio)
 
@@ -222,12 +222,12 @@ class SeparableLaw(CountedLaw):
         return (weights / (1 - weights * b[..., None])) ** power @ shares
 
     def _population_sum(self, z: np.ndarray, a: np.ndarray, power: int, upper: int) -> np.ndarray:
-        r"""C \int \lambda^upper / (z - a \lambda)^power."""
+        r"""Return c \int \lambda^upper / (z - a \lambda)^power."""
         eigenvalues, masses, _, _ = self._arrays
         return (eigenvalues**upper / (z[..., None] - a[..., None] * eigenvalues) ** power) @ (self.ratio * masses)
 
     def _solve(self, z: np.ndarray, guess: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers a and b at z, (n,), Im z >= 0, in the law's own units; the guess is an a nearby."""
+        """Return the numbers a and b at z, (n,), Im z >= 0, in the law's own units; the guess is an a nearby."""
         eigenvalues, masses, weights, shares = self._arrays
         masses = self.ratio * masses
 
@@ -272,7 +272,7 @@ class SeparableLaw(CountedLaw):
         return float(1 - self._above(z, self._at_0(self._numbers(z)))[0])
 
     def _at_0(self, numbers: np.ndarray) -> np.ndarray:
-        r"""The numbers next to 0, (1, 2), from values near them, where there are fewer dimensions than weights.
+        r"""Return the numbers next to 0, (1, 2), from values near them, where there are fewer dimensions than weights.
 
         Where these are nearly as many, the law is singular within 1e-18 of 0, which is as close as `_solve` comes. At 0
         one equation is left: $\int \tau b/(1 - \tau b) = -C(1 - p_0) = ab$, p_0 the population's mass at 0.
@@ -302,7 +302,7 @@ class SeparableLaw(CountedLaw):
         return (population + (weighted + (a * b).imag) / self.ratio) / np.pi
 
     def _edge(self, side: float) -> Edge | None:
-        """The end on one side (-1 left, 1 right); none if the numbers do not meet outside the origin."""
+        """Return the end on one side (-1 left, 1 right); none if the numbers do not meet outside the origin."""
         eigenvalues, masses, weights, shares = self._arrays
         weights = side * weights
         largest, positive_ones = float(weights.max()), eigenvalues[eigenvalues > 0]
@@ -312,7 +312,7 @@ class SeparableLaw(CountedLaw):
         total = self.ratio * float(eigenvalues @ masses)
 
         def at(b: float) -> tuple[float, float, np.ndarray]:
-            """The numbers z and a that belong to b, and the distances z - a lambda, which keep their digits."""
+            """Return the numbers z and a that belong to b, and the distances z - a lambda, which keep their digits."""
             a = float(weights / (1 - weights * b) @ shares)
             extreme = positive_ones[-1] if a >= 0 else positive_ones[0]
             gaps, part = a * (extreme - eigenvalues), self.ratio * float(extreme * masses[eigenvalues == extreme][0])
@@ -356,7 +356,7 @@ class SeparableLaw(CountedLaw):
 
 
 def _across(law: SeparableLaw, twin: Edge) -> Edge:
-    """An end of the companion, whose population are the weights, as an end of the law."""
+    """Return an end of the companion, whose population are the weights, as an end of the law."""
     z = law.ratio * twin.z
     eigenvalues, _, _, _ = law._arrays
     a = z * twin.b

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rmt.checks import number, numbers, positive
+from rmt.checks import require_number, require_numbers, require_positive
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.results import Result
 from rmt.tracy_widom import TracyWidom1
 
-Number: TypeAlias = Any  # whatever adds, multiplies and divides: float, Fraction, array, sympy expression
+Number: TypeAlias = Any  # anything that adds, multiplies and divides: float, Fraction, array, sympy expression
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,15 @@ class SpikedModel(Result):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        spikes = tuple(sorted(map(_nonzero, numbers("spikes", self.spikes)), reverse=True))
-        scale = positive("scale", self.scale)
+        spikes = tuple(sorted(map(_nonzero, require_numbers("spikes", self.spikes)), reverse=True))
+        scale = require_positive("scale", self.scale)
         if not isinstance(self.noise, Law):
             raise ValueError(f"noise must be a law of rmt, got {type(self.noise).__name__}")
         object.__setattr__(self, "spikes", spikes)
         object.__setattr__(self, "scale", scale)
 
     def at_scale(self, scale: float) -> SpikedModel:
-        """The same spikes and noise at another noise scale (another sample size)."""
+        """Return the same spikes and noise at another noise scale (another sample size)."""
         return replace(self, scale=scale)
 
     @cached_property
@@ -114,7 +114,7 @@ class SpikedModel(Result):
         return self.scale * below, self.scale * above
 
     def separates(self, spike: float) -> bool:
-        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold.
+        """Return whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold.
 
         Raises:
             ValueError: a spike that is zero or not finite.
@@ -123,7 +123,7 @@ class SpikedModel(Result):
         return spike > above if spike > 0 else spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        r"""Limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
+        r"""Return limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
 
         As $\theta + R(1/\theta)$ and $1 - R'(1/\theta)/\theta^2$ they keep their digits at the threshold, where the
         eigenvalue is lost in the edge long before its overlap has vanished.
@@ -151,7 +151,7 @@ class SpikedModel(Result):
         return max(abs(left), abs(right), *(abs(o.location) for o in self.outliers))
 
     def sigma(self) -> float:
-        r"""Edge parameter of semicircular noise after scaling, the papers' $\sigma s$.
+        r"""Return edge parameter of semicircular noise after scaling, the papers' $\sigma s$.
 
         Raises:
             ValueError: the noise is not semicircular.
@@ -169,7 +169,7 @@ class SpikedModel(Result):
         diagonal_variance: float = 2.0,
         localised: bool = True,
     ) -> float:
-        r"""Standard deviation of the outlier of one spike at dimension R, to leading order $R^{-1/2}$.
+        r"""Return the standard deviation of the outlier of one spike at dimension R, to leading order $R^{-1/2}$.
 
         For a spike on one coordinate the fluctuation is not universal: with unit entry variance,
         $R\,\mathrm{Var} \to (1-\theta^{-2})^2 \left[d + (m_4 - 3)\theta^{-2} + 2/(\theta^2-1)\right]$ with $d$ the
@@ -198,15 +198,15 @@ class SpikedModel(Result):
         return sigma * sqrt(variance / R)
 
     def edge_scale(self, R: int) -> float:
-        r"""Size $\sigma s R^{-2/3}$ of the fluctuations of a bulk edge; in these units the law is Tracy-Widom (1)."""
+        r"""Return the size $\sigma s R^{-2/3}$ of a bulk edge's fluctuations; in it the law is Tracy-Widom (1)."""
         return self.sigma() * check_dimension(R) ** (-2.0 / 3.0)
 
     def edge_at(self, R: int) -> float:
-        """Mean of the largest bulk eigenvalue at dimension R without spikes, for Gaussian noise."""
+        """Return mean of the largest bulk eigenvalue at dimension R without spikes, for Gaussian noise."""
         return self.bulk_edges[1] + TracyWidom1().mean * self.edge_scale(R)
 
     def stable_rank(self, R: int) -> StableRank:
-        r"""Stable rank at dimension R: expected $\|H\|_F^2$ over the limit of $\|H\|_2^2$.
+        r"""Return the stable rank at dimension R: expected $\|H\|_F^2$ over the limit of $\|H\|_2^2$.
 
         $E\|H\|_F^2 = \sum\theta_i^2 + 2 s m_1 \sum\theta_i + s^2 R\, m_2$ with the moments $m_1, m_2$ of the noise
         law: it grows like R, and so does the stable rank.
@@ -237,13 +237,13 @@ def _nonzero(spike: float) -> float:
     Raises:
         ValueError: It is zero or not finite.
     """
-    if not isfinite(number("a spike", spike)) or spike == 0.0:
+    if not isfinite(require_number("a spike", spike)) or spike == 0.0:
         raise ValueError(f"spikes must be finite and non-zero, got {spike}; leave a zero spike out")
     return float(spike)
 
 
 def wigner_outlier(theta: Number, noise: Number) -> Number:
-    r"""Outlier $\theta + (\sigma s)^2/\theta$ of a spike under semicircular noise, for any kind of number.
+    r"""Return the outlier $\theta + (\sigma s)^2/\theta$ of a spike under semicircular noise, for any kind of number.
 
     The papers' $g_N^{-1}(\theta)$. It is the location of an eigenvalue only if $|\theta| > \sigma s$; floats,
     fractions, arrays and symbols are all welcome.
@@ -256,7 +256,7 @@ def wigner_outlier(theta: Number, noise: Number) -> Number:
 
 
 def power_of_two(*values: ArrayLike) -> float:
-    """The power of two next to the largest modulus: a unit in which squares and inverses stay in double precision.
+    """Return the power of two next to the largest modulus: in this unit squares and inverses are doubles.
 
     Dividing by it changes no digit. It stays between 2^-1000 and 2^1000, and is 1 where all values are 0.
     """
@@ -265,12 +265,12 @@ def power_of_two(*values: ArrayLike) -> float:
 
 
 def check_dimension(R: int, at_least: int = 1) -> int:
-    """Returns R as an int.
+    """Return R as an int.
 
     Raises:
         ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles lose its digits.
     """
-    if number("the dimension R", R) > 10**15:
+    if require_number("the dimension R", R) > 10**15:
         raise ValueError("the dimension R must not exceed 10^15, where doubles lose its digits")
     if isinstance(R, bool) or not isfinite(R) or int(R) != R or at_least > R:
         raise ValueError(f"the dimension R must be a whole number of at least {at_least}, got {R}")

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from rmt.checks import kept, positive, require
+from rmt.checks import freeze, require, require_positive
 from rmt.covariance_sum import CovarianceSum
 from rmt.joint_population import JointPopulation, check_block
 from rmt.results import Result
@@ -56,7 +56,7 @@ class SumOutlier(Result):
 
 @dataclass(frozen=True, eq=False)
 class SpikedSum:
-    r"""A sum of weighted covariances of populations with a few directions beside a bulk.
+    r"""A sum of weighted covariances of populations with a bulk and a few other directions.
 
     Args:
         spikes: the covariances in these directions, (G, r, r), positive semidefinite.
@@ -82,7 +82,7 @@ class SpikedSum:
     def __post_init__(self) -> None:
         given = type(self.bulk).__name__
         require(isinstance(self.bulk, JointPopulation), f"bulk must be a JointPopulation, got a {given}")
-        object.__setattr__(self, "spikes", kept("spikes", self.spikes))
+        object.__setattr__(self, "spikes", freeze("spikes", self.spikes))
         require(self.spikes.shape[-1:] > (0,), f"spikes must be (G, r, r) with r > 0, got {self.spikes.shape}")
         check_block("the array spikes", self.spikes, self.bulk.groups)
         law = self.law
@@ -91,8 +91,8 @@ class SpikedSum:
         _ = self.population
 
     def with_samples(self, factor: float) -> SpikedSum:
-        """The same populations and weights with so many times the samples."""
-        return replace(self, samples=tuple(positive("factor", factor) * count for count in self.samples))
+        """Return the same populations and weights with so many times the samples."""
+        return replace(self, samples=tuple(require_positive("factor", factor) * count for count in self.samples))
 
     @cached_property
     def population(self) -> JointPopulation:
@@ -122,7 +122,7 @@ class SpikedSum:
         return max(map(abs, (*self.law.support, *ends)))
 
     def stable_rank(self) -> StableRank:
-        r"""Expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm."""
+        r"""Return the expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm."""
         norm = self.spectral_norm
         scaled = CovarianceSum(self.population, self.weights, self.samples).scaled(1.0 / norm)
         value = scaled.frobenius_squared
@@ -135,7 +135,7 @@ class SpikedSum:
         start = np.nextafter(edge, side * np.inf)
 
         def values(z: float) -> Array:
-            """Eigenvalues, increasing, of what is negative before an outlier and positive beyond it."""
+            """Return eigenvalues, increasing, of what is negative before an outlier and positive beyond it."""
             inner = z * np.eye(r) - np.tensordot(law.outside(z).a, self.spikes, 1)
             return np.asarray(np.linalg.eigvalsh(side * inner))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import kept, require
+from rmt.checks import freeze, require
 from rmt.covariance_draws import WeightedSamples
 from rmt.covariance_sum import of_every_group
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
@@ -36,7 +36,7 @@ class SumDraw:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple(self.groups))
-        object.__setattr__(self, "turns", kept("turns", self.turns))
+        object.__setattr__(self, "turns", freeze("turns", self.turns))
 
     @property
     def P(self) -> int:
@@ -59,11 +59,11 @@ class SumDraw:
         return total
 
     def operator(self) -> LinearOperator:
-        """The matrix as a scipy operator."""
+        """Return the matrix as a scipy operator."""
         return LinearOperator((self.P, self.P), matvec=self._product, dtype=float)
 
     def extreme_overlaps(self, count: int, side: str = "above") -> tuple[Array, Array]:
-        """The first eigenvalues from one end of the spectrum, and what their eigenvectors have of the block.
+        """Return the first eigenvalues from one end of the spectrum, and what their eigenvectors have of the block.
 
         Args:
             count: at least 1 and below P.
@@ -103,7 +103,7 @@ def draw_sum(
     *,
     matrix_free: bool = False,
 ) -> SumDraw:
-    """Draws Gaussian samples of every group; weights are quantiles of their laws.
+    """Draw Gaussian samples of every group; weights are quantiles of their laws.
 
     Args:
         population: with whole counts.

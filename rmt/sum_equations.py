@@ -66,7 +66,7 @@ class SumEquations:
         return float(sum(population.largest * [np.abs(w).max() for w, _ in weights] * stretch))
 
     def lift(self, b: Complex) -> tuple[Complex, Complex]:
-        """The numbers a that belong to b, and their derivatives: (n, G) each."""
+        """Return the numbers a that belong to b, and their derivatives: (n, G) each."""
         a, slope = np.empty_like(b), np.empty_like(b)
         for g, (weights, shares) in enumerate(self.weights):
             lifted = weights / (1.0 - weights * b[:, g, None])
@@ -74,11 +74,11 @@ class SumEquations:
         return a, slope
 
     def at(self, z: Complex, b: Complex) -> Resolvent:
-        """The traces that belong to b."""
+        """Return the traces that belong to b."""
         return self.population.resolvent(z, self.lift(b)[0])
 
     def step(self, z: Complex, b: Complex) -> tuple[Complex, Complex]:
-        """The Newton correction of b, to be subtracted, and the image of b: (n, G) each."""
+        """Return the Newton correction of b, to be subtracted, and the image of b: (n, G) each."""
         m, (a, slope) = self.samples, self.lift(b)
         found = self.population.resolvent(z, a)
         image = found.first / m
@@ -86,7 +86,7 @@ class SumEquations:
         return nan_where_singular(np.linalg.solve, jacobian, (b - image)[..., None])[..., 0], image
 
     def polish(self, z: Complex, b: Complex, accuracy: float) -> tuple[Complex, np.ndarray]:
-        """Newton's method, kept in the half-plane; which points it has solved, (n,)."""
+        """Run Newton's method in the half-plane; return which points it has solved, (n,)."""
         b, converged = b.copy(), np.zeros(len(z), dtype=bool)
         last, active = np.full(len(z), np.inf), np.arange(len(z))
         for _ in range(NEWTON_STEPS):
@@ -105,7 +105,7 @@ class SumEquations:
         return b, converged
 
     def solve(self, z: Complex, guess: Complex | None = None) -> Complex:
-        """The numbers b at z (n,), Im z >= 0, in units of the law; the guess is b nearby."""
+        """Return the numbers b at z (n,), Im z >= 0, in units of the law; the guess is b nearby."""
         b = np.zeros((len(z), self.population.groups), dtype=complex)
         active = np.arange(len(z))
         if guess is not None:
@@ -147,7 +147,7 @@ class SumEquations:
         return b
 
     def false(self, z: Complex, b: Complex, slack: float = 0.0) -> np.ndarray:
-        r"""Where numbers cannot be the solution, (n,): too close to real above the axis, or repelling on it.
+        r"""Return where numbers cannot be the solution, (n,): too close to real above the axis, or repelling on it.
 
         Cauchy and Schwarz give $-\mathrm{Im}\,b_g \ge \mathrm{Im}(z)\,m_g|b_g|^2/\mathrm{tr}\,\Lambda_g$.
         At an end numbers neither attract nor repel, and rounding makes them repel by no more than the slack.
@@ -160,7 +160,7 @@ class SumEquations:
         return np.asarray(false & ((z.real != 0.0) | (z.imag > 0.0)))
 
     def upper_edge(self) -> SumEdge:
-        """The least z to which the solution can be followed along the axis from the right, where it is positive.
+        """Return the least z to which the solution can be followed along the axis from the right, where it is positive.
 
         There the iteration is monotone in every entry, and its least fixed point is approached from below by Newton's
         method; where the matrix of its derivatives has norm 1, a density begins, and everything is a power series in
@@ -182,8 +182,8 @@ class SumEquations:
         s = np.array([slack for _, (_, slack) in followed])
         powers = (s[:, None] / s.max()) ** np.arange(len(s) + 1)
         # z has no linear term, b has one.
-        edge = _solved(np.delete(powers, 1, axis=1), np.array([place - high for place, _ in followed]))[0]
-        at_edge = _solved(powers[:, :-1], np.array([one for _, (one, _) in followed]))[0]
+        edge = _solve_linear(np.delete(powers, 1, axis=1), np.array([place - high for place, _ in followed]))[0]
+        at_edge = _solve_linear(powers[:, :-1], np.array([one for _, (one, _) in followed]))[0]
         # Where scales differ widely the series may not reach: the bracket then is the better answer.
         reached = np.isfinite(at_edge).all() and abs(edge) <= high - low + SERIES_TRUST * max(
             abs(high), abs(high - low)
@@ -191,10 +191,10 @@ class SumEquations:
         return SumEdge(high + float(edge), at_edge, True) if reached else SumEdge(high, b, True)
 
     def _bracket(self, surely: bool = False) -> tuple[float, float, Array, list[tuple[float, float]]]:
-        """An interval that holds the end, by halving; b at its upper end; the last points followed, with their slack.
+        """Bracket the end by halving; return the interval, b at its upper end and the last points with their slack.
 
-        It is halved several times at once where the last points tell the end. Points that are missed from the right are
-        looked at from above the axis: the last one, which tells of all, and every one where that is no end.
+        It is halved several times at once if the last points locate the end. Points that are missed from the right are
+        evaluated from above the axis: the last one, which decides for all, and every one if that is not an end.
         """
         beyond = self.on_axis if surely or self._convex else self._followed
         high = 4.0 * self.width
@@ -203,10 +203,10 @@ class SumEquations:
         low, (b, slack), halvings = -high, found, 0
         last = [(high, slack)]
         while halvings < EDGE_HALVINGS:
-            lower, upper, ahead = _halved(low, high, EDGE_HALVINGS - halvings, *_end(last))
+            lower, upper, ahead = _bisect(low, high, EDGE_HALVINGS - halvings, *_end(last))
             here = beyond(upper, b) if upper < high else (b, slack)
             if ahead > 1 and (here is None or (lower > low and beyond(lower, here[0]) is not None)):
-                lower, upper, ahead = low, low + (high - low) / 2, 1  # they told wrong
+                lower, upper, ahead = low, low + (high - low) / 2, 1  # they were wrong
                 here = beyond(upper, b)
             halvings += ahead
             if here is None:
@@ -220,12 +220,12 @@ class SumEquations:
         return low, high, b, last
 
     def _falls(self, z: float, slack: float) -> bool:
-        """Whether the slack vanishes at z, as at the end of a density: at an atom it does not, or like that of 0."""
+        """Return whether the slack vanishes at z as at the end of a density; at an atom it does not, or as at 0."""
         far = self.on_axis(4.0 * z, np.zeros(len(self.samples))) if z > 0.0 else None
         return far is not None and slack < 0.1 * far[1]
 
     def on_axis(self, z: float, b: Array) -> tuple[Array, float] | None:
-        """The numbers at a point z beyond the spectrum, and how far the norm of the derivatives is below 1.
+        """Return the numbers at a point z beyond the spectrum, and how far the norm of the derivatives is below 1.
 
         Real numbers at which it is below 1 are the solution: continued into the half-plane they stay in theirs. They
         are followed from those at a larger z; where some weights are negative the iteration is monotone but not convex,
@@ -239,7 +239,7 @@ class SumEquations:
         return all(part.min() >= 0.0 for part, _ in self.weights)
 
     def _from_above(self, z: float) -> tuple[Array, float] | None:
-        """The numbers at z where they are real and attract, and nothing lies beyond."""
+        """Return the numbers at z where they are real and attract, and nothing lies beyond."""
         point = np.array([z + 0j])
         b = self.solve(point)
         if (np.abs(b.imag) > 1e-9 * np.abs(b)).any():
@@ -251,14 +251,14 @@ class SumEquations:
         return (b[0].real, slack) if slack > 0.0 else None
 
     def _positive(self, z: float, b: Array) -> tuple[Complex, Complex] | None:
-        """Numbers that `lift` gives of real b (G,), where all is positive at z, as it is beyond the spectrum."""
+        """Return numbers that `lift` gives of real b (G,), where all is positive at z, as it is beyond the spectrum."""
         if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, self.weights, strict=True)):
             return None
         lifted = self.lift(b[None] + 0j)
         return lifted if self.population.smallest(z, lifted[0][0].real) > 0 else None
 
     def _followed(self, z: float, b: Array) -> tuple[Array, float] | None:
-        """The least fixed point at z from that at a larger z, by Newton's method."""
+        """Return the least fixed point at z from that at a larger z, by Newton's method."""
         m, last = self.samples, np.inf
         for _ in range(AXIS_STEPS):
             lifted = self._positive(z, b)
@@ -267,7 +267,7 @@ class SumEquations:
             image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), lifted)
             if slack <= 0.0:
                 return None
-            step = _solved(np.eye(len(m)) - derivative, image[0] - b)
+            step = _solve_linear(np.eye(len(m)) - derivative, image[0] - b)
             if not np.isfinite(step).all():
                 return None
             b = b + step
@@ -279,7 +279,7 @@ class SumEquations:
         return None
 
     def contraction(self, z: Complex, lifted: tuple[Complex, Complex]) -> tuple[Array, Array, Array]:
-        """The iteration at real numbers b on the axis, given by what `lift` gives of them; a limit from above attracts.
+        """Iterate at real numbers b on the axis, given what `lift` returns for them; a limit from above attracts.
 
         Returns:
             The image of b (n, G), the derivatives (n, G, G), and how far the norm of these is below 1 (n,).
@@ -292,7 +292,7 @@ class SumEquations:
         return found.first.real / self.samples, derivatives, 1.0 - norms
 
     def above(self, z: Complex, b: Complex) -> Array:
-        """Mass above points of the axis."""
+        """Return mass above points of the axis."""
         population, weights = self.population, self.weights
         a, _ = self.lift(b)
         total = population.angle(z, a)
@@ -303,21 +303,21 @@ class SumEquations:
         return np.asarray(total / np.pi / population.dimension)
 
     def slopes(self, z: Complex, b: Complex) -> Complex:
-        """Derivatives of a by z, (n, G)."""
+        """Return the derivatives of a by z, (n, G)."""
         m, (a, slope) = self.samples, self.lift(b)
         found = self.population.resolvent(z, a)
         jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]
         return np.asarray(slope * np.linalg.solve(jacobian, (-found.slope / m)[..., None])[..., 0])
 
 
-def _solved(matrix: Array, right: Array) -> Array:
+def _solve_linear(matrix: Array, right: Array) -> Array:
     """Return the solution of linear equations, nan where they are singular."""
     columns = right.reshape(len(right), -1)
     return nan_where_singular(np.linalg.solve, matrix[None], columns[None])[0].reshape(right.shape)
 
 
 def _end(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Where the slack vanishes by the last points (z, slack), about; and how far off that may be.
+    """Return where the slack vanishes by the last points (z, slack), about; and how far off that may be.
 
     Close to an edge z is a series in the slack, without a linear term.
     """
@@ -329,7 +329,7 @@ def _end(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _doublings(points: list[tuple[float, float]], reach: float) -> int:
-    """How often a distance from the edge may be doubled before the slack is half of the series' reach, about.
+    """Return how often a distance from the edge may be doubled before the slack is half of the series' reach, about.
 
     Close to an edge the square of the slack is a straight line.
     """
@@ -339,8 +339,8 @@ def _doublings(points: list[tuple[float, float]], reach: float) -> int:
     return max(0, floor(log2((SERIES_REACH / 2.0) ** 2 * (far - near) / (more**2 - less**2) / reach)))
 
 
-def _halved(low: float, high: float, most: int, guess: float, room: float) -> tuple[float, float, int]:
-    """A bracket halved towards a guess while its ends stay out of the room about it, else once; how often."""
+def _bisect(low: float, high: float, most: int, guess: float, room: float) -> tuple[float, float, int]:
+    """Return a bracket halved towards a guess while its ends stay out of the room about it, else once; how often."""
     lower, upper, done = low, high, 0
     while low < guess < high and done < most and abs((middle := lower + (upper - lower) / 2) - guess) > room:
         lower, upper = (lower, middle) if guess < middle else (middle, upper)

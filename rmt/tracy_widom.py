@@ -51,41 +51,41 @@ class TracyWidom1:
         return _mean_and_variance()[1]
 
     def cdf(self, s: ArrayLike) -> Any:
-        r"""The distribution function F_1(s), shaped like s; s may be infinite."""
-        return _unwrapped(np.exp(_log_cdf(_checked("s", s))[0]))
+        r"""Return the distribution function F_1(s), shaped like s; s may be infinite."""
+        return _unwrap(np.exp(_log_cdf(_require_reals("s", s))[0]))
 
     def sf(self, s: ArrayLike) -> Any:
-        r"""The upper tail 1 - F_1(s), without cancellation."""
-        return _unwrapped(0.0 - np.expm1(_log_cdf(_checked("s", s))[0]))
+        r"""Return the upper tail 1 - F_1(s), without cancellation."""
+        return _unwrap(0.0 - np.expm1(_log_cdf(_require_reals("s", s))[0]))
 
     def pdf(self, s: ArrayLike) -> Any:
-        r"""The density, the exact derivative of the discretised determinant.
+        r"""Return the density, the exact derivative of the discretised determinant.
 
         .. math:: F_1'(s) = -F_1(s) \operatorname{tr}\bigl((I - B_s)^{-1} B_s'\bigr)
         """
-        log_cdf, slope = _log_cdf(_checked("s", s))
-        return _unwrapped(np.exp(log_cdf) * slope + 0.0)  # + 0.0: no negative zero far right
+        log_cdf, slope = _log_cdf(_require_reals("s", s))
+        return _unwrap(np.exp(log_cdf) * slope + 0.0)  # + 0.0: no negative zero far right
 
     def quantile(self, p: ArrayLike) -> Any:
-        """The s with F_1(s) = p, for p in [0, 1]; ValueError otherwise. Absolute accuracy 1e-12 / pdf(s) or better."""
-        levels = _checked("p", p)
+        """Return s with F_1(s) = p for p in [0, 1], else ValueError; absolute accuracy 1e-12 / pdf(s) or better."""
+        levels = _require_reals("p", p)
         if np.any((levels < 0) | (levels > 1)):
             raise ValueError(f"p must lie in [0, 1], got {levels[(levels < 0) | (levels > 1)][0]}")
         result = np.where(levels > 0.5, np.inf, -np.inf)
         inner = (levels > 0) & (levels < 1)
         result[inner] = _solve_quantile(levels[inner])
-        return _unwrapped(result)
+        return _unwrap(result)
 
 
-def _checked(name: str, values: ArrayLike) -> np.ndarray:
+def _require_reals(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     if np.any(np.isnan(array)):
         raise ValueError(f"{name} must be a number, got nan")
     return array
 
 
-def _unwrapped(values: Any) -> Any:
-    """A plain number for a scalar argument, the array otherwise."""
+def _unwrap(values: Any) -> Any:
+    """Return a plain number for a scalar argument, the array otherwise."""
     return values if np.ndim(values) else float(values)
 
 
@@ -103,7 +103,7 @@ def _log_cdf(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _determinant(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log-determinant and its derivative: one symmetric eigenproblem of NODES nodes for each s."""
+    """Return log-determinant and derivative: one symmetric eigenproblem of NODES nodes for each s."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     length = np.maximum(16.0 - s, 8.0)[:, None]  # Ai(16) is below 1e-19
     u = length * (nodes + 1) / 2
@@ -118,7 +118,7 @@ def _determinant(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _left_tail(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Left-tail expansion, with a relative error of about 0.02 / |s|^3.
+    r"""Return left-tail expansion, with a relative error of about 0.02 / |s|^3.
 
     .. math:: F_1(s) \approx 2^{-11/48} e^{\zeta'(-1)/2} |s|^{-1/16} e^{-|s|^3/24 - |s|^{3/2}/(3\sqrt2)}
               \bigl(1 - |s|^{-3/2} / (24\sqrt2)\bigr)
@@ -132,7 +132,7 @@ def _left_tail(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _solve_quantile(p: np.ndarray) -> np.ndarray:
-    """Newton on the logarithm of the smaller tail, kept inside a bracket that shrinks."""
+    """Run Newton on the logarithm of the smaller tail, kept inside a bracket that shrinks."""
     low, high = np.full_like(p, -30.0), np.full_like(p, 20.0)  # every p of double precision lies inside
     grid, grid_cdf = _table()
     s = np.interp(p, grid_cdf, grid)
@@ -157,14 +157,14 @@ def _solve_quantile(p: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _table() -> tuple[np.ndarray, np.ndarray]:
-    """A coarse table of F_1, where the search for quantiles starts."""
+    """Return a coarse table of F_1, where the search for quantiles starts."""
     grid = np.linspace(SEAM, 10.0, 96)
     return grid, np.exp(_log_cdf(grid)[0])
 
 
 @lru_cache(maxsize=1)
 def _mean_and_variance() -> tuple[float, float]:
-    """Both moments by Gauss-Legendre on [-10, 15]; the law outside weighs less than 1e-17."""
+    """Return both moments by Gauss-Legendre on [-10, 15]; the law outside weighs less than 1e-17."""
     nodes, weights = np.polynomial.legendre.leggauss(160)
     s = 12.5 * nodes + 2.5
     log_cdf, slope = _log_cdf(s)

@@ -64,6 +64,9 @@ def test_claims_lists_the_ledger(capsys):
         "because",
         "expected",
         "expected_grade",
+        "intended",
+        "print",
+        "finding",
         "says",
         "replay",
     }
@@ -75,8 +78,9 @@ def test_check_says_statement_numbers_and_how_to_replay(capsys):
     status, out, err = run(capsys, "check", "fedloru-v2/txt-total20", "--json", "-")
     (entry,) = json.loads(out)["claims"]
     assert status == 0
-    assert "1 claim: 1 is refuted; every verdict as recorded" in err  # standard output holds nothing but JSON
-    assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("refuted", "proof", "number")
+    assert "1 claim: 1 holds; every verdict as recorded" in err  # standard output holds nothing but JSON
+    assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("holds", "proof", "number")
+    assert (entry["print"], entry["finding"]) == ("inconsistent", "settings-and-counts")
     assert entry["says"]
     assert entry["printed"]
     assert entry["obtained"]
@@ -87,10 +91,12 @@ def test_check_says_statement_numbers_and_how_to_replay(capsys):
 def test_claims_are_filtered_by_verdict_and_paper(capsys, tmp_path):
     status, out, _ = run(capsys, "claims", "--json")
     everything = json.loads(out)
-    status, _, _ = run(capsys, "claims", "--verdict", "refuted", "--paper", "rolora", "--json", str(tmp_path / "found"))
+    status, _, _ = run(
+        capsys, "claims", "--verdict", "corrected", "--paper", "rolora", "--json", str(tmp_path / "found")
+    )
     found = json.loads((tmp_path / "found").read_text())
     assert status == 0
-    assert found == [e for e in everything if e["expected"] == "refuted" and e["paper"] == "rolora"] != []
+    assert found == [e for e in everything if e["expected"] == "corrected" and e["paper"] == "rolora"] != []
     status, out, _ = run(capsys, "claims", "--verdict", "not checkable here")
     assert out.splitlines()[-1].startswith(f"{sum(e['expected'] == 'not checkable here' for e in everything)} claims: ")
 
@@ -98,7 +104,8 @@ def test_claims_are_filtered_by_verdict_and_paper(capsys, tmp_path):
 def test_show_prints_a_card(capsys):
     status, out, _ = run(capsys, "show", "fedloru-v2/txt-total20")
     assert status == 0
-    assert "refuted" in out
+    assert "holds (proof)" in out
+    assert "print        inconsistent: two places of the paper disagree" in out
     assert "rankproof replay fedloru-v2/txt-total20" in out
     assert max(map(len, out.splitlines())) <= 100
 
@@ -152,7 +159,9 @@ def test_replay_prints_the_script_of_one_witness(capsys):
     assert capsys.readouterr().out.endswith(" violates the statement\n")
 
 
-@pytest.mark.parametrize("arguments", [("rolora/table-",), ("--all",), ("--paper", "rolora"), ("--verdict", "refuted")])
+@pytest.mark.parametrize(
+    "arguments", [("rolora/table-",), ("--all",), ("--paper", "rolora"), ("--verdict", "corrected")]
+)
 def test_a_script_of_several_witnesses_is_refused(capsys, arguments):
     status, out, err = run(capsys, "replay", "--script", *arguments)
     assert (status, out) == (2, "")
@@ -171,14 +180,14 @@ def test_a_reading_is_replayed_by_its_name(capsys):
         assert status == 0
         exec(compile(out, "script", "exec"), {"__name__": "__main__"})
         assert capsys.readouterr().out.endswith(" violates the statement\n")
-    status, out, _ = run(capsys, "replay", "--script", "fedlrt/claim-hom-jointly")  # that of its first reading
+    status, out, _ = run(capsys, "replay", "--script", "fedlrt/claim-hom-stepsize")  # that of its first reading
     assert status == 0
     status, out, _ = run(capsys, "replay", names[1])
     assert status == 0
     assert re.findall(r"^(\S+): witness confirmed", out, flags=re.M) == [names[1]]
     status, _, err = run(capsys, "replay", f"{several}@nowhere")
     assert status == 2
-    assert_one_line(err, f"there is no stored witness {several}@nowhere; there are ", *names)
+    assert_one_line(err, f"no witness {several}@nowhere is stored; there are ", *names)
 
 
 @pytest.mark.parametrize("command", ["check", "show", "replay"])

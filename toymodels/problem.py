@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from rmt.checks import shown, whole
+from rmt.checks import abbreviate, require_order
 
 
 class ProblemError(ValueError):
@@ -22,9 +22,9 @@ def integer(name: str, n: Any) -> int:
         ProblemError: It is none.
     """
     try:
-        return whole(name, abs(n)) * (-1 if n < 0 else 1)
+        return require_order(name, abs(n)) * (-1 if n < 0 else 1)
     except (TypeError, ValueError):
-        raise ProblemError(f"{name} must be a whole number, got {shown(n)}") from None
+        raise ProblemError(f"{name} must be a whole number, got {abbreviate(n)}") from None
 
 
 def matrix_shape(shape: Any) -> tuple[int, int]:
@@ -36,7 +36,7 @@ def matrix_shape(shape: Any) -> tuple[int, int]:
     try:
         m, n = shape
     except (TypeError, ValueError):
-        raise ProblemError(f"shape must be two whole numbers, (m, n), got {shown(shape)}") from None
+        raise ProblemError(f"shape must be two whole numbers, (m, n), got {abbreviate(shape)}") from None
     return integer("m of the shape (m, n)", m), integer("n of the shape (m, n)", n)
 
 

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rmt.checks import numbers, shown
+from rmt.checks import abbreviate, require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError, integer, matrix_shape
 
@@ -95,7 +95,7 @@ def quadratic_problem(
     """
     if shares is not None:
         try:
-            shares = numbers("shares", shares)
+            shares = require_numbers("shares", shares)
         except ValueError as error:
             raise ProblemError(str(error)) from None
     own = {id(client): client.with_tensors({k: v.clone() for k, v in client.tensors().items()}) for client in clients}
@@ -198,9 +198,9 @@ def quadratics_on_demand(
 
 def _pair(curvatures: Any) -> tuple[float, float]:
     try:
-        low, high = numbers("curvatures", curvatures)
+        low, high = require_numbers("curvatures", curvatures)
     except ValueError:
-        raise ProblemError(f"curvatures must be two numbers, (low, high), got {shown(curvatures)}") from None
+        raise ProblemError(f"curvatures must be two numbers, (low, high), got {abbreviate(curvatures)}") from None
     return low, high
 
 

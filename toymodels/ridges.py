@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rmt.checks import numbers
+from rmt.checks import require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError, integer, matrix_shape, sample_sizes
 
@@ -115,7 +115,7 @@ class Pieces:
     def __post_init__(self) -> None:
         for name in ("knots", "heights"):
             try:
-                object.__setattr__(self, name, numbers(name, getattr(self, name)))
+                object.__setattr__(self, name, require_numbers(name, getattr(self, name)))
             except ValueError as error:
                 raise ProblemError(str(error)) from None
         if len(self.heights) != len(self.knots) + 1 or any(np.diff(self.knots) <= 0.0):

@@ -26,7 +26,7 @@ from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
 from hessian.operators.data_parallel import Workers
 from hessian.spectrum import SpectrumSettings, measure_spectrum
-from rmt.results import aligned
+from rmt.results import align_rows
 from workloads.files import require_writable
 from workloads.written import require_own, write_own
 
@@ -228,7 +228,7 @@ def summary(measured: MeasuredNetwork) -> str:
         f"{MATRICES[request.matrix]}, {report.P:,} parameters, {measured.samples:,} samples, loss {measured.loss:.4g} "
         f"({report.dtype} on {report.device})"
     )
-    return "\n".join([heading, *aligned(rows), _cost_line(measured), *_block_lines(measured)])
+    return "\n".join([heading, *align_rows(rows), _cost_line(measured), *_block_lines(measured)])
 
 
 def _cost_line(measured: MeasuredNetwork) -> str:

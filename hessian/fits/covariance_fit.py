@@ -24,7 +24,7 @@ from hessian.fits.binned_laws import bin_values, law_of
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.operators.per_sample import SampleSpectra, mean_square
 from rmt import AtomicLaw, SeparableLaw
-from rmt.checks import row
+from rmt.checks import require_row
 from rmt.results import Result
 
 Array = NDArray[np.float64]
@@ -145,7 +145,7 @@ def fit_covariance(
     Raises:
         ValueError: no positive eigenvalue, a trace that is not that of the samples, or a missing or too small norm.
     """
-    known = np.sort(row("eigenvalues", eigenvalues))[::-1]
+    known = np.sort(require_row("eigenvalues", eigenvalues))[::-1]
     known = known[known > known[:1] * 1e-14]
     if not len(known) or not np.isfinite(known).all():
         raise ValueError("the population needs at least one positive eigenvalue, all of them finite")

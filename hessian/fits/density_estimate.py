@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rmt.checks import row
+from rmt.checks import require_row
 
 Array = NDArray[np.float64]
 
@@ -29,11 +29,11 @@ def smooth_density(eigenvalues: Array, grid: Array, width: float) -> Array:
     Raises:
         ValueError: a width that is not positive, or no eigenvalue.
     """
-    known = row("eigenvalues", eigenvalues)
+    known = require_row("eigenvalues", eigenvalues)
     if not width > 0 or len(known) == 0:
         raise ValueError(f"a density needs eigenvalues and a positive width, got {len(known)} and {width}")
     values, counts = np.unique(known, return_counts=True)
-    distance = (row("grid", grid)[:, None] - values) / width
+    distance = (require_row("grid", grid)[:, None] - values) / width
     return np.exp(-0.5 * distance**2) @ counts / (len(known) * width * np.sqrt(2.0 * np.pi))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rmt.checks import kept
+from rmt.checks import freeze
 from rmt.results import Result
 
 
@@ -51,7 +51,7 @@ def rank_change(products: ArrayLike, eigenvalues: ArrayLike, square: float) -> R
     Raises:
         ValueError: shapes that do not fit, or a first eigenvalue that is not the only one of largest modulus.
     """
-    rows, values = kept("products", products), kept("eigenvalues", eigenvalues)
+    rows, values = freeze("products", products), freeze("eigenvalues", eigenvalues)
     if rows.ndim != 2 or rows.shape[1:] != values.shape or len(rows) < 2:
         raise ValueError(
             f"need products (N, P) of at least 2 samples and P eigenvalues, got {rows.shape}, {values.shape}"

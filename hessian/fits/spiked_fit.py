@@ -21,10 +21,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import row
+from rmt.checks import require_row
 from rmt.closed_laws import Semicircle
 from rmt.comparison import distribution_distance
-from rmt.results import Result, listed
+from rmt.results import Result, join_texts
 from rmt.spiked import SpikedModel
 from rmt.tracy_widom import TracyWidom1
 
@@ -77,9 +77,9 @@ class SpikedFit(ThresholdedFit):
         """Return noise, outliers and how far the bulk is from the semicircle, in words."""
         return {
             "spiked model": f"sigma {self.sigma:.3g} +- {self.sigma_sd:.1g}, bulk edge {2 * self.sigma:.3g}",
-            "outliers": listed([f"{value:.4g}" for value in self.outliers]) or "none",
+            "outliers": join_texts([f"{value:.4g}" for value in self.outliers]) or "none",
             "bulk": f"Kolmogorov distance {self.distance:.2f} from the fitted semicircle",
-            "spikes": listed(
+            "spikes": join_texts(
                 [f"{spike:.4g} +- {sd:.1g}" for spike, sd in zip(self.model.spikes, self.spike_sd, strict=True)]
             )
             or "none",
@@ -114,7 +114,7 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
     >>> len(fit.outliers), round(fit.model.spikes[0], 2)
     (9, 9.0)
     """
-    values = np.sort(row("eigenvalues", eigenvalues))[::-1]
+    values = np.sort(require_row("eigenvalues", eigenvalues))[::-1]
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")

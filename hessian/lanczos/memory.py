@@ -63,7 +63,7 @@ class Budget:
             scratch: Existing folder for rows of the basis that do not fit.
 
         Raises:
-            CurvatureError: The limit is no amount of memory, or the folder does not exist.
+            CurvatureError: The limit is not an amount of memory, or the folder does not exist.
         """
         object.__setattr__(self, "limit", _bytes_in(limit))
         if scratch is not None and not (isinstance(scratch, str | Path) and Path(scratch).is_dir()):

@@ -25,7 +25,7 @@ Message = str | bytes
 
 
 class Task(NamedTuple):
-    """What is sent to a worker once: the loss, the kind of matrix and numerical settings.
+    """Task that is sent to a worker once: the loss, the kind of matrix and numerical settings.
 
     Attributes:
         objective: The loss over all data.

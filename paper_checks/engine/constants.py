@@ -1,4 +1,4 @@
-"""Printed constants of theorems beside the best ones known, from the ledger; nothing is run.
+"""Printed constants of theorems and the best ones known, from the ledger; nothing is run.
 
 ``python -m paper_checks.engine.constants docs/figures`` draws them.
 """
@@ -22,7 +22,7 @@ from paper_checks.paper import Paper
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-COLORS = {"holds": GREEN, "depends on the reading": BLUE, "corrected": ORANGE, "refuted": VERMILION}
+COLORS = {"holds": GREEN, "ambiguous": BLUE, "corrected": ORANGE, "refuted": VERMILION}
 """Colours of the verdicts on record."""
 _NUMBERED = re.compile(r"Theorem|Lemma|Proposition|Corollary")
 _UNNAMED = frozenset({("rolora/lem-A.4", "C"), ("rolora/thm-A.8", "c")})
@@ -31,7 +31,7 @@ _ROW = 0.19
 
 
 def constants(papers: Sequence[Paper] = PAPERS) -> pd.DataFrame:
-    """Constants that numbered statements print and whose best value the ledger knows, both being positive.
+    """Return constants that numbered statements print and whose best value the ledger knows, both being positive.
 
     Args:
         papers: Papers whose claims are read.
@@ -70,7 +70,7 @@ def constants(papers: Sequence[Paper] = PAPERS) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> Picture:
-    """One row for each constant, on a logarithmic axis of printed over best; 1 is tight."""
+    """Return one row for each constant, on a logarithmic axis of printed over best; 1 is tight."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 1.3 + _ROW * len(table)))
@@ -110,7 +110,7 @@ def draw(table: pd.DataFrame) -> Picture:
 
 
 def write(folder: Path) -> Path:
-    """Draws the constants of the ledger into `constants.png` in a folder.
+    """Draw the constants of the ledger into `constants.png` in a folder.
 
     Raises:
         OSError: The folder cannot be written to.

@@ -12,7 +12,7 @@ def last_place(text: str) -> int:
     """Return the power of ten of the last digit of a decimal number.
 
     Raises:
-        ValueError: The text is no decimal number.
+        ValueError: The text is not a decimal number.
 
     >>> last_place("0.10"), last_place("12"), last_place("1.5e3")
     (-2, 0, 2)
@@ -27,7 +27,7 @@ def half_unit(text: str) -> Fraction:
     """Return half a unit of the last digit of a decimal number.
 
     Raises:
-        ValueError: The text is no decimal number.
+        ValueError: The text is not a decimal number.
 
     >>> half_unit("1.5e3")
     Fraction(50, 1)

@@ -112,7 +112,7 @@ def _words(constants: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in constants.items())
 
 
-def read(folder: Path) -> dict[str, dict[str, Any]]:
+def read_record(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the record of a paper by claim; empty where there is none.
 
     Raises:
@@ -143,19 +143,19 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
         OSError: The file cannot be written.
         ReplayError: The file is not a record.
     """
-    record = read(folder)
+    record = read_record(folder)
     kept = record | {result.claim.id: evidence_of(result) for result in results if not result.decision.excused}
     kept = {id: kept[id] for id in ids if id in kept}
     path, written = folder / NAME, FolderRecord(folder)
     if record and not written.owns(path):
         data = path.read_bytes()
-        if data == _text(record) and set(record) <= set(ids):  # it came with the package
+        if data == _text(record) and set(record) & set(ids):  # it came with the package
             written.note([(NAME, len(data), hashlib.sha256(data).hexdigest())])
     written.write({path: _text(kept)})
 
 
 def _text(record: Mapping[str, Any]) -> bytes:
-    """The file of a record: one line for each number, so that the history shows which one changed."""
+    """Return the file of a record: one line for each number, so that the history shows which one changed."""
     return (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -166,20 +166,20 @@ def differences(result: Result, record: Mapping[str, Mapping[str, Any]]) -> Iter
     before, found = record.get(result.claim.id, {}), evidence_of(result)
     for name in dict.fromkeys((*before, *found)):
         relative = SEARCHED if name.endswith(": margin") else RELATIVE
-        if not same(before.get(name), found.get(name), relative):
+        if not agree(before.get(name), found.get(name), relative):
             yield Difference(result.claim.id, name, before.get(name), found.get(name))
 
 
-def same(before: Any, found: Any, relative: float = RELATIVE) -> bool:
+def agree(before: Any, found: Any, relative: float = RELATIVE) -> bool:
     """Return whether two values are equal up to a relative difference, or a tiny absolute one.
 
     Numbers in a text may differ by one in the last digit that is printed.
 
-    >>> same("0.31 within 2e-08", "0.32 within 2e-08"), same("0.31", "0.33"), same(1.0, 1.0 + 1e-7), same(1.0, 1.001)
+    >>> agree("0.31 within 2e-08", "0.32 within 2e-08"), agree("0.31", "0.33"), agree(1.0, 1.0 + 1e-7), agree(1, 1.001)
     (True, False, True, False)
     """
     if isinstance(before, list) and isinstance(found, list):
-        return len(before) == len(found) and all(same(*pair) for pair in zip(before, found, strict=True))
+        return len(before) == len(found) and all(agree(*pair) for pair in zip(before, found, strict=True))
     if isinstance(before, str) and isinstance(found, str):
         pairs = zip(_NUMBER.findall(before), _NUMBER.findall(found), strict=False)
         return _NUMBER.split(before) == _NUMBER.split(found) and all(_last_digit(*pair) for pair in pairs)
@@ -191,7 +191,7 @@ def same(before: Any, found: Any, relative: float = RELATIVE) -> bool:
 
 
 def _last_digit(before: str, found: str) -> bool:
-    """Whether two printed numbers are one number that was rounded in two ways; whole numbers must be equal."""
+    """Return whether two printed numbers are one number that was rounded in two ways; whole numbers must be equal."""
     if before == found:
         return True
     numbers = float(before), float(found)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Claim, Constants, Evidence, Form, Reading
+from paper_checks.claim import AS_CORRECTED, Claim, Constants, Evidence, Form, Reading
 from paper_checks.engine.lines import Strength, strength
 from paper_checks.evaluation import Replayed
 from paper_checks.methods.sides import UndefinedError
@@ -59,8 +59,8 @@ class Judged:
         correction: the corrected statement, judged if a reading fails.
         correction_mutants: mutants of the correction.
         neighbours: the correction with each of its numbers on either side; judged only if it passes.
-        strength: what a correction that passes asks for, beside what is printed; None where that cannot be told.
-        dropped: for each hypothesis, whether the statement that stands passes without it; None if that is undecided.
+        strength: what a correction that passes requires, compared with the printed form; None if that is not known.
+        dropped: for each hypothesis, whether the established statement passes without it; None if that is undecided.
     """
 
     printed: Evidence
@@ -80,21 +80,31 @@ class Judged:
         return max(form.level for form in forms if form is not None)
 
     def readings(self, claim: Claim) -> tuple[JudgedReading, ...]:
-        """All readings of a claim, the first one first."""
+        """Return all readings of a claim, the first one first."""
         mutants = tuple(zip(claim.mutants, self.mutants, strict=False))
         return (JudgedReading(claim.readings[0], True, self.printed, mutants), *self.others)
 
     def standing(self, claim: Claim) -> tuple[Constants, Evidence] | None:
-        """Constants and evidence of the form that stands: the first reading that passes, else the correction."""
-        for one in self.readings(claim):
+        """Return constants and evidence of what is established: the intended reading, another, or the correction."""
+        if self.as_meant(claim) and claim.intended.reading != AS_CORRECTED:
+            one = next(one for one in self.readings(claim) if one.reading.name == claim.intended.reading)
+            return one.reading.constants, one.evidence
+        for one in self.readings(claim) if not self.as_meant(claim) else ():
             if one.evidence.ok:
                 return one.reading.constants, one.evidence
         if claim.correction is not None and self.correction is not None and self.correction.ok:
             return claim.correction.constants, self.correction
         return None
 
+    def as_meant(self, claim: Claim) -> bool:
+        """Return whether the statement passes in the reading that its author means."""
+        if claim.intended.reading == AS_CORRECTED:
+            return self.correction is not None and self.correction.ok is True
+        meant = (one for one in self.readings(claim) if one.reading.name == claim.intended.reading)
+        return any(one.evidence.ok is True for one in meant)
+
     def without_sides(self) -> Judged:
-        """The same without the numbers that the lines compare, which are large and needed no more."""
+        """Return the same without the numbers that the lines compare, which are large and needed no more."""
         others = tuple(
             replace(one, evidence=_bare(one.evidence), mutants=tuple((c, _bare(e)) for c, e in one.mutants))
             for one in self.others
@@ -115,7 +125,7 @@ def _bare(evidence: Evidence) -> Evidence:
 
 
 def judge(claim: Claim, data: object) -> Judged:
-    """Judges the forms of a claim that the verdict needs."""
+    """Judge the forms of a claim that the verdict needs."""
     printed = claim.judge(data)
     others = tuple(_reading(claim, data, reading) for reading in claim.readings[1:])
     outcomes = [printed.ok, *(one.evidence.ok for one in others)]
@@ -155,7 +165,7 @@ def _with_correction(found: Judged, claim: Claim, data: object, form: Form) -> J
 
 
 def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:
-    """Both sides of every number that the correction sets or that varies, if it sets any."""
+    """Yield both sides of every number that the correction sets or that varies, if it sets any."""
     if not any(isinstance(value, float | Fraction) for value in correction.constants.values()):
         return
     values = {**claim.printed_constants(), **correction.constants}
@@ -180,7 +190,7 @@ def _all(claim: Claim, data: object, base: Constants, changes: Sequence[Constant
 def obtained_beside(
     evidence: Evidence, stored: Mapping[str, Any] | None = None, replayed: Replayed | None = None
 ) -> str:
-    """The obtained value; where its case is another than the stored witness that is shown beside it, this is said.
+    """Return the obtained value, with a note if its case differs from the stored witness shown next to it.
 
     Args:
         evidence: Evidence of a form in this run.

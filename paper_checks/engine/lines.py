@@ -1,7 +1,7 @@
 """Lines of a statement: what each of them compares, so that a change is credited to the lines that it changes.
 
-A statement of several lines is one claim. A constant stands in some of them, and a change of it that another line
-betrays says nothing about those.
+A statement of several lines is one claim. A constant occurs in some of them. If another line betrays a change of it,
+the change says nothing about these lines.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Line:
 
     Attributes:
         ok: whether it passes; None if that is not known, because another line decided before.
-        compared: what stands on its two sides; equal for the same sides.
+        compared: digests of its two sides; equal for the same sides.
         sides: left and right sides of its cases, each of shape ``(cases,)``, where they are numbers.
         equal: whether it is an equation rather than ``left <= right``.
         strict: whether it is ``left < right``.
-        formula: whether its sides are formulas, in which a constant stands if they change with it. What a run comes to
+        formula: whether its sides are formulas, which contain a constant if they change with it. The result of a run
             changes with any constant.
         later: finds out whether it passes, where that takes time and ``ok`` is None.
     """
@@ -51,7 +51,7 @@ class Line:
         return (self.later() if self.later else self.ok) is False
 
     def bare(self) -> Line:
-        """The same without its sides."""
+        """Return the same without its sides."""
         return replace(self, compared=None, sides=None, later=None)
 
 
@@ -67,24 +67,24 @@ def line_of(
     strict: bool = False,
     formula: bool = False,
 ) -> Line:
-    """A line ``left <= right`` between numbers, or one of equations."""
+    """Return a line ``left <= right`` between numbers, or one of equations."""
     sides = np.ascontiguousarray(left, dtype=float), np.ascontiguousarray(right, dtype=float)
     digests = tuple(blake2b(side.tobytes(), digest_size=16).digest() for side in sides)
     return Line(ok, digests, sides, equal, strict, formula)
 
 
-def changed(before: Lines, after: Lines) -> set[str]:
-    """Names of the lines whose sides are other ones, of those that stand in both."""
+def changed_lines(before: Lines, after: Lines) -> set[str]:
+    """Return the names of the lines that are in both and whose sides differ."""
     return {name for name in before.keys() & after.keys() if before[name].compared != after[name].compared}
 
 
-def refuted(lines: Lines) -> set[str]:
-    """Names of the lines that fail."""
+def refuted_lines(lines: Lines) -> set[str]:
+    """Return names of the lines that fail."""
     return {name for name, line in lines.items() if line.fails}
 
 
 def strength(printed: Lines, other: Lines) -> Strength | None:
-    """Strength of another form of a statement, beside what is printed, in the cases that were judged.
+    """Return the strength of another form of a statement, compared with the printed one, in the judged cases.
 
     Weaker: it drops lines or cases, has smaller left sides or larger right ones, and nothing of the contrary. Another
     equation is neither. None where the lines are not known, or are the same.
@@ -101,7 +101,7 @@ def strength(printed: Lines, other: Lines) -> Strength | None:
 
 
 def _demands(printed: Line, other: Line) -> tuple[bool, bool]:
-    """Whether a line asks for less somewhere, and whether it asks for more somewhere."""
+    """Return whether a line asks for less somewhere, and whether it asks for more somewhere."""
     less, more = _sides(printed, other)
     return less or (printed.strict and not other.strict), more or (other.strict and not printed.strict)
 
@@ -129,6 +129,6 @@ def _sides(printed: Line, other: Line) -> tuple[bool, bool]:
 
 
 def _either(room: Array, size: Array) -> tuple[bool, bool]:
-    """Whether there is more room somewhere, and whether there is less."""
+    """Return whether there is more room somewhere, and whether there is less."""
     rounding = _SAME * np.abs(size)
     return bool((room > rounding).any()), bool((room < -rounding).any())

@@ -56,14 +56,14 @@ def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
         watched.close()
 
 
-def mapped(
+def map_work(
     function: Callable[[Work], Answer],
     work: Sequence[Work],
     jobs: int,
     elsewhere: Executor | None = None,
     sizes: Sequence[int] = (),
 ) -> Generator[Answer, None, None]:
-    """Yields what a module's function returns for each piece of work, in order; in this process, or in several.
+    """Yield what a module's function returns for each piece of work, in order; in this process, or in several.
 
     Args:
         function: The function.
@@ -97,10 +97,10 @@ def fresh_interpreter(
     timeout: float,
     each: Callable[[str], None],
 ) -> None:
-    """Runs a program in an interpreter of its own and hands on the lines it writes, as they come.
+    """Run a program in an interpreter of its own and hands on the lines it writes, as they come.
 
-    It sees the standard library, the folders named and those of the packages; neither the folder where the user
-    stands, nor Python's settings in the environment, nor what interpreters run there at their start.
+    It sees the standard library, the folders named and those of the packages; neither the user's current folder,
+    nor Python's settings in the environment, nor what interpreters run there at their start.
 
     Args:
         program: Text of the program. A line on its standard input is the question; it calls `end_with_input` then.
@@ -108,7 +108,7 @@ def fresh_interpreter(
         search_path: Folders it imports from.
         packages: Installed packages whose folders it imports from as well.
         timeout: Seconds.
-        each: Told every line.
+        each: Called with every line.
 
     Raises:
         ProcessError: It failed or timed out.
@@ -148,7 +148,7 @@ def fresh_interpreter(
 
 
 def end_with_input() -> None:
-    """Ends this process, at once, when its standard input is closed."""
+    """End this process, at once, when its standard input is closed."""
     # Not through sys.stdin, whose lock a waiting thread would still hold when the interpreter ends.
     end_after(lambda: os.read(0, 1))
 

@@ -61,7 +61,7 @@ def is_same_constant(stated: Any, constant: Any) -> bool | None:
 
 
 def _is_rounded(text: str, constant: float) -> bool:
-    """Whether a decimal is a float without end, rounded to the digits of the decimal."""
+    """Return whether a decimal is a float without end, rounded to the digits of the decimal."""
     try:
         place = last_place(text)
     except ValueError:  # a fraction
@@ -70,7 +70,7 @@ def _is_rounded(text: str, constant: float) -> bool:
     return long_enough and abs(Fraction(text) - Fraction(str(constant))) <= half_unit(text)
 
 
-def unnamed(
+def unnamed_constants(
     certificate: Replayed, constants: Mapping[str, Any], mutants: Iterable[Mapping[str, Any]]
 ) -> tuple[str, ...]:
     """Return the numbers that the mutants of a form change, if its proof names none of them; nothing otherwise.

@@ -12,30 +12,30 @@ if TYPE_CHECKING:
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
 
-_VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
+_VERDICTS = ("refuted", "corrected", "ambiguous", "not checkable here", "holds")
 """Those of paper_checks.claim, which brings numpy."""
 
 
 def add_choice(parser: argparse.ArgumentParser, help: str) -> None:
-    """Adds ids of claims and the options that choose among them."""
+    """Add ids of claims and the options that choose among them."""
     parser.add_argument("ids", nargs="*", type=read_name, metavar="ID", help=help)
     add_filters(parser)
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that choose by paper and verdict."""
+    """Add the options that choose by paper and verdict."""
     add_paper(parser)
     add_papers(parser)
     parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict on record; default: all")
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that chooses a paper of the ledger."""
+    """Add the option that chooses a paper of the ledger."""
     parser.add_argument("--paper", type=read_name, metavar="P", help="only this paper or version; default: all")
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that adds papers to the ledger."""
+    """Add the option that adds papers to the ledger."""
     parser.add_argument(
         "--papers",
         type=read_name,
@@ -47,7 +47,7 @@ def add_papers(parser: argparse.ArgumentParser) -> None:
 
 
 def ledger_of(options: argparse.Namespace, ids: Sequence[str] = ()) -> Ledger:
-    """The claims of the toolkit and of the user's own papers; where there are ids, of the themes that declare them."""
+    """Return the ledger of the toolkit and of own papers; where ids are given, of the themes that declare them."""
     from paper_checks.ledger import PAPERS, Ledger
     from paper_checks.own_papers import own_papers
 
@@ -56,7 +56,7 @@ def ledger_of(options: argparse.Namespace, ids: Sequence[str] = ()) -> Ledger:
 
 
 def chosen_claims(ledger: Ledger, options: argparse.Namespace) -> tuple[Claim, ...]:
-    """The claims that the options choose.
+    """Return the claims that the options choose.
 
     Raises:
         LedgerError: an id or paper that matches nothing.

@@ -1,6 +1,6 @@
 """The smallest change of a constant that a check notices, measured by bisection on the judge itself.
 
-In a statement of several lines it is measured for each line in which the constant stands: what another line notices
+In a statement of several lines it is measured for each line that contains the constant: what another line notices
 says nothing about this one.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from paper_checks.claim import Claim, Constants, Evidence
-from paper_checks.engine.lines import Lines, changed
+from paper_checks.engine.lines import Lines, changed_lines
 from paper_checks.methods.sides import UndefinedError
 
 _SIZES = [10.0**decade for decade in range(-9, 2)]
@@ -28,7 +28,7 @@ class NoticedChange:
         constant: name of the constant.
         value: its value in the form that passes.
         refuted: the nearest refuted value found; None if none within a factor of ten (or a shift of ten) is refuted.
-        lines: the lines of the statement in which that is so; empty if in all where the constant stands.
+        lines: the lines of the statement in which that is so; empty if in all that contain the constant.
     """
 
     constant: str
@@ -59,12 +59,12 @@ class _Outcome:
     lines: Lines = field(default_factory=dict)
 
     def refutes(self, line: str) -> bool:
-        """Whether this line fails; where a violation names no line, nobody knows which one it is of."""
+        """Return whether this line fails; where a violation names no line, nobody knows which one it is of."""
         return self.fails and (not self.lines or (line in self.lines and self.lines[line].fails))
 
 
 def noticed_changes(claim: Claim, data: object, constants: Constants, passing: Evidence) -> tuple[NoticedChange, ...]:
-    """For each constant that varies, the smallest noticed change of a passing form, line by line.
+    """Measure for each constant that varies the smallest noticed change of a passing form, line by line.
 
     Args:
         claim: the claim.
@@ -85,24 +85,24 @@ def noticed_changes(claim: Claim, data: object, constants: Constants, passing: E
 
         nearest = _on_either_side(lambda candidate: outcome(candidate).fails, value)
         lines = claim.stands_in.get(name) or _carrying(passing, outcomes.values())
-        found += _grouped(name, value, nearest, {line: _in_line(line, outcome, value, nearest) for line in lines})
+        found += _group(name, value, nearest, {line: _in_line(line, outcome, value, nearest) for line in lines})
     return tuple(found)
 
 
-def unnoticed(changes: Sequence[NoticedChange]) -> str:
-    """A constant that stands in a line where no change of it is noticed, in words; empty if there is none."""
+def describe_unnoticed(changes: Sequence[NoticedChange]) -> str:
+    """Describe a constant of a line where no change of it is noticed; empty if there is none."""
     blind = (one for one in changes if one.lines and one.refuted is None)
     return next(
-        (f"{one.constant} stands in {', '.join(one.lines)}, where no change of it is noticed" for one in blind), ""
+        (f"{one.constant} occurs in {', '.join(one.lines)}, where no change of it is noticed" for one in blind), ""
     )
 
 
-def overstated(best: Mapping[str, float], changes: Sequence[NoticedChange]) -> str:
-    """A best value that lies beyond one which the check refutes, in words; empty if there is none.
+def describe_overstated(best: Mapping[str, float], changes: Sequence[NoticedChange]) -> str:
+    """Describe a best value that lies beyond one which the check refutes; empty if there is none.
 
     Args:
         best: Best values known, by constant.
-        changes: Smallest noticed changes of the form that stands.
+        changes: Smallest noticed changes of the established form.
     """
     for one in changes:
         if one.constant in best and one.refuted is not None:
@@ -116,7 +116,7 @@ def overstated(best: Mapping[str, float], changes: Sequence[NoticedChange]) -> s
 
 
 def _carrying(passing: Evidence, outcomes: Iterable[_Outcome]) -> list[str]:
-    """The lines, of several, in which a constant stands: formulas that change with it, and runs that it breaks."""
+    """Return the lines that contain a constant: formulas that change with it, and runs that it breaks."""
     if len(passing.lines) < 2:
         return []
     known = list(outcomes)
@@ -134,20 +134,18 @@ def _outcome(claim: Claim, data: object, constants: Constants, passing: Evidence
     except UndefinedError:  # a square root of a negative constant, say: no form of the statement
         return _Outcome(False)
     fails = evidence.ok is False and not evidence.infinite
-    return _Outcome(fails, frozenset(changed(passing.lines, evidence.lines)), evidence.lines)
+    return _Outcome(fails, frozenset(changed_lines(passing.lines, evidence.lines)), evidence.lines)
 
 
 def _in_line(line: str, outcome: Callable[[float], _Outcome], value: float, nearest: float | None) -> float | None:
-    """The nearest value that this line refutes; often that which is refuted at all."""
+    """Return the nearest value that this line refutes; often that which is refuted at all."""
     if nearest is None or outcome(nearest).refutes(line):
         return nearest
     return _on_either_side(lambda candidate: outcome(candidate).refutes(line), value)
 
 
-def _grouped(
-    name: str, value: float, nearest: float | None, by_line: Mapping[str, float | None]
-) -> list[NoticedChange]:
-    """One entry where all lines agree, else one for each value with its lines."""
+def _group(name: str, value: float, nearest: float | None, by_line: Mapping[str, float | None]) -> list[NoticedChange]:
+    """Return one entry where all lines agree, else one for each value with its lines."""
     values = list(dict.fromkeys(by_line.values()))
     if len(values) < 2:
         return [NoticedChange(name, value, values[0] if values else nearest)]
@@ -158,13 +156,13 @@ def _grouped(
 
 
 def _on_either_side(refuted: Callable[[float], bool], value: float) -> float | None:
-    """The nearest refuted value; a side on which it would lie farther away than on the other is not bisected."""
+    """Return the nearest refuted value; a side on which it would lie farther away than on the other is not bisected."""
     scale = abs(value) or 1.0
     sides = [_Side(refuted, value, step) for step in (scale, -scale)]
     found, smallest = list[float](), inf
     for decade, side in sorted(((side.decade(), side) for side in sides), key=lambda one: one[0]):
         if decade < len(_SIZES) and (smallest == inf or side.refutes(smallest)):
-            smallest = side.bisected(decade, smallest)
+            smallest = side.bisect(decade, smallest)
             found.append(value + side.step * smallest)
     return min(found, key=lambda one: abs(one - value), default=None)
 
@@ -181,7 +179,7 @@ class _Side:
         return self.refuted(self.value + self.step * size)
 
     def decade(self) -> int:
-        """The place of the first refuted change in `_SIZES`; beyond them if none is.
+        """Return the place of the first refuted change in `_SIZES`; beyond them if none is.
 
         Many constants notice any change, and most others none of a thousandth: two calls tell how to go on.
         """
@@ -192,8 +190,8 @@ class _Side:
         larger = (place for place in range(_MIDDLE + 1, len(_SIZES)) if self.refutes(_SIZES[place]))
         return next(larger, len(_SIZES))
 
-    def bisected(self, decade: int, known: float) -> float:
-        """The smallest refuted change within a decade, by bisection in its logarithm; one as large as known is."""
+    def bisect(self, decade: int, known: float) -> float:
+        """Return the smallest refuted change within a decade, by bisection of its logarithm; `known` is refuted."""
         low, high = _SIZES[max(decade - 1, 0)], _SIZES[decade]
         for _ in range(_BISECTIONS if decade else 0):
             middle = (low * high) ** 0.5

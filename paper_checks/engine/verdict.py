@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from paper_checks.claim import GRADES, Claim, Constants, Evidence, Form, Grade, Verdict
+from paper_checks.claim import GRADES, LITERAL, Claim, Constants, Evidence, Form, Grade, Verdict
 from paper_checks.engine.judging import Judged, JudgedReading
-from paper_checks.engine.lines import refuted
+from paper_checks.engine.lines import refuted_lines
 from paper_checks.engine.proved_constants import is_same_constant
-from paper_checks.engine.sensitivity import NoticedChange, overstated, unnoticed
+from paper_checks.engine.sensitivity import NoticedChange, describe_overstated, describe_unnoticed
 from paper_checks.evaluation import plain
 from paper_checks.replay import Replayed
 
@@ -23,7 +23,7 @@ class Decision:
         grade: how sure; None where nothing was found.
         reason: why not more can be said, or where a stored result comes from.
         defect: why the check itself cannot be trusted; empty if it can.
-        excused: whether a missing extra kept the claim from being checked, which is no failure.
+        excused: whether a missing extra kept the claim from being checked, which is not a failure.
     """
 
     verdict: Verdict
@@ -40,19 +40,21 @@ class _DefectError(Exception):
 def decide(
     claim: Claim, judged: Judged, replayed: Sequence[Replayed], changes: Sequence[NoticedChange] = ()
 ) -> Decision:
-    """Decides a claim.
+    """Decide a claim.
 
-    ``holds`` needs every reading to pass, assumptions that were met, and every mutant refuted. ``refuted`` needs that
-    none passes, for each a stored witness confirmed by replay, and a control that passes; ``corrected`` in its place a
-    correction that passes with its own mutants refuted. Where some readings pass and some fail, it ``depends on the
-    reading``: each is established as above, and those that pass are the control. Everything else is withheld, with
-    reason. A certificate proves what stands, a reading or the correction; one that does not verify is a defect.
+    The verdict is about the reading that the author means. Every reading is established: one that passes needs
+    assumptions that were met and every mutant refuted, one that fails a stored witness confirmed by replay. The
+    statement ``holds`` if the intended reading passes; others may fail, and the claim declares how the print differs.
+    If it fails, the statement is ``corrected`` by a correction or another reading that passes, with its own mutants
+    refuted, and ``refuted`` if only a weaker control passes. It is ``ambiguous`` where the claim says why the author
+    could mean either reading, one passes and one fails. Everything else is withheld, with its reason. A certificate
+    proves the established form, a reading or the correction; one that does not verify is a defect.
 
     Args:
         claim: the claim.
         judged: its forms.
-        replayed: what its stored witnesses and certificates came to.
-        changes: smallest noticed changes of the form that stands.
+        replayed: the results of its stored witnesses and certificates.
+        changes: smallest noticed changes of the established form.
     """
     readings = judged.readings(claim)
     for one in readings:
@@ -61,12 +63,12 @@ def decide(
                 "not checkable here", None, f"{_of(one, readings)}{one.evidence.reason or 'undecided at this budget'}"
             )
     try:
-        return _decided(claim, judged, readings, replayed, changes)
+        return _decide(claim, judged, readings, replayed, changes)
     except _DefectError as error:
         return Decision("not checkable here", None, f"defect of the check: {error}", str(error))
 
 
-def _decided(
+def _decide(
     claim: Claim,
     judged: Judged,
     readings: Sequence[JudgedReading],
@@ -75,26 +77,38 @@ def _decided(
 ) -> Decision:
     failing = [one for one in readings if not one.evidence.ok]
     correctable = claim.correction is not None  # its certificate is stored as one of the first reading
-    refutations = [_refuted(one, readings, replayed, correctable=correctable) for one in failing]
+    refutations = [_grade_refuted(one, readings, replayed, correctable=correctable) for one in failing]
     passing = [_stands(claim, one, readings, replayed) for one in readings if one.evidence.ok]
     if failing and not passing:
         _require_control(claim, judged)
-    blind = unnoticed(changes) if judged.standing(claim) is not None else ""
+    blind = describe_unnoticed(changes) if judged.standing(claim) is not None else ""
     if blind:
         raise _DefectError(blind if passing else f"correction: {blind}")
-    beyond = overstated({name: best.value for name, best in claim.best.items()}, changes)
+    beyond = describe_overstated({name: best.value for name, best in claim.best.items()}, changes)
     if beyond:
         raise _DefectError(beyond)
     for hypothesis, ok in zip(claim.hypotheses, judged.dropped, strict=False):
         if hypothesis.superfluous and ok is False:
             raise _DefectError(f"superfluous is said to be {hypothesis.name}, and a case needs it")
+    _require_print(claim, judged, readings)
     if not failing:
         return Decision("holds", _weakest(passing))
-    correction = [_corrected(claim, judged, claim.correction, replayed)] if claim.correction is not None else []
+    correction = [_grade_corrected(claim, judged, claim.correction, replayed)] if claim.correction is not None else []
     grade = _weakest([*refutations, *passing, *correction])
-    if passing:
-        return Decision("depends on the reading", grade)
-    return Decision("corrected" if correction else "refuted", grade)
+    if claim.ambiguous and passing:
+        return Decision("ambiguous", grade)
+    if judged.as_meant(claim):
+        return Decision("holds", grade)
+    return Decision("corrected" if correction or passing else "refuted", grade)
+
+
+def _require_print(claim: Claim, judged: Judged, readings: Sequence[JudgedReading]) -> None:
+    """Compare what is declared about the print with what the literal reading came to."""
+    literal = next((one.evidence.ok for one in readings if one.reading.name == LITERAL.name), None)
+    if literal is False and claim.print == "as meant" and judged.as_meant(claim):
+        raise _DefectError("it holds as meant and fails as printed: say by print= how")
+    if literal is True and claim.print == "misprint":
+        raise _DefectError("a misprint is declared, but the literal reading passes")
 
 
 def _weakest(grades: Iterable[Grade]) -> Grade:
@@ -102,7 +116,7 @@ def _weakest(grades: Iterable[Grade]) -> Grade:
 
 
 def _of(one: JudgedReading, readings: Sequence[JudgedReading]) -> str:
-    """The reading's name, where there are several."""
+    """Return the reading's name, where there are several."""
     return f"{one.reading.name}: " if len(readings) > 1 else ""
 
 
@@ -110,10 +124,10 @@ def _answer(kind: str, key: str, replayed: Sequence[Replayed]) -> Replayed | Non
     return next((answer for answer in replayed if answer.kind == kind and answer.reading == key), None)
 
 
-def _refuted(
+def _grade_refuted(
     one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed], *, correctable: bool
 ) -> Grade:
-    """The grade of a reading's refutation, which has a witness of its own."""
+    """Return the grade of a reading's refutation, which has a witness of its own."""
     if _answer("certificate", one.key, replayed) and not (one.first and correctable):
         raise _DefectError(f"{_of(one, readings)}violated, but a certificate of it is stored")
     witness = _answer("witness", one.key, replayed)
@@ -125,7 +139,7 @@ def _refuted(
 
 
 def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed]) -> Grade:
-    """The grade of a reading that passes."""
+    """Return the grade of a reading that passes."""
     of = _of(one, readings)
     witness = _answer("witness", one.key, replayed)
     if witness is not None and witness.confirmed:
@@ -142,15 +156,15 @@ def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading],
 
 def _require_control(claim: Claim, judged: Judged) -> None:
     if claim.control is None and claim.correction is None:
-        raise _DefectError("violated, but there is no control: a check that fails everything refutes nothing")
+        raise _DefectError("violated, but without a control: a check that fails everything refutes nothing")
     if judged.control is not None and judged.control.ok is None:
         raise _DefectError(f"violated, but its control is undecided: {judged.control.reason}")
     if judged.control is not None and not judged.control.ok:
         raise _DefectError("violated, but its control is violated too: a check that fails everything refutes nothing")
 
 
-def _corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
-    """The grade of a correction that passes."""
+def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
+    """Return the grade of a correction that passes."""
     correction = judged.correction
     assert correction is not None
     if not correction.ok:
@@ -171,7 +185,7 @@ def _corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Repl
 
 
 def _flaw(certificate: Replayed | None, constants: Constants) -> str:
-    """Why a certificate does not prove the form with these constants; empty if there is none, or if it does."""
+    """Say why a certificate does not prove the form with these constants; empty if there is none, or if it does."""
     if certificate is None:
         return ""
     if not certificate.confirmed:
@@ -185,7 +199,7 @@ def _flaw(certificate: Replayed | None, constants: Constants) -> str:
 
 
 def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, Evidence]]) -> str:
-    """Why a passing form supports nothing, or an empty text."""
+    """Say why a passing form supports nothing; empty if it supports its statement."""
     if passing.cases == 0:
         return "vacuous: no case satisfied the assumptions"
     if not mutants:
@@ -198,7 +212,7 @@ def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, E
         if evidence.infinite:
             return f"the mutant {mutant} is refuted through an infinite side only"
         lines = {line for name in mutant for line in claim.stands_in.get(name, ())}
-        if lines and not lines & refuted(evidence.lines):
+        if lines and not lines & refuted_lines(evidence.lines):
             return f"the mutant {mutant} of {', '.join(sorted(lines))} is refuted by another line only"
     return ""
 

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from algorithms.low_rank import augment
 from algorithms.tree import Tree
-from paper_checks.claim import Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import SCOPE
 from paper_checks.fedlrt.measurements.watched_rounds import ROOM, ROUNDS, STEPS, Watching, promised_of_all, watch_all
-from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
+from paper_checks.methods.relations import Relation, Relations, orthonormal, relations, same
 
 
-@promises(
+@relations(
     "fedlrt/alg-1",
     where="Algorithm 1 with Section 4.1 (the rule of Section 3.1 for the rank is judged in fedlrt/claim-trunc)",
     says=r"""From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T rounds:
@@ -40,6 +40,11 @@ from paper_checks.methods.promises import Promise, Promises, orthonormal, promis
     hypotheses=(ROOM,),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "tail from the first value that is cut",
+        r"Line 17: “svd($\widetilde S^*$) with threshold $\vartheta$”, and Section 4.1 “$\vartheta "
+        r"= \tau\|\widetilde S^*\|$”.",
+    ),
 )
 def alg_1(
     watching: Watching,
@@ -48,7 +53,7 @@ def alg_1(
     mean: float = 1.0,
     corrected: str = "full",
     beyond: bool = False,
-) -> Promises:
+) -> Relations:
     r"""The promises of the text for every round, without and with the full correction.
 
     The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
@@ -57,7 +62,7 @@ def alg_1(
     for kind, count in (("none", 2), (corrected, 3)):
         for one in watching.of(kind, beyond):
             yield from promised_of_all(one, mean)
-            yield Promise("number of communication rounds", one.trips + trips, count)
+            yield Relation("number of communication rounds", one.trips + trips, count)
     for one in watching.of("one step", beyond):
         step = rate * 0.5 / (12.0 * one.case.smoothness)
         stepped = one.start - step * torch.stack(one.slopes).mean(dim=0)
@@ -100,7 +105,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     return Auxiliary(tuple(found), watch_all(context))
 
 
-@promises(
+@relations(
     "fedlrt/alg-2",
     where="Algorithm 2 (auxiliary functions)",
     says=r"""broadcast: the server sends all $M_i$ to all clients. aggregate: clients send $M_{c,i}$, and $M_i
@@ -121,10 +126,13 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     vary=("share",),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "the matrices that were sent", "Line 4: “Send $M_{c,i}$ from client to server”: these are averaged."
+    ),
 )
 def alg_2(
     found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0, beyond: bool = False
-) -> Promises:
+) -> Relations:
     """Bases as assembled by the clients, and coefficient updates step by step.
 
     The orthogonal factor of a library begins with columns of B up to their sign; only its second half is used.
@@ -135,7 +143,7 @@ def alg_2(
             continue
         whole = torch.cat([basis.B, basis.Bbar], dim=1) if assembled else basis.raw
         yield orthonormal("[B|Bbar] is orthonormal", whole)
-        yield Promise("wide bases of 2r columns", whole.shape[1], 2 * r)
+        yield Relation("wide bases of 2r columns", whole.shape[1], 2 * r)
         yield same("its first columns are B", whole[:, :r], basis.B)
         yield same("it spans G", whole @ (whole.mT @ basis.G), basis.G)
     for kind in ("none", "full", "simplified"):

@@ -11,7 +11,7 @@ from algorithms.rounds import one_round
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import STEPS, Descents
 from paper_checks.fedlrt.measurements.federations import SCOPE, draw_cases
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.methods.relations import Relations, relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import mean_of
 
@@ -29,7 +29,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/alg-3",
     where="Algorithm 3 (FedAvg) with eq. (3); for eq. (2) see fedlrt/eq-2",
     says=r"""FedAvg, in each of T rounds: broadcast $W^t$; $W_c^{s=0} \leftarrow W^t$; for $s = 0, \ldots, s_*-1$ on the
@@ -40,7 +40,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Promises:
+def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Relations:
     """The round against the recursion of every client, and against a central step."""
     for one in runs:
         clients = one.case.clients

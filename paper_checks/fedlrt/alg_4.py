@@ -11,11 +11,11 @@ from algorithms.fedlin import FedLin
 from algorithms.low_rank import USV, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Form
+from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import STEPS, Descents, two_parabolas
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.methods.relations import Relations, relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import mean_of
 
@@ -42,7 +42,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/alg-4",
     where="Algorithm 4 (FedLin), line 9, with eq. (4)",
     says=r"""FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_W\mathcal{L}_c(W^t)$ to
@@ -58,16 +58,22 @@ def measure_fedlin(context: Context) -> list[Descents]:
         ({"as_printed": True}, {"sign": -1.0}, {"sign": 0.0}),
     ),
     kind="algorithm",
-    because=r"$V_c$ stands outside the bracket, without $\lambda$ and with the other sign than in (4): from two local "
-    "steps on stationary points can move.",
-    expect=("corrected", "proof"),
+    because=r"$V_c$ is outside the bracket, without $\lambda$ and with another sign than in (4): stationary points can "
+    "move.",
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"(4) has “$\lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$” and Algorithm 2 "
+        r"“$\lambda(\nabla\mathcal{L}_c + V_c)$”; line 9 puts $V_c$ outside.",
+    ),
+    print="misprint",
 )
 def alg_4(
     runs: list[Descents],
     as_printed: bool = True,
     sign: float = 1.0,
     keep: tuple[str, ...] = ("fixed", "equation", "cancel"),
-) -> Promises:
+) -> Relations:
     """The round as the box prints it, or corrected, against eq. (4)."""
     for one in runs:
         end = one.printed if as_printed else one.found

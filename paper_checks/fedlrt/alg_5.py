@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from paper_checks.claim import Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.fedlrt.measurements.federations import SCOPE
 from paper_checks.fedlrt.measurements.watched_rounds import ROOM, ROUNDS, STEPS, Watching, promised_of_all, watch_all
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 
 
-@promises(
+@relations(
     "fedlrt/alg-5",
     where="Algorithm 5 (simplified variance correction) with eq. (9)",
     says=r"""As Algorithm 1, but clients send $G_{S,c} = \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top})$ together with the
@@ -30,10 +30,14 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
     hypotheses=(ROOM,),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "tail from the first value that is cut",
+        r"Line 15: “svd($\widetilde S^*$) with threshold $\vartheta$”, as in Algorithm 1.",
+    ),
 )
 def alg_5(
     watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0, beyond: bool = False
-) -> Promises:
+) -> Relations:
     """The correction as it follows from what travels, against the full one in the same bases."""
     for one in watching.of("simplified", beyond):
         r = one.before.S["W"].shape[0]
@@ -44,5 +48,5 @@ def alg_5(
             expected = outside * full
             expected[:r, :r] = block * full[:r, :r]
             yield same("the correction is the block of the full one", correction, expected)
-        yield Promise("number of communication rounds", one.trips + trips, 2)
+        yield Relation("number of communication rounds", one.trips + trips, 2)
     return f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S"

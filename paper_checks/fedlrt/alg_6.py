@@ -15,10 +15,10 @@ from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.low_rank import Truncation, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Form
+from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import centred
 
@@ -61,7 +61,7 @@ def measure_naive(context: Context) -> list[Naive]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/alg-6",
     where="Algorithm 6 (naive FeDLRT) with Section 3",
     says=r"""In each of T rounds: broadcast $U^t, V^t, S^t$; for $s = 0, \ldots, s_*-1$ the client augments $U_c^s$,
@@ -75,7 +75,7 @@ def measure_naive(context: Context) -> list[Naive]:
     correction=Form(
         r"""Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the server
         needs every client's model, in full or as bases and coefficients (see fedlrt/claim-alg6): the bases of the
-        clients can differ, and then the mean of their coefficients belongs to none of them. Beside that, lines 4 to 10
+        clients can differ, and then the mean of their coefficients belongs to none of them. Besides, lines 4 to 10
         never assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check $U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$
         is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut to its largest r singular values, and the last step is sent
         uncut. The bases $\tilde U$, $\tilde V$ of line 13 are defined nowhere: for the print the first client's are
@@ -86,9 +86,15 @@ def measure_naive(context: Context) -> list[Naive]:
     kind="algorithm",
     because=r"The clients' bases can differ, and then the mean of coefficients belongs to none; $\tilde U$, $\tilde "
     r"V$ are defined nowhere.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "as corrected",
+        r"Section 3 has the mean “$W^* = \frac1C\sum_c U_c S_c V_c^\top$” and refers to Algorithm "
+        r"6, whose line 11 averages $\widetilde S_c^*$ alone.",
+    ),
+    print="inconsistent",
 )
-def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Promises:
+def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Relations:
     """The server's model against the mean of the clients' models."""
     for one in runs:
         if one.clients == 1 or not alone:
@@ -146,7 +152,7 @@ def measure_means(context: Context) -> list[Mean]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/claim-alg6",
     where="Section 3, other federated low-rank schemes, with Algorithm 6",
     says=r"""Existing low-rank schemes effectively give each client a representation of its own, incompatible with the
@@ -171,24 +177,29 @@ def measure_means(context: Context) -> list[Mean]:
     because="While Cr < n no full matrix is needed: QR decompositions of the stacked factors and an SVD of size Cr "
     "give the mean's.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“averaging on the server requires a reconstruction of the full weigh matrix”; “costly "
+        r"recovered by a full $n \times n$ SVD”.",
+    ),
 )
 def claim_alg6(
     means: list[Mean],
     needed: str = "whole",
     spread: float = 0.0,
     keep: tuple[str, ...] = ("needed", "attained", "beyond"),
-) -> Promises:
+) -> Relations:
     """Size of the matrix whose singular values are those of the mean; none smaller than its rank can be."""
     for one in means:
         together = min(one.size, one.clients * one.rank)
         size = {"whole": one.size, "stacked": together, "one client's": one.rank}[needed]
         if "needed" in keep:
-            yield Promise("the size of the SVD that is needed", one.core, size, case=one.by_hand)
-            yield Promise("it has the singular values of the mean", one.gap + spread, 0.0, 1e-10)
+            yield Relation("the size of the SVD that is needed", one.core, size, case=one.by_hand)
+            yield Relation("it has the singular values of the mean", one.gap + spread, 0.0, 1e-10)
         if "attained" in keep:
-            yield Promise("the rank of the mean", one.found, together)
+            yield Relation("the rank of the mean", one.found, together)
         if "beyond" in keep and one.clients > 1:
-            yield Promise("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True)
+            yield Relation("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True)
     return (
         "two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes 5 to 20, Cr below and above n"
     )

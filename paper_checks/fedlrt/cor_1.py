@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run
 from paper_checks.fedlrt.measurements.simplified_traces import SCOPE, SIMPLIFIED_ROUNDING, SMALL, measure_simplified
@@ -52,6 +52,11 @@ from paper_checks.methods.inequality import judge_inequality
     importance="result",
     because=r"Theorem 4, on which it rests, fails; and small rates descend too little for a bound without $1/\lambda$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“for the local learning rate $0 < \lambda \leq \frac{1}{s_*(12L+\delta^2)}$”, “analogous "
+        "to the one for Theorem 3”: all rates up to it.",
+    ),
 )
 def cor_1(
     runs: list[Run],
@@ -128,22 +133,16 @@ PLUGGED = (
     measure=measure_brackets,
     readings=(
         Reading(
-            "(38)",
-            r"Plugging $\lambda s_* = \frac1{12L+\delta^2}$ into (38), the inequality of Theorem 2, " + PLUGGED,
-            why="Printed is (38).",
-        ),
-        Reading(
             "the inequality of Theorem 4",
             r"Plugging $\lambda s_* = \frac1{12L+\delta^2}$ into the inequality of "
             "Theorem 4 " + PLUGGED,
-            {"form": "Theorem 4"},
-            r"The proof begins with it, it has no number, and the $\delta^2$ that is used stands in it only.",
-            ({"form": "Theorem 4", "constant": 1.0},),
+            why=r"The proof begins with it, it has no number, and only it has the $\delta^2$ that is used. Printed is "
+            "(38), the inequality of Theorem 2.",
         ),
     ),
     control=Form(
         r"With $\lambda s_* = 1/(24L)$, $\delta \le 1/2$ and no last term in the bracket of Theorem 4.",
-        {"form": "Theorem 4", "rate": "24 L", "last": 0.0, "most": 0.5},
+        {"rate": "24 L", "last": 0.0, "most": 0.5},
     ),
     correction=Form(
         r"""At the printed rate the corrected Theorem 4, with its hypothesis at the start of the round
@@ -158,15 +157,20 @@ PLUGGED = (
     vary=("constant",),
     hypotheses=(Dropped(r"$L \ge \delta^2/82$", {"least": 0.0}),),
     uses=("fedlrt/thm-4",),
-    because=r"At this rate the bracket of (38) is $\delta^2/(12L+\delta^2)$, too small for $L > 0.49\delta^2$; Theorem "
-    r"4's is negative from $L = 1/6$ on.",
+    because="Theorem 4's bracket is negative at this rate from $L = 1/6$ on; the bracket of (38), as printed, is too "
+    "small.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "the inequality of Theorem 4",
+        "The proof begins “Consider Theorem 4” and repeats its inequality; “(38)” is a slip for that line.",
+    ),
+    print="misprint",
 )
 def cor_2_proof(
     cases: Sequence[tuple[Fraction, Fraction]],
     constant: float = 96.0,
     rate: str = "12 L + delta^2",
-    form: str = "(38)",
+    form: str = "Theorem 4",
     last: float = 1.0,
     root: float = 1.0,
     most: float = 1.0,
@@ -179,7 +183,6 @@ def cor_2_proof(
         whole = float(1 / (24 * L) if rate == "24 L" else 1 / (12 * L + delta**2))
         x, square = whole * float(L), float(delta) ** 2
         bracket = {
-            "(38)": 1.0 - 12.0 * x,
             "Theorem 4": 1.0 - square - 12.0 * x + last * square * whole,
             "root": 1.0 - root * descent_constant(None, float(delta)) * x,
         }[form]

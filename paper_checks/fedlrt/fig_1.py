@@ -2,7 +2,7 @@
 
 Clients with the same points have the same second derivative, whichever their targets. With full gradients the mean of
 their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to do.
-Steps on minibatches, which "local epochs" may mean, are not covered: clients that draw others have other curvatures.
+Steps on minibatches, which “local epochs” may mean, are not covered: clients that draw others have other curvatures.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from figures.batched_starts import affine_map, iterate
 from figures.fedlrt.legendre_readings import minimisers
-from paper_checks.claim import Best, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.counting import evaluate, polynomials
 from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
-from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, name_reading, promise_determined
+from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, name_reading
 from paper_checks.fedlrt.measurements.legendre_grid import Grid, on_grid
 from paper_checks.fedlrt.measurements.legendre_runs import (
     CLOSE,
@@ -39,7 +39,7 @@ from paper_checks.fedlrt.measurements.legendre_runs import (
     own_targets,
 )
 from paper_checks.fedlrt.measurements.traces import Array
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from toymodels.legendre import BASES, heterogeneous, random_targets
 
 SETTING = "n = 10, C = 4, targets of rank 1 from normal factors, 10,000 points, s = 100, rate 1e-3"
@@ -75,50 +75,45 @@ def make_problems(context: Context) -> dict[str, Setting]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/exp-heterogeneous",
     where="Section 4.1, heterogeneous test, with Figure 1",
     says=r"""Losses $\mathcal{L}_c(W) = \frac1{2|X|}\sum_{(x,y) \in X}\|p(x)^\top Wp(y) - f_c(x,y)\|^2$ with a target
     $f_c$ of its own, of rank 1, at each client; 10,000 points that are available to all clients; n = 10, C = 4,
     $\lambda = 10^{-3}$, $s_* = 100$ local epochs.""",
     measure=make_problems,
-    control=Form(
-        """In every normalisation the minimiser of (1) is the mean of the targets, of rank 4 as drawn, for 10,000
-        points drawn uniformly.""",
-        {"keep": ("minimiser",)},
-    ),
-    correction=Form(
-        r"""With the normalisation of the polynomials and the law of the points named the second derivatives of the
-        expected loss are determined, those of a run up to the draw of its points, and all clients have the same. Where
-        the points determine W, the minimiser of (1) is the mean of the targets: of rank at most 4, and 4 for targets in
-        general position. Left open are the normalisation, the law of the points (uniform, as in the homogeneous test,
-        is taken here) and of the targets, and with it the losses, $\tau$, rank and size of the start, the number of
-        rounds, and whether $s_*$ counts local epochs (the text) or iterations (Figure 1), which agree only for steps on
-        all points.""",
-        {"bases": ("uniform",)},
-        ({"bases": ("plain", "uniform")}, {"rank": 3}, {"rank": 5}, {"moved": 0.01}),
-        asks="weaker",
+    mutants=[{"rank": 3}, {"rank": 5}, {"moved": 0.01}],
+    readings=(
+        Reading(
+            "in each normalisation of the polynomials",
+            r"""With uniform points and value 1 at 1, polynomials orthonormal for dx or for the uniform law, all clients
+            have one second derivative, and the minimiser of (1) is the mean of the targets: of rank at most 4, and 4
+            for targets in general position.""",
+            why=r"A setting is judged by whether what it defines exists. Left open are the normalisation, the law of "
+            r"the points (uniform, as in the homogeneous test, is taken here) and of the targets, $\tau$, rank and "
+            "size of the start, the number of rounds, and whether $s_*$ counts local epochs (the text) or iterations "
+            "(Figure 1), which agree only for steps on all points.",
+        ),
     ),
     kind="setting",
     because="No normalisation is given: in the mean over the points curvatures spread 1 to 1 or 1 to 361, and other "
     "steps are admitted.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "in each normalisation of the polynomials",
+        "“where the target function $f_c$ is different for each client”: no normalisation, "
+        "threshold or start; “local epochs” here, “iterations” in Figure 1.",
+    ),
+    print="unstated",
 )
-def exp_heterogeneous(
-    problems: Mapping[str, Setting],
-    rank: int = 4,
-    moved: float = 0.0,
-    bases: tuple[str, ...] = tuple(BASES),
-    keep: tuple[str, ...] = ("complete", "minimiser"),
-) -> Promises:
-    """Whether the text determines how the curvatures spread; and the minimiser from the data, in every basis."""
-    yield from promise_determined(bases, 10) if "complete" in keep else []
-    for basis in bases:
+def exp_heterogeneous(problems: Mapping[str, Setting], rank: int = 4, moved: float = 0.0) -> Relations:
+    """The minimiser from the data, and the clients' second derivatives, in every basis."""
+    for basis in BASES:
         one = problems[basis]
         found = sum(sigma > 1e-6 for sigma in one.singular_values)
-        yield Promise(f"rank of the minimiser, {basis}", float(found), rank)
-        yield Promise(f"distance from the mean of the targets, {basis}", one.from_mean, moved, error=1e-9)
-        yield Promise(f"second derivatives apart, {basis}", one.apart, 0.0)
+        yield Relation(f"rank of the minimiser, {basis}", float(found), rank)
+        yield Relation(f"distance from the mean of the targets, {basis}", one.from_mean, moved, error=1e-9)
+        yield Relation(f"second derivatives apart, {basis}", one.apart, 0.0)
     return SETTING
 
 
@@ -167,11 +162,6 @@ class Compared:
         long: FeDLRT with full correction until single precision.
         coarse: The same in other readings, by tau, rank and size of the start.
         full_rank: FedLin's distances.
-        small: FeDLRT with full correction and one small target, by tau.
-        small_full_rank: FedLin's distance there.
-        two_axes: FeDLRT with full correction and targets along two axes, until single precision.
-        two_axes_full_rank: FedLin's rounds to 1e-5 there.
-        two_axes_size: Norm of the minimiser there.
     """
 
     limits: Mapping[tuple[str, str], Limits]
@@ -179,11 +169,6 @@ class Compared:
     long: Run
     coarse: Mapping[tuple[float, int, float], Run]
     full_rank: tuple[float, ...]
-    small: Mapping[float, Run]
-    small_full_rank: float
-    two_axes: Run
-    two_axes_full_rank: float
-    two_axes_size: float
 
     @property
     def rounds(self) -> tuple[float, float]:
@@ -212,9 +197,6 @@ class Compared:
 
 
 OTHER = Choice(basis="plain", clients=4, split="all", correction="full", rank=2, scale=0.01, tau=0.1)
-
-ONE_SMALL = (1.0, 1.0, 1.0, 0.1)
-"""Targets e_c e_c' of these sizes."""
 
 TWO_AXES = (3.0, 3.0)
 """Targets e_1 e_1', 2 e_1 e_1', e_2 e_2' and 2 e_2 e_2', together."""
@@ -306,20 +288,7 @@ def compare(context: Context) -> Compared:
         for scale in (1.0, 0.01)
     }
     long = long_heterogeneous_run(seed, START, 900, SINGLE * found["uniform", "all"].size)
-    small = {tau: axes_run(seed, ONE_SMALL, replace(START, tau=tau), 600) for tau in (0.01, 0.1)}
-    size = float(np.linalg.norm(along_axes(seed, ALONG_TWO.basis, TWO_AXES).target))
-    return Compared(
-        found,
-        variants,
-        long,
-        coarse,
-        heterogeneous_full_rank(seed, "uniform", 1.0, 900),
-        small,
-        axes_full_rank(seed, ONE_SMALL, START, 900),
-        axes_run(seed, TWO_AXES, ALONG_TWO, 10_000, SINGLE * size),
-        float(axes_full_rank_reaches(seed, TWO_AXES, ALONG_TWO, CLOSE)),
-        size,
-    )
+    return Compared(found, variants, long, coarse, heterogeneous_full_rank(seed, "uniform", 1.0, 900))
 
 
 COARSE = (
@@ -344,6 +313,9 @@ def as_described(statement: str) -> tuple[Reading, ...]:
     )
 
 
+DIVIDED = ("random", "region")
+"""Ways to divide the points among the clients."""
+
 WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.steps}
 
 
@@ -364,15 +336,18 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         {"parts": ("converge", "faster")},
     ),
     correction=Form(
-        "With all points at every client and full gradients FedAvg is FedLin, and FeDLRT without correction is that "
-        "with it, round by round, in every basis and for every start, target and truncation; steps on minibatches are "
-        r"not covered. With polynomials orthonormal for the uniform law, $\tau = 0.01$ and a normal "
-        "start of unit size cut to rank 5 all come to 1e-5, FeDLRT in no more rounds than FedLin on the points drawn. "
+        "Where the points are divided among the clients, FedAvg stalls and FedLin does not: on the points drawn "
+        "FedAvg's limit is 0.0076 to 0.043 from the minimiser, at random or by region and in each normalisation, and "
+        "FedLin's at most 1e-12. With all points at every client and full gradients FedAvg is FedLin, and FeDLRT "
+        "without correction is that with it, round by round, in every basis and for every start, target and "
+        r"truncation; steps on minibatches are not covered. With polynomials orthonormal for the "
+        r"uniform law, $\tau = 0.01$ and a normal start of unit size cut to rank 5 all come to 1e-5, FeDLRT in no more "
+        "rounds than FedLin on the points drawn. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, 448 and "
         "625 with the full one, FedLin's 400: its costs to 1e-5 can be lower or higher, by rank and rounds on the way.",
-        {"parts": ("converge", "faster", "coincide", "numbers")},
-        ({"parts": ("plateau",)}, {"sent": (352, 400, 475, 625, 400)}, {"apart": -1.0}),
+        {"parts": ("divided", "converge", "faster", "coincide", "numbers")},
+        ({"parts": ("plateau",)}, {"stalled": 0.01}, {"sent": (352, 400, 475, 625, 400)}, {"apart": -1.0}),
     ),
     vary=("close",),
     best={
@@ -385,6 +360,12 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     because="With full gradients on all points at every client the curvatures agree: FedAvg is FedLin, and the "
     "correction changes no round.",
     expect=("corrected", "search"),
+    intended=Intended(
+        "as it is described",
+        "Section 4.1: “the 10,000 training data points are available to all clients”; the caption "
+        "has such methods “plateau quickly”.",
+    ),
+    print="inconsistent",
 )
 def fig_1(
     compared: Compared,
@@ -392,34 +373,41 @@ def fig_1(
     close: float = CLOSE,
     sent: tuple[int, ...] = (352, 448, 475, 625, 400),
     apart: float = 1e-9,
+    stalled: float = 5e-3,
 ) -> Evidence:
     """Limits and first rounds; FeDLRT without correction runs with the corrected one as long as both are followed."""
-    promises, case = list[Promise](), {**WITNESS, "rounds": 900}
+    promises, case = list[Relation](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
     same, ranks = compared.same, compared.long.ranks[: int(min(ours, 900))]
     if "plateau" in parts:
         # Without correction FeDLRT is where FeDLRT with correction is, if their rounds coincide.
         reached = compared.long.distances[-1] if same <= 1e-9 else float("inf")
-        promises.append(Promise("FeDLRT without correction stands still", close, reached, at_most=True, case=case))
+        promises.append(Relation("FeDLRT without correction stands still", close, reached, at_most=True, case=case))
         away = compared.limits["uniform", "all"].averaged
-        promises.append(Promise("FedAvg stands still", close, away, at_most=True, case=case))
+        promises.append(Relation("FedAvg stands still", close, away, at_most=True, case=case))
+    if "divided" in parts:
+        for basis in BASES:
+            for split in DIVIDED:
+                one = compared.limits[basis, split]
+                promises.append(Relation("divided points: FedAvg stalls", stalled, one.averaged, at_most=True))
+                promises.append(Relation("divided points: FedLin converges", one.corrected, close, at_most=True))
     if "converge" in parts:
-        promises.append(Promise("FedLin converges", min(compared.full_rank), close, at_most=True))
-        promises.append(Promise("FeDLRT with correction converges", min(compared.long.distances), close, at_most=True))
+        promises.append(Relation("FedLin converges", min(compared.full_rank), close, at_most=True))
+        promises.append(Relation("FeDLRT with correction converges", min(compared.long.distances), close, at_most=True))
     if "faster" in parts:
-        promises.append(Promise("FeDLRT in no more rounds than FedLin", ours, theirs, at_most=True))
+        promises.append(Relation("FeDLRT in no more rounds than FedLin", ours, theirs, at_most=True))
     if "coincide" in parts:
         for basis in BASES:
             promises.append(
-                Promise("FedAvg's round is FedLin's", compared.limits[basis, "all"].apart, apart, at_most=True)
+                Relation("FedAvg's round is FedLin's", compared.limits[basis, "all"].apart, apart, at_most=True)
             )
-        promises.append(Promise("FeDLRT's variants coincide", same, apart, at_most=True))
+        promises.append(Relation("FeDLRT's variants coincide", same, apart, at_most=True))
     if "numbers" in parts:
         both = ("FeDLRT, simplified", "FeDLRT, full")
         for (name, rank), stated in zip([*((n, r) for r in (4, 5) for n in both), ("FedLin", 4)], sent, strict=True):
             counted = evaluate(polynomials(name)["communication"], 10, rank)
-            promises.append(Promise(f"numbers in a round of {name}", counted, stated))
-    return judge_promises(
+            promises.append(Relation(f"numbers in a round of {name}", counted, stated))
+    return judge_relations(
         promises,
         f"{SETTING}; rounds to 1e-5: FeDLRT {ours:.0f}, FedLin {theirs:.0f}; numbers to "
         f"1e-5: {numbers_sent('FeDLRT, simplified', 10, ranks)} (simplified), "
@@ -429,32 +417,21 @@ def fig_1(
     )
 
 
-AXES = SETTING.replace("of rank 1 from normal factors", "along axes")
-
-
-@promises(
+@relations(
     "fedlrt/claim-het-converge",
     where="Section 4.1, heterogeneous test",
     says=r"""As seen in Figure 1, for n = 10, C = 4, $\lambda = 10^{-3}$ and $s_* = 100$, FeDLRT with variance
     correction converges to the minimiser $W^*$ of (1), to single precision accuracy, much faster than FedLin.""",
     measure=compare,
     readings=(
-        *as_described(
+        as_described(
             r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's "
-            'rounds or fewer (for "much faster", which the text does not count, three times is taken).'
-        ),
-        Reading(
-            "what can happen",
-            r"With polynomials of value 1 at 1, $\tau = 0.1$, a normal start of size 0.01 cut to rank 5 and targets "
-            r"$e_1e_1^\top$, $2e_1e_1^\top$, $e_2e_2^\top$ and $2e_2e_2^\top$, all else as in the other reading, "
-            r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's rounds or "
-            "fewer.",
-            {"targets": "two axes"},
-            r"What one figure shows is said of one problem, and neither its targets and points nor the normalisation, "
-            r"$\tau$ and the start are given. FedLin's pace is set by the least curvature of the mean loss, FeDLRT's "
-            "by the least along matrices of the minimiser's rank.",
-            ({"much": 30.0}, {"precision": 1e-9}, {"targets": "drawn"}),
-        ),
+            "rounds or fewer (for “much faster”, which the text does not count, three times is taken)."
+        )
+    ),
+    control=Form(
+        "FeDLRT with full correction comes to single precision, and to 1e-5 in no more rounds than FedLin.",
+        {"much": 1.0},
     ),
     correction=Form(
         "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal for the uniform law, a "
@@ -466,41 +443,43 @@ AXES = SETTING.replace("of rank 1 from normal factors", "along axes")
         ({"much": 3.0}, {"precision": 1e-9}, {"most": 0.8}),
     ),
     vary=("much",),
-    best={"much": Best(5.29, f"searched: the least of twenty sets of points ({COMMAND})")},
+    best={"much": Best(1.07, f"searched: the least of twenty sets of points ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="FeDLRT needs 0.53 to 0.93 times FedLin's rounds on twenty sets of points and normal targets; of other "
-    "targets a fifth is enough.",
-    expect=("depends on the reading", "search"),
+    because="FeDLRT needs 0.53 to 0.93 times FedLin's rounds on twenty sets of points and normal targets, not a third.",
+    expect=("corrected", "search"),
+    intended=Intended(
+        "as it is described",
+        "“converges (to single precision accuracy) to the minimizer $W^*$ of (1) much faster than "
+        "FedLin”, in the test of Section 4.1 as described.",
+    ),
 )
 def claim_het_converge(
     compared: Compared,
     much: float = 3.0,
     most: float = 3.0,
     precision: float = SINGLE,
-    targets: str = "drawn",
     parts: tuple[str, ...] = ("precise", "faster"),
-) -> Promises:
+) -> Relations:
     """The end of a long run, and FedLin's rounds to 1e-5 over FeDLRT's."""
-    if targets == "drawn":
-        run, (ours, theirs), size = compared.long, compared.rounds, compared.size
-        yield Promise("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
-    else:
-        run, theirs, size = compared.two_axes, compared.two_axes_full_rank, compared.two_axes_size
-        ours = run.reaches(CLOSE)
+    run, (ours, theirs) = compared.long, compared.rounds
+    yield Relation("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
     if "faster" in parts:
-        case = {**WITNESS, "much": 3} if targets == "drawn" else None
-        yield Promise("FedLin's rounds over FeDLRT's, at least", much, theirs / ours, at_most=True, case=case)
+        case = {**WITNESS, "much": 3}
+        yield Relation("FedLin's rounds over FeDLRT's, at least", much, theirs / ours, at_most=True, case=case)
     if "not much" in parts:
-        yield Promise("FedLin's rounds over FeDLRT's, at most", theirs / ours, most, at_most=True)
-    yield Promise("single precision", run.distances[-1], precision * size, at_most=True)
-    told = f"distance {run.distances[-1]:.1e} at round {len(run.distances) - 1}, minimiser of norm {size:.2g}"
-    return f"{SETTING if targets == 'drawn' else AXES}; {ours:.0f} rounds against {theirs:.0f}; {told}"
+        yield Relation("FedLin's rounds over FeDLRT's, at most", theirs / ours, most, at_most=True)
+    yield Relation("single precision", run.distances[-1], precision * compared.size, at_most=True)
+    told = f"distance {run.distances[-1]:.1e} at round {len(run.distances) - 1}, minimiser of norm {compared.size:.2g}"
+    return (
+        f"{SETTING}; {ours:.0f} rounds against {theirs:.0f}; {told}; with other targets, along two axes, a fifth of "
+        f"FedLin's rounds is enough ({COMMAND})"
+    )
 
 
 DEALT = {"all": "all points at every client", "random": "dealt at random", "region": "dealt by region"}
 
 
-@promises(
+@relations(
     "fedlrt/claim-het-plateau",
     where="Section 4.1, heterogeneous test (judged by FedAvg; FeDLRT without correction is judged in fedlrt/fig-1)",
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
@@ -512,19 +491,26 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
         {"splits": ("random", "region"), "bases": BASES},
     ),
     correction=Form(
-        """With all points at every client and full gradients FedAvg's round is FedLin's, and the rounds of FeDLRT's
-        variants are one, whatever basis, targets, start and truncation: no correction decides whether one of them
-        stalls. Steps on minibatches, which "local epochs" may mean, are not covered. FedAvg converges wherever FedLin
-        does, on the points drawn to the minimiser. Where the points are divided among the clients it does stall, which
-        may be the set-up that was run.""",
-        {"stands": False, "bases": BASES},
-        ({"stands": True}, {"splits": ("random",)}, {"apart": -1.0}),
+        """Where the points are divided among the clients, at random or by region, FedAvg stalls in each of the three
+        normalisations, on the points drawn 0.0076 to 0.043 from the minimiser; that may be the set-up that was run.
+        With all points at every client and full gradients FedAvg's round is FedLin's, and all variants of FeDLRT have
+        the same rounds, for every basis, target, start and truncation: no correction decides whether one of them
+        stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser. Steps on minibatches,
+        which “local epochs” may mean, are not covered.""",
+        {"stands": False, "bases": BASES, "divided": DIVIDED},
+        ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
     uses=("fedlrt/exp-heterogeneous",),
     because="With full gradients on all points at every client FedAvg's round is FedLin's: neither stalls for lack of "
     "a correction.",
     vary=(),
     expect=("corrected", "statistical"),
+    intended=Intended(
+        "as it is described",
+        "Section 4.1: “the 10,000 training data points are available to all clients” against "
+        "“quickly plateaus, similar to FedAvg”.",
+    ),
+    print="inconsistent",
 )
 def claim_het_plateau(
     compared: Compared,
@@ -532,7 +518,8 @@ def claim_het_plateau(
     bases: tuple[str, ...] = ("uniform",),
     stands: bool = True,
     apart: float = 1e-9,
-) -> Promises:
+    divided: tuple[str, ...] = (),
+) -> Relations:
     """Where FedAvg comes to rest; and whether correction changes a round."""
     told = []
     for basis in bases:
@@ -541,16 +528,20 @@ def claim_het_plateau(
             told.append(f"{name_reading(basis)}, {DEALT[split]}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
-                yield Promise("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
+                yield Relation("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
             else:
-                yield Promise("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True)
-                yield Promise("FedAvg's round is FedLin's", one.apart, apart, at_most=True)
+                yield Relation("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True)
+                yield Relation("FedAvg's round is FedLin's", one.apart, apart, at_most=True)
+        for split in divided:
+            away = compared.limits[basis, split].averaged
+            told.append(f"{name_reading(basis)}, {DEALT[split]}: {away:.1e}")
+            yield Relation("divided points: FedAvg stands still", CLOSE, away, at_most=True)
     if not stands:
-        yield Promise("FeDLRT's variants coincide", compared.same, apart, at_most=True)
+        yield Relation("FeDLRT's variants coincide", compared.same, apart, at_most=True)
     return f"{SETTING}; distance of FedAvg's limit, {'; '.join(told)}"
 
 
-@promises(
+@relations(
     "fedlrt/claim-thm3-figure",
     where="Section 3.2, after Theorem 3, on Figure 1",
     says=r"""The convergence up to a $\vartheta$-distance is consistent with the numerical results in Figure 1, where
@@ -558,17 +549,7 @@ def claim_het_plateau(
     a point with slightly higher loss value due to a nonzero $\vartheta$.""",
     measure=compare,
     readings=(
-        *as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
-        Reading(
-            "what can happen",
-            r"With $\tau = 0.1$ and targets $e_1e_1^\top$, $e_2e_2^\top$, $e_3e_3^\top$ and $\frac1{10}e_4e_4^\top$, "
-            "all else as in the other reading, FedLin comes within 1e-5 of the minimiser, and FeDLRT with full "
-            "correction stops at rank 3, farther from it, at a loss above the least one by less than 1e-3.",
-            {"targets": "one small"},
-            r"Neither $\tau$ nor targets are given, and $\tau = 0.1$ is that of the homogeneous test, of which this "
-            r"one is called a variation; a smaller $\tau$ does the same with a smaller last target.",
-            ({"tau": 0.01}, {"far": 0.1}, {"higher": 1e-6}),
-        ),
+        as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it.")
     ),
     control=Form("FedLin comes within 1e-5 of the minimiser.", {"parts": ("FedLin",)}),
     correction=Form(
@@ -576,44 +557,36 @@ def claim_het_plateau(
         orthonormal for the uniform law both come to the minimiser on the points and targets drawn, FeDLRT with full
         correction to single precision: a nonzero $\vartheta$ need not stop it. Figure 1's caption has both converge to
         1e-5 as well. Where the last singular values of the minimiser are below $\tau$ times its norm it can stop at a
-        matrix of lower rank, whatever $\tau$ is.""",
+        matrix of lower rank, for any $\tau$.""",
         {"parts": ("FedLin", "converges")},
         ({"parts": ("stops",)}, {"precision": 1e-9}),
     ),
     vary=(),
     uses=("fedlrt/exp-heterogeneous", "fedlrt/thm-3"),
-    because=r"With $\tau = 0.01$ and targets from normal factors FeDLRT converges to single precision; with one small "
-    "target it stops at a lower rank.",
-    expect=("depends on the reading", "search"),
+    because=r"Section 3.2 has FeDLRT stop short, Section 4.1 and the caption have it converge; with $\tau = 0.01$ it "
+    "does converge.",
+    expect=("corrected", "search"),
+    intended=Intended(
+        "as it is described",
+        "“stops at a point with slightly higher loss value” against Section 4.1, “converges (to "
+        "single precision accuracy)”, and the caption.",
+    ),
+    print="inconsistent",
 )
 def claim_thm3_figure(
-    compared: Compared,
-    parts: tuple[str, ...] = ("FedLin", "stops"),
-    precision: float = SINGLE,
-    targets: str = "drawn",
-    tau: float = 0.1,
-    far: float = CLOSE,
-    higher: float = 1e-3,
-) -> Promises:
-    """The ends of long runs of FedLin and FeDLRT, with the targets drawn or with one small target."""
-    if targets == "one small":
-        run = compared.small[tau]
-        end, halfway = run.distances[-1], run.distances[len(run.distances) // 2]
-        yield from [
-            Promise("FedLin converges", compared.small_full_rank, CLOSE, at_most=True),
-            Promise("FeDLRT with correction stops farther away", far, end, at_most=True),
-            Promise("it has stopped", abs(end - halfway), CLOSE, at_most=True),
-            Promise("rank at the end", run.ranks[-1], 3),
-            Promise("loss above the least one", run.losses[-1], higher, at_most=True),
-        ]
-        return f"{AXES}, one of them small: distance {end:.3g}, loss {run.losses[-1]:.2g}"
+    compared: Compared, parts: tuple[str, ...] = ("FedLin", "stops"), precision: float = SINGLE
+) -> Relations:
+    """The ends of long runs of FedLin and FeDLRT."""
     end = compared.long.distances[-1]
-    yield Promise("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
+    yield Relation("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
     if "FedLin" in parts:
-        yield Promise("FedLin converges", min(compared.full_rank), CLOSE, at_most=True)
+        yield Relation("FedLin converges", min(compared.full_rank), CLOSE, at_most=True)
     if "stops" in parts:
         case = {**WITNESS, "rounds": 900}
-        yield Promise("FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case=case)
+        yield Relation("FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case=case)
     if "converges" in parts:
-        yield Promise("single precision", end, precision * compared.size, at_most=True)
-    return f"{SETTING}; distance {end:.1e} at round {len(compared.long.distances) - 1}; {compared.stopped}"
+        yield Relation("single precision", end, precision * compared.size, at_most=True)
+    return (
+        f"{SETTING}; distance {end:.1e} at round {len(compared.long.distances) - 1}; {compared.stopped}; with "
+        "targets along axes, the last a tenth of the others, and tau = 0.1 FeDLRT stops at rank 3"
+    )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paper_checks.claim import LITERAL, Reading
+from paper_checks.claim import LITERAL, Intended, Reading
 from paper_checks.fedlrt.measurements.counting import Counted
 from paper_checks.fedlrt.measurements.layers import LAYERS_SCOPE, run_layers
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
-@promises(
+@relations(
     "fedlrt/fig-2",
     where="Figure 2 and its caption, with the text of Section 3 on its panels",
     says=r"""1) The current global basis U, V is broadcast. 2) The basis gradients $G_{c,U}$, $G_{c,V}$ are
@@ -36,14 +36,19 @@ from paper_checks.methods.promises import Promise, Promises, promises
     kind="algorithm",
     uses=("fedlrt/alg-1",),
     because="The caption leaves S out of panel 1, without which no client has the gradients of panel 2.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "with the text",
+        "Section 3: “the factorization is broadcast to the clients (panel 1)”; the caption leaves out S.",
+    ),
+    print="misprint",
 )
 def fig_2(
     layers: Mapping[str, list[Counted]],
     variant: str = "FeDLRT",
     panels: tuple[tuple[str, ...], ...] = (("U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("coefficients",)),
     sides: float = 2.0,
-) -> Promises:
+) -> Relations:
     """The messages without correction: four, their contents in order, and their sizes.
 
     The beginning of the caption is lost; with the full correction two messages more travel.
@@ -54,14 +59,14 @@ def fig_2(
             named.append({key for key, value in trip.sent.items() if isinstance(value, Mapping)})
             named.append({"coefficients" if key == "W" else key for key in trip.uploads[0]})
         agree = [a == set(b) for a, b in zip(named, panels, strict=False)]
-        yield Promise("four messages", len(named), len(panels))
-        yield Promise("what the panels show, in their order", float(sum(agree)), len(panels))
+        yield Relation("four messages", len(named), len(panels))
+        yield Relation("what the panels show, in their order", float(sum(agree)), len(panels))
         m, n, r = one.sizes.m, one.sizes.n, one.sizes.r
         bases = m * r + n * r
         sizes = (bases + r**2 * ("S" in panels[0]), bases, bases, (sides * r) ** 2)
         for panel, (size, sent) in enumerate(zip(sizes, one.messages.values(), strict=False), start=1):
             case = {"m": m, "n": n, "r": r} if panel == 1 else None
-            yield Promise(f"numbers of panel {panel}", sent, size, case=case)
+            yield Relation(f"numbers of panel {panel}", sent, size, case=case)
     return (
         f"{LAYERS_SCOPE}, one round each: all messages of a round without correction; with the full correction "
         "two more travel; the beginning of the caption is lost"

@@ -72,7 +72,7 @@ FIG_5 = figure(
     runs=" with 10 initialisations each",
     importance="result",
     counted=FALL,
-    beside=matches,
+    remark=matches,
 )
 
 
@@ -95,7 +95,7 @@ FIG_6 = figure(
     "S^*$ depends on it.",
     peaks,
     counted="the peak at 4 clients",
-    beside=matches,
+    remark=matches,
 )
 
 FIG_7 = figure(
@@ -108,7 +108,7 @@ FIG_7 = figure(
     " like FedLin's, close to that of the baseline without federation, 93.15 %.",
     corrections,
     counted=FALL,
-    beside=matches,
+    remark=matches,
 )
 
 FIG_8 = figure(

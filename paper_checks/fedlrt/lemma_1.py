@@ -12,12 +12,12 @@ from torch import Tensor
 
 from algorithms.low_rank import USV, append_columns, augment, pad, product
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Reading
+from paper_checks.claim import LITERAL, Dropped, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import BEYOND
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
-from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
+from paper_checks.methods.relations import Relation, Relations, orthonormal, relations, same
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
 
 
-@promises(
+@relations(
     "fedlrt/eq-6",
     where="Section 3.1, eq. (6)",
     says=r"""With the mean basis gradients $G_U = \frac1C\sum_c\nabla_U\mathcal{L}_c(U^tS^tV^{t,\top})$ and $G_V =
@@ -128,7 +128,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 )
 def eq_6(
     points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True, length: float = 1.0
-) -> Promises:
+) -> Relations:
     """The toolkit's wide bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
     for one in regular(points, beyond):
         U, S, V = one.parts
@@ -139,7 +139,7 @@ def eq_6(
             scaled = torch.cat([basis[:, :r], length * basis[:, r:]], dim=1)
             R = basis.mT @ torch.cat([first, G], dim=1)
             yield from [
-                Promise("2r columns", basis.shape[1], 2 * r),
+                Relation("2r columns", basis.shape[1], 2 * r),
                 orthonormal("orthonormal columns", scaled),
                 same("the first r columns are the basis itself", basis[:, :r], first),
                 same("[U|Ubar] R = [U|G_U]", basis @ R, torch.cat([first, G], dim=1)),
@@ -148,70 +148,58 @@ def eq_6(
     return WIDE_SCOPE
 
 
-LEAVES = {"entry (1, 3)": 1, "entry (2, 1)": 1}
-"""Entries of a gradient at e1 e1' in 3 x 3; the others are 0."""
-
-
-def measure_directions(context: Context) -> list[Wide]:
-    """Return one point by hand, then the points of `measure_wide`."""
-    first = torch.eye(3, 1, dtype=torch.float64)
-    factors = USV(Tree(W=first), Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=first))
-    gradient = torch.zeros(3, 3, dtype=torch.float64)
-    gradient[0, 2], gradient[1, 0] = LEAVES.values()
-    return [widen("by hand", factors, [gradient]), *measure_wide(context)]
-
-
-@promises(
+@relations(
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
     says="""$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and
     augmenting by them is consistent with the basis update of the augmented BUG splitting (which is said to ensure that
     the clients' optimiser is robust: fedlrt/claim-robust).""",
-    measure=measure_directions,
+    measure=measure_wide,
+    mutants=[{"shared": False}, {"beyond_tangent": 1.0}],
     readings=(
-        LITERAL,
         Reading(
             "(5) as the gradient flow",
             r"With $G = \nabla_W\mathcal{L}$ and $\dot V = -(I - P_V)G^\top US^{-\top}$ in the third line of (5), "
             r"$\dot U$ and $\dot V$ lie in the spans of $[U|G_U]$ and of $[V|G_V]$, the gradient projected onto the "
             "tangent space lies in the wide bases, and these span what the basis update of the splitting spans, if "
             "that is one explicit Euler step (fedlrt/lemma-2).",
-            {"third": "transposed"},
-            "(5) is introduced as the projected gradient flow; its third line, as printed, lacks the transpose "
+            why="(5) is introduced as the projected gradient flow; its third line, as printed, lacks the transpose "
             "(fedlrt/eq-5).",
-            ({"third": "transposed", "shared": False}, {"third": "transposed", "beyond_tangent": 1.0}),
         ),
     ),
     hypotheses=(Dropped("S of full rank", {"singular": True}),),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
-    because=r"The third line of (5), as printed, moves V along $GU$, which $G_V = G^\top US$ does not hold.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "(5) as the gradient flow",
+        "“encapsulate the gradient flow dynamics (5) projected onto the original bases”: the "
+        "flow; the transpose that (5) lacks is its own slip.",
+    ),
 )
 def claim_gu_gv(
-    points: list[Wide], singular: bool = False, shared: bool = True, beyond_tangent: float = 0.0, third: str = "printed"
-) -> Promises:
-    """Directions of (5), its third line as printed or transposed, at the mean gradient, out of the wide bases.
+    points: list[Wide], singular: bool = False, shared: bool = True, beyond_tangent: float = 0.0
+) -> Relations:
+    """Directions of (5), its third line transposed, at the mean gradient, out of the wide bases.
 
     ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for a single
-    client. Without the inverse of S, no matter of spans, directions are GV and G'U, or, as printed, GU if square.
+    client. Directions are GV and G'U, without the inverse of S, which does not change spans.
     """
     for one in regular(points, singular=singular):
         U, _, V = one.parts
         G = torch.stack(one.slopes).mean(dim=0) if shared else one.slopes[0]
-        off, pulled = G - U @ (U.mT @ G), (G.mT if third == "transposed" or len(U) != len(V) else G) @ U
+        off, pulled = G - U @ (U.mT @ G), G.mT @ U
         moves_U, moves_V = off @ V, pulled - V @ (V.mT @ pulled)
         tangent = G - (1.0 - beyond_tangent) * (off - off @ V @ V.mT)
         inside = one.Ut @ (one.Ut.mT @ tangent @ one.Vt) @ one.Vt.mT
-        case = LEAVES if one.kind == "by hand" else None
         yield from [
             same("the direction of U lies in the wide basis", one.Ut @ (one.Ut.mT @ moves_U), moves_U),
-            same("the direction of V lies in the wide basis", one.Vt @ (one.Vt.mT @ moves_V), moves_V, case),
+            same("the direction of V lies in the wide basis", one.Vt @ (one.Vt.mT @ moves_V), moves_V),
             same("the projected gradient lies in the wide bases", inside, tangent),
         ]
     return WIDE_SCOPE
 
 
-@promises(
+@relations(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
     says=r"""$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 &
@@ -233,7 +221,7 @@ def lemma_1(
     outside: float = 0.0,
     beyond: bool = False,
     singular: bool = False,
-) -> Promises:
+) -> Relations:
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
     The first columns of a library's orthogonal factor are U up to signs: signs of rows and columns change.
@@ -250,7 +238,7 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
 """A basis of one column and its gradient, of which -u begins a QR decomposition too."""
 
 
-@promises(
+@relations(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
     says=r"""$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns of
@@ -273,11 +261,17 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
     uses=("fedlrt/eq-6",),
     because="A QR decomposition may begin with -u for a column u of U, as those of libraries do; with U kept in front "
     "it holds.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "U kept in front",
+        r"“such that $\widetilde U = [U,\bar U]$”, and (6) has “$[U^t|\bar U]$”: U stays in front, "
+        "whose columns a QR may otherwise negate.",
+    ),
+    print="unstated",
 )
 def eq_22(
     points: list[Wide], kept: bool = False, columns: int = 0, corner: float = 1.0, beyond: bool = False
-) -> Promises:
+) -> Relations:
     """Products of the wide bases with the original ones, also where gradients have too little rank.
 
     The wide bases are the orthogonal factors of a library, or with U and V ``kept`` in front.

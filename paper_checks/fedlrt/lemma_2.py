@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import sympy
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Dropped, Reading
+from paper_checks.claim import Dropped, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import STEP_SCOPE, Step, measure_steps
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 
 
 def projector(*columns: Tensor) -> Tensor:
@@ -36,29 +35,7 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     return [one for one in steps if singular or one.kind != "singular"]
 
 
-EXCHANGED = {"S": [[0, 1], [1, 0]], "gradient": [[1, 0], [0, 1]], "rate": 1}
-"""Four rows and columns, bases (e1, e2): S exchanges the columns of the gradient, which goes from (e1, e2) to
-(e3, e4)."""
-
-
-def measure_lemma(context: Context) -> list[Step]:
-    """Return one point by hand, then the points of `measure_steps`."""
-    basis = torch.eye(4, 2, dtype=torch.float64)
-    S, block = (torch.tensor(EXCHANGED[name], dtype=torch.float64) for name in ("S", "gradient"))
-    G = torch.zeros(4, 4, dtype=torch.float64)
-    G[2:, :2] = G[:2, 2:] = block
-    return [Step("by hand", basis, S, basis, G, 1.0), *measure_steps(context)]
-
-
-def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> Promise:
-    """Return the promise that two matrices of independent columns share one orthogonal factor, up to column signs."""
-    first, second = (torch.linalg.qr(columns)[0] for columns in (left, right))
-    found = (first.mT @ second).abs()
-    name = "orthogonal factor of (16) and of (19)"
-    return same(name, found, torch.eye(len(found), dtype=found.dtype), case, 1e-5, "rounding of bad conditions")
-
-
-@promises(
+@relations(
     "fedlrt/lemma-2",
     where="Appendix D, Lemma 2, eqs. (18) and (19)",
     says=r"""Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ and
@@ -68,49 +45,38 @@ def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> 
     \mathrm{qr}([U_0|-\nabla_U\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$ and $\tilde VR =
     \mathrm{qr}([V_0|-\nabla_V\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$, and maintains the structure of
     the basis update and Galerkin operator split.""",
-    measure=measure_lemma,
+    measure=measure_steps,
+    mutants=[{"beside": False}, {"tilt": 1e-3}],
     readings=(
         Reading(
-            "the same factors",
-            r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; wherever "
-            r"$[U_0|\nabla_U\mathcal{L}]$ has 2r independent columns, $\tilde U$ of (19) is $\tilde U$ of (16) up to "
-            r"signs of its columns, and $\tilde V$ likewise.",
-            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$. (19) has the symbol of (16) for "
-            "its factor; independent columns have one such factor up to signs.",
-        ),
-        Reading(
             "the same spans",
-            r"With L for V likewise: where "
-            r"$[U_0|\nabla_U\mathcal{L}]$ and $[V_0|\nabla_V\mathcal{L}]$ have 2r independent columns, or else with "
-            r"bases of what their columns span, the bases of (16) and of (19) span the same spaces, though "
-            r"they may differ, so that the models of the coefficient step (17) that follows are the same with either.",
-            {"compared": "spans"},
-            "The proof is about spans, beside which qr adds any directions to dependent columns; what comes after the "
-            "bases in the splitting is (17).",
-            ({"compared": "spans", "beside": False}, {"compared": "spans", "tilt": 1e-3}),
+            r"For $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$: where $[U_0|\nabla_U\mathcal{L}]$ and "
+            r"$[V_0|\nabla_V\mathcal{L}]$ have 2r independent columns, or else with bases of what their columns span, "
+            "the bases of (16) and of (19) span the same spaces, so that the models of the coefficient step (17) that "
+            "follows are the same with either.",
+            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$. The proof is about spans, and "
+            "qr may add any directions to dependent columns; what comes after the bases in the splitting is (17).",
         ),
     ),
     hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
-    because="The two span the same spaces; their orthogonal factors differ, as S mixes the columns of the gradient.",
-    expect=("depends on the reading", "proof"),
+    because=r"$USV$ and $V = VS^\top$ are slips for $USV^\top$ and $L = VS^\top$; the spans agree, the factors "
+    "need not.",
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the same spans",
+        r"The proof shows “$\mathrm{span}(-\nabla_U\mathcal{L}) = \mathrm{span}(\dot K)$”; “USV” "
+        r"and “$V = VS^\top$” are slips for $USV^\top$ and $L = VS^\top$.",
+    ),
+    print="misprint",
 )
-def lemma_2(
-    steps: list[Step], compared: str = "factors", singular: bool = False, beside: bool = True, tilt: float = 0.0
-) -> Promises:
-    """Orthogonal factors; or projectors onto both spans, and the start of the model in (17) by them.
+def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt: float = 0.0) -> Relations:
+    """Projectors onto both spans, and the start of the model in (17) by them.
 
     ``tilt`` adds a share of a constant to the factor gradient.
     """
     for one in regular(steps, singular):
         spans = []
-        if compared == "factors":
-            case = EXCHANGED if one.kind == "by hand" else None
-            for basis, first, slope, factor in one.sides:
-                left, right = (torch.cat([basis, more], dim=1) for more in (first - one.rate * slope, -factor))
-                if all(torch.linalg.matrix_rank(columns) == columns.shape[1] for columns in (left, right)):
-                    yield same_factor(left, right, case)
-            continue
         for basis, first, slope, factor in one.sides:
             old, along = [basis] if beside else [], factor + tilt * torch.ones_like(factor)
             spans.append((projector(*old, first - one.rate * slope), projector(*old, -along)))
@@ -119,15 +85,15 @@ def lemma_2(
         left, right = (P @ one.G @ Q for P, Q in zip(*spans, strict=True))
         name = "first direction of the model in (17)"
         yield same(name, left, right, relative=1e-5, resolution=RESOLVED)
-    return STEP_SCOPE if compared == "spans" else f"{STEP_SCOPE}; where the columns are independent"
+    return f"{STEP_SCOPE}; the orthogonal factors of (16) and (19) may differ, as S mixes the columns of the gradient"
 
 
-def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Promise:
+def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Relation:
     """Return the promise that two sets of columns span the same space."""
     return same(name, projector(*left), projector(*right), relative=1e-5, resolution=RESOLVED)
 
 
-@promises(
+@relations(
     "fedlrt/lemma-2-step-20",
     where="Appendix D, proof of Lemma 2, eq. (20)",
     says=r"""$\mathrm{span}([U_0|K(t_1)]) = \mathrm{span}([U_0|U_0 - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) =
@@ -137,7 +103,7 @@ def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Pro
     mutants=[{"beside": False}, {"rate": 0}, {"tilt": 1e-3}],
     expect=("holds", "proof"),
 )
-def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float = 0.0) -> Promises:
+def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float = 0.0) -> Relations:
     """Projectors onto the four spans, for any S."""
     for one in steps:
         for basis, first, slope, _ in one.sides:

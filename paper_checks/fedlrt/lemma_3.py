@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Form, Reading
+from paper_checks.claim import Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.first_rounds import (
     ROUND_SCOPE,
@@ -22,10 +22,10 @@ from paper_checks.fedlrt.measurements.first_rounds import (
     rate_of,
 )
 from paper_checks.fedlrt.measurements.watched_rounds import STEPS
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 
 
-@promises(
+@relations(
     "fedlrt/eq-26",
     where="Appendix F.1, eq. (26) (the sentence after it, whose signs are others: fedlrt/eq-26-gradients)",
     says=r"""The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde
@@ -36,7 +36,7 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
     uses=("fedlrt/eq-8",),
     expect=("holds", "proof"),
 )
-def eq_26(found: Corrected, sign: int = 1, stale: float = 1.0, whole: float = 1.0) -> Promises:
+def eq_26(found: Corrected, sign: int = 1, stale: float = 1.0, whole: float = 1.0) -> Relations:
     """The clients' uploads against the recursion with full-rank gradients."""
     for one in found.rounds:
         start = one.U @ one.start @ one.V.mT
@@ -90,7 +90,7 @@ def measure_sides(context: Context) -> list[Sides]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/eq-26-gradients",
     where="Appendix F.1, sentence after eq. (26)",
     says=r"""In (26), $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}_c(\tilde U\tilde
@@ -113,11 +113,17 @@ def measure_sides(context: Context) -> list[Sides]:
     importance="detail",
     because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$, not transposed, "
     "does not fit.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; so $\widetilde U^\top F_c\widetilde "
+        r"V = -\nabla_{\widetilde S}\mathcal{L}_c$; (26) itself is right.",
+    ),
+    print="misprint",
 )
 def eq_26_gradients(
     found: list[Sides], sign: float = 1.0, third: str = "F_c", last: str = "V", keep: tuple[str, ...] = ("equations",)
-) -> Promises:
+) -> Relations:
     """The three equations, gradients by differentiation, and whether their models are products of fitting shapes."""
     for one in found:
         for force, slope in (one.moved, one.start):
@@ -130,7 +136,7 @@ def eq_26_gradients(
             mean, slope, own = one.whole
             yield same("the global equation", mean if third == "F" else own, sign * slope)
             rows = (one.V if last == "V" else one.V.mT).shape[0]
-            yield Promise("columns of the coefficients meet rows of the last factor", one.V.shape[1], rows)
+            yield Relation("columns of the coefficients meet rows of the last factor", one.V.shape[1], rows)
     return f"two clients by hand; {ROUND_SCOPE}"
 
 
@@ -193,7 +199,7 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/lemma-3",
     where="Appendix F, Lemma 3, eqs. (24) and (25) (the lines of its proof: fedlrt/lemma-3-proof)",
     says=r"""For orthonormal $U, V \in \mathbb R^{n \times r}$, an L-continuous F and $S_1, S_2 \in \mathbb R^{r \times
@@ -209,18 +215,24 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
     because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“We use in (I) Lemma 3” for $\widetilde U^\top(\cdot)\widetilde V$ in the proof of "
+        "Theorem 6: (25) has its transposes on the wrong factors.",
+    ),
+    print="misprint",
 )
 def lemma_3(
     cases: list[Lipschitz],
     form: str = "U(.)V'",
     constant: float = 1.0,
     keep: tuple[str, ...] = ("(24)", "(25)", "proof"),
-) -> Promises:
+) -> Relations:
     """Squares of both sides, in fractions; shapes of the product; the first and the last step of the proof."""
 
-    def at_most(name: str, left: Fraction, right: Fraction) -> Promise:
-        return Promise(name, float(left > right), 0.0, at_most=True)
+    def at_most(name: str, left: Fraction, right: Fraction) -> Relation:
+        return Relation(name, float(left > right), 0.0, at_most=True)
 
     for one in cases:
         n, r = one.U.shape
@@ -231,7 +243,7 @@ def lemma_3(
         if "(25)" in keep:
             first, last = (one.U, one.V.T) if form == "U(.)V'" else (one.U.T, one.V)
             shapes = {"n": n, "r": r}
-            yield Promise("the product of (25) exists", first.shape[1], n, case=shapes)
+            yield Relation("the product of (25) exists", first.shape[1], n, case=shapes)
             if first.shape[1] == n:
                 yield at_most("(25)", square(first @ one.change @ last), bound)
         if "proof" in keep:
@@ -243,7 +255,7 @@ def lemma_3(
     )
 
 
-@promises(
+@relations(
     "fedlrt/lemma-3-proof",
     where="Appendix F, proof of Lemma 3 (of (24); (25) is said to be analogous: fedlrt/lemma-3)",
     says=r"""With $D = F(US_1V^\top) - F(US_2V^\top)$: $\|P_UDP_V\| = \|UU^\top DVV^\top\| \le
@@ -261,7 +273,7 @@ def lemma_3(
             "operator norms of the bases",
             "Norms of U, V and their transposes are operator norms, the others Frobenius norms.",
             {"norms": "operator"},
-            'Step (I) is said to be by the "operator norm inequality of the Frobenius norm".',
+            "Step (I) is said to be by the “operator norm inequality of the Frobenius norm”.",
             ({"norms": "operator", "constant": 0.99},),
         ),
     ),
@@ -269,10 +281,15 @@ def lemma_3(
     importance="detail",
     because=r"The Frobenius norm of an orthonormal basis of r columns is $\sqrt r$, so that steps (II) lose a factor r "
     "or more.",
-    vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "operator norms of the bases",
+        r"“the operator norm inequality of the Frobenius norm”: $\|U\|$ is the operator norm, "
+        "though Appendix C has Frobenius norms for matrices.",
+    ),
+    print="inconsistent",
 )
-def lemma_3_proof(cases: list[Lipschitz], norms: str = "Frobenius", constant: float = 1.0) -> Promises:
+def lemma_3_proof(cases: list[Lipschitz], norms: str = "Frobenius", constant: float = 1.0) -> Relations:
     """Squares of all members, in fractions, each against the next; a basis has the Frobenius norm of I."""
     for one in cases:
         r = one.U.shape[1]
@@ -287,7 +304,7 @@ def lemma_3_proof(cases: list[Lipschitz], norms: str = "Frobenius", constant: fl
         )
         for name, left, right in members:
             case = {"r": r} if name == "step (II), first" and r > 1 else None
-            yield Promise(name, float(left > right), 0.0, at_most=True, case=case)
+            yield Relation(name, float(left > right), 0.0, at_most=True, case=case)
     return (
         "bases of rank 1 to 4 in 4 dimensions with rational entries; multiples, absolute values, clipped, transposed "
         "and rotated values for F; in fractions"

@@ -12,12 +12,12 @@ import sympy
 
 from paper_checks.claim import Dropped, Evidence, claim
 from paper_checks.context import Context
-from paper_checks.facts import identity, together
+from paper_checks.facts import combine, identity
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, measure_rounds
 from paper_checks.fedlrt.measurements.traces import Array, Trace, norm
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, Axis, Cases, Searched, tried
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: flo
     x, y, gamma = sympy.symbols("x y gamma")
     lower, upper = sides({"x_1": x, "x_2": y, "gamma": gamma})
     square = identity("difference and square", sympy.nsimplify(upper - lower) - (gamma * x - y) ** 2 / gamma)
-    return replace(evidence, facts=together(square)) if evidence.ok else evidence
+    return replace(evidence, facts=combine(square)) if evidence.ok else evidence
 
 
 def measure_vectors(context: Context) -> list[Array]:
@@ -185,7 +185,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     )
 
 
-@promises(
+@relations(
     "fedlrt/lemma-7",
     where="Appendix F.2, Lemma 7",
     says=r"$\mathcal{L}(\tilde W_r) = \mathcal{L}(W_r^t)$ for the loss before and after basis augmentation.",
@@ -194,13 +194,13 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     expect=("holds", "proof"),
     uses=("fedlrt/lemma-1",),
 )
-def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Promises:
+def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Relations:
     """For bases that begin with the bases of the start; ``flip`` turns the sign of the first column."""
     for one in rounds:
         wide = one.start + padding * (np.arange(one.start.size).reshape(one.start.shape) + 1.0) * (one.start == 0)
         U = one.U * np.where(np.arange(one.U.shape[1]) == 0, -1.0, 1.0) if flip else one.U
         augmented = U @ wide @ one.V.T
         scale = abs(one.losses[0]) + abs(one.loss(augmented)) + 1.0
-        yield Promise("the loss stays", one.loss(augmented), one.losses[0], 1e-10 * scale)
-        yield Promise("the model stays", norm(augmented - one.W), 0.0, 1e-10 * (1.0 + norm(one.W)))
+        yield Relation("the loss stays", one.loss(augmented), one.losses[0], 1e-10 * scale)
+        yield Relation("the model stays", norm(augmented - one.W), 0.0, 1e-10 * (1.0 + norm(one.W)))
     return SCOPE

@@ -16,12 +16,12 @@ from algorithms.fedlin import FedLin
 from algorithms.low_rank import product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.descents import two_parabolas
 from paper_checks.fedlrt.measurements.federations import SCOPE, draw_cases
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import judge_promises, same
+from paper_checks.methods.relations import judge_relations, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import Quadratic, mean_of
 
@@ -62,7 +62,13 @@ def measure_pooling(context: Context) -> Sequence[Point]:
     hypotheses=(Dropped("all $X_c$ of one size", {"more": 1}),),
     kind="definition",
     because="A sample of two clients counts once in the union, and in the losses of both: 1/3 against 1/2.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "no sample at two clients",
+        r"“each $X_c$ is of the same size. Therefore, $\mathcal{L}$ is an average of "
+        r"$\mathcal{L}_c$”: clients hold parts of X, as usual.",
+    ),
+    print="unstated",
 )
 def eq_1(points: Sequence[Point], more: int = 0, shared: bool = True, weight: float = 1.0) -> Evidence:
     """The mean over all samples against the mean of the clients' means, for any losses of the samples.
@@ -165,7 +171,13 @@ def measure_fedavg(context: Context) -> list[Local]:
     importance="detail",
     because=r"The formula has the gradient of $\mathcal{L}$; the sentence before it and Algorithm 3 have that of "
     r"$\mathcal{L}_c$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "local loss",
+        r"“each client optimizes its local loss function $\mathcal{L}_c$”: the gradient lacks its "
+        "c; Algorithm 3 has it.",
+    ),
+    print="misprint",
 )
 def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0) -> Evidence:
     """The recursion, with the client's own or the global gradient, against what clients of FedAvg send."""
@@ -176,7 +188,7 @@ def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0)
             for _ in range(one.steps + more):
                 W = W - rate * one.rate * (client if own else one.whole).gradient({"W": W})["W"]
             promises.append(same("(2) is the local step of Algorithm 3", W, end, one.by_hand))
-    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+    return judge_relations(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
 
 
 @claim(
@@ -194,7 +206,7 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
     for one in runs:
         kept = one.ends[count:] or one.ends
         promises.append(same("the mean of the clients' weights", share * torch.stack(kept).mean(dim=0), one.after))
-    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+    return judge_relations(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
 
 
 def measure_fedlin(context: Context) -> list[Local]:
@@ -224,7 +236,13 @@ def measure_fedlin(context: Context) -> list[Local]:
     importance="detail",
     because=r"The formula has the gradient of $\mathcal{L}$; Algorithm 4 and the text around it have that of "
     r"$\mathcal{L}_c$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "local loss",
+        "“modifies the client update iteration” of the local loss; Algorithm 4 has "
+        r"$\nabla_W\mathcal{L}_c$.",
+    ),
+    print="misprint",
 )
 def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 1.0) -> Evidence:
     """Every client's recursion against what clients of FedLin send, its first step, and where it stays."""
@@ -241,4 +259,4 @@ def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 
                 promises.append(same("a client stays at a stationary point", W, one.start, one.by_hand))
             promises.append(same("(4) is the local step of FedLin", W, end))
             promises.append(same("the first step is along the global gradient", along[0], mean))
-    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+    return judge_relations(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations, same
 from workloads.data.augmentation import Preparation
 from workloads.image_networks.alexnet import alexnet_shapes
 from workloads.image_networks.resnet import resnet_shapes
@@ -25,57 +25,19 @@ from workloads.image_networks.vit import vit_shapes
 
 BUDGET, ROUNDS = 240, 200
 
-UP_TO_16 = Form(
-    """With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round.
-    With 32 clients it is 7.5. In Algorithm 2 every client makes the same number of iterations, of whole batches: as a
-    maximum 7.5 means 7, and 32 clients then go through 224 batches; 8 would be 256, and 7 for half of the clients and 8
-    for the others, above the maximum, 240. Nor have 50,000 images 32 equal parts. Left open are the rank of the start,
-    what becomes of the statistics of batch norm and of the momentum when clients are averaged, whether the rate is
-    annealed by rounds or iterations, the validation set, and how many iterations 32 clients make.""",
-    {"largest": 16},
-    ({"largest": 16, "budget": 250}, {"largest": 16, "every": True}, {"largest": 32}),
-    asks="weaker",
-)
-
-NEARLY = Form(
-    "With 1, 2, 4, 8, 16 and 32 clients and 240/C rounded down every run goes through 240 batches a round up to 7 %.",
-    {"within": 0.07},
-)
-
-POWERS = "The numbers of clients are 1, 2, 4, 8, 16, 32, as in Section 4.1: "
-
-SAME_DATA = r"$s_* = 240/C$ is a whole number for each, so that every run goes through the same number of batches."
-
-EVERY = "The numbers of clients are all those from 1 to 16: "
-
-READINGS = (
-    Reading("powers of two", POWERS + SAME_DATA, why="Section 4.1 has these numbers; Figure 5 has 1, ..., 16 or 32."),
-    Reading(
-        "every number up to 16",
-        EVERY + SAME_DATA,
-        {"largest": 16, "every": True},
-        "Figure 5: C = 1, ..., 16.",
-        ({"largest": 16, "every": True, "budget": 250},),
-    ),
-)
-
-BECAUSE = "240/32 is 7.5: a maximum of 7.5 iterations is 7 for each client, 7 % less data, and 8 are 7 % more."
-
 CLIENTS = (1, 2, 4, 8, 16, 32)
 
 
-def split_batches(largest: int, every: bool, budget: int, within: float) -> list[Promise]:
-    """Return whether each number of clients shares the batches of a round, whole local iterations to each."""
-    numbers = range(1, largest + 1) if every else [C for C in CLIENTS if largest >= C]
+def split_batches(clients: Sequence[int], budget: int, within: float) -> list[Relation]:
+    """Return whether each number of clients shares the batches of a round, up to a share of them."""
     return [
-        Promise(
+        Relation(
             "batches of a round, all clients",
             abs(floor(Fraction(budget, C)) * C - budget),
             within * budget,
             at_most=True,
-            case={"clients": C, "batches": budget},
         )
-        for C in numbers
+        for C in clients
     ]
 
 
@@ -126,34 +88,41 @@ def count_networks(context: Context) -> Heads:
     aggregation rounds, batch size 128, SGD with learning rate 1e-3 to 5e-4 by cosine annealing, momentum 0.9, weight
     decay 1e-3.""",
     measure=count_networks,
-    mutants=[{"budget": 250}],
-    readings=READINGS,
-    control=NEARLY,
-    correction=UP_TO_16,
+    mutants=[{"budget": 250}, {"within": 0.06}],
+    readings=(
+        Reading(
+            "240/C rounded down",
+            "With 1, 2, 4, 8, 16 and 32 clients and 240/C local iterations, rounded down, every run goes through 240 "
+            "batches a round up to 7 %: 240/32 is 7.5, a maximum of 7.5 iterations is 7, and 32 clients then go "
+            "through 224 batches. All other numbers are whole.",
+            why="A local iteration is a mini-batch, and $s_*$ the maximum of their number; Section 4.1 has these "
+            "numbers of clients, Figure 5 has 1, ..., 16 or 32. Left open are the rank of the start, what becomes of "
+            "the statistics of batch norm and of the momentum when clients are averaged, whether the rate is annealed "
+            "by rounds or iterations, and the validation set.",
+        ),
+    ),
     kind="setting",
     importance="detail",
-    because=BECAUSE,
-    expect=("corrected", "search"),
+    because="Not given are the rank of the start, how batch norm and momentum are averaged, what anneals the rate, and "
+    "the validation set.",
+    expect=("holds", "search"),
+    intended=Intended(
+        "240/C rounded down",
+        "“$s_*$ is the maximum number of local iterations” and “We set $s_* = 240/C$”: a whole "
+        "number, rounded down at C = 32.",
+    ),
+    print="unstated",
 )
-def exp_resnet18(
-    found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0
-) -> Evidence:
+def exp_resnet18(found: Heads, budget: int = BUDGET, within: float = 0.07) -> Evidence:
     """Local iterations that share the batches; the scope gives the head's share of the network."""
     head, whole = found.factorised["ResNet18"], found.parameters["ResNet18"]
     saved = [1 - Fraction(3 * 522 * r + 5 * r * r + 8 * r * r, 4 * head) for r in (1, 2)]
-    return judge_promises(
-        split_batches(largest, every, budget, within),
+    return judge_relations(
+        split_batches(CLIENTS, budget, within),
         f"numbers of clients one by one; the head is {head:,} of {whole:,} parameters, 512 x 10, so that the "
         f"communication of the compressed layer is {100 * float(saved[0]):.1f} % below FedLin's at rank 1 with full "
         f"correction, and {100 * float(saved[1]):.1f} % at rank 2: the stated saving of up to 90 % asks for rank 1",
     )
-
-
-LAYERS = ("head", "all")
-"""Which of VGG16's weights may be meant to be low-rank: the two hidden layers of its head, or all its layers."""
-
-VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512], "hidden": [512, 512], "classes": 10}
-"""For the replay: output channels of its convolutions of 3 x 3, a head on one pixel that the text admits, classes."""
 
 
 @claim(
@@ -169,52 +138,44 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
     Figure 6), with FedAvg without and with FedLin with the simplified correction for VGG16, and, variance corrected,
     with FedLin for the transformer.""",
     measure=count_networks,
-    control=Form(
-        "The transformer has matrices of 512 x 512, and 240/C is a whole number for 1, 2, 4, 8 and 16 clients.",
-        {"layers": ()},
-    ),
-    correction=Form(
-        """With VGG16's low-rank layers and the widths of its head named it is determined how much of it is factorised,
-        and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 clients (7.5 if 32 are among them, as in Section 4.2).
-        That all runs go through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet the
-        batches seen grow with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the ranks
-        at the start, the transformer's correction, which may be either (AlexNet's is the simplified one by Figure 6
-        alone), its ResNet block and its rate of drop-out, the split of the data, the validation sets, the numbers of
-        runs, and whether the rates are annealed by rounds or iterations.""",
-        {"layers": ("head",)},
-        ({"layers": LAYERS}, {"largest": 32}, {"budget": 250}, {"dimension": 256}),
-        asks="weaker",
+    mutants=[{"clients": CLIENTS}, {"budget": 250}, {"dimension": 256}],
+    readings=(
+        Reading(
+            "what is named fits together",
+            "The transformer has matrices of 512 x 512, and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 "
+            "clients (7.5 if 32 are among them, as in Section 4.2).",
+            why="A setting is judged by whether what it defines exists. Left open are VGG16's low-rank layers and its "
+            "head, the numbers of clients, the ranks at the start, the transformer's correction, which may be either "
+            "(AlexNet's is the simplified one by Figure 6 alone), its ResNet block and its rate of drop-out, the split "
+            "of the data, the validation sets, the numbers of runs, and whether the rates are annealed by rounds or "
+            "iterations.",
+        ),
     ),
     kind="setting",
     importance="detail",
     because="VGG16's low-rank layers and its head, the ranks at the start and, in the text, the numbers of clients are "
     "not named.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "what is named fits together",
+        "“the fully connected head of the network is replaced by a low-rank counterpart” for "
+        "AlexNet; VGG16's layers and ranks are not named.",
+    ),
+    print="unstated",
 )
 def exp_other_vision(
-    found: Heads, largest: int = 16, budget: int = BUDGET, dimension: int = 512, layers: tuple[str, ...] = LAYERS
+    found: Heads, clients: tuple[int, ...] = CLIENTS[:5], budget: int = BUDGET, dimension: float = 512.0
 ) -> Evidence:
-    """How much of VGG16 is factorised if only its head is, or all layers; the transformer's sides; local iterations."""
-    told = {"head": found.factorised["VGG16"], "all": found.matrices["VGG16"]}
-    promises = [
-        Promise(
-            "the text determines how much of VGG16 is factorised",
-            1 - Fraction(told["head"], told[name]),
-            Fraction(0),
-            at_most=True,
-            case=VGG16 if name == "all" else None,
-        )
-        for name in layers
-    ]
-    promises += [Promise("side of the transformer's matrices", float(side), float(dimension)) for side in found.sides]
+    """The transformer's sides and local iterations; the scope gives how much of each network may be factorised."""
+    promises = [Relation("side of the transformer's matrices", float(side), dimension) for side in found.sides]
     shares = ", ".join(
         f"{name} {100 * found.factorised[name] / found.parameters[name]:.1f} %" for name in ("AlexNet", "VGG16", "ViT")
     )
-    return judge_promises(
-        [*promises, *split_batches(largest, False, budget, 0.0)],
+    return judge_relations(
+        [*promises, *split_batches(clients, budget, 0.0)],
         "the toolkit's networks for images of 32 x 32; share of the parameters in the two hidden layers of the heads, "
         f"or in the transformer's layers: {shares}; if all its layers are low-rank, "
-        f"{100 * told['all'] / found.parameters['VGG16']:.1f} % of VGG16",
+        f"{100 * found.matrices['VGG16'] / found.parameters['VGG16']:.1f} % of VGG16",
     )
 
 
@@ -251,7 +212,7 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     return found
 
 
-@promises(
+@relations(
     "fedlrt/exp-data",
     where="Appendix B.2",
     says="""CIFAR10: training images are flipped horizontally at random, then normalised with mean [0.4914, 0.4822,
@@ -261,7 +222,7 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     readings=(
         Reading(
             "a flip of any probability",
-            "What is printed determines the law of the prepared images, whatever the probability of a flip; colours "
+            "What is printed determines the law of the prepared images, for any probability of a flip; colours "
             "are from 0 to 1.",
             why="No probability is printed; the means are those of colours from 0 to 1.",
         ),
@@ -269,7 +230,7 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
             "a flip of probability 1/2",
             "The same with probability 1/2.",
             {"probabilities": (0.5,)},
-            'It is the usual one, and the augmentation is called "standard".',
+            "It is the usual one, and the augmentation is called “standard”.",
             ({"shift": 1e-3}, {"padding": 4}, {"flip": False}, {"probabilities": (0.5, 0.25)}),
         ),
     ),
@@ -277,8 +238,12 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     importance="detail",
     because="The probability of a flip is not printed; with 1/2, the usual one, and colours from 0 to 1 nothing is "
     "missing.",
-    vary=(),
-    expect=("depends on the reading", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "a flip of probability 1/2",
+        "“We use standard data augmentation techniques”: a random flip has probability 1/2 by default.",
+    ),
+    print="unstated",
 )
 def exp_data(
     found: Mapping[str, Prepared],
@@ -286,9 +251,9 @@ def exp_data(
     padding: int = 0,
     flip: bool = True,
     probabilities: tuple[float, ...] = (0.5, 1.0),
-) -> Promises:
+) -> Relations:
     """The toolkit's images against the formula, channel by channel; and the mean over flips, by their probability."""
-    yield Promise(
+    yield Relation(
         "the text determines the mean of a pixel over the flips of its image",
         max(probabilities) - min(probabilities),
         0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,11 +17,10 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedlrt.measurements.splitting import split_step
 from paper_checks.fedlrt.table_1 import WIDTH
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 
@@ -42,57 +41,6 @@ class Stepped:
     before: float
     errors: Mapping[str, float]
     after: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Losses of a round with truncation, from diag(3, 0.26, 0, 0) under |W - diag(3, 0.2, 0, 0)|^2/2.
-
-    Attributes:
-        before: Loss at the start.
-        after: Loss after the round.
-        case: The start, the minimiser, the rate (or the time of the exact flows) and the bound on what is cut.
-    """
-
-    before: float
-    after: float
-    case: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Robust:
-    """Steps without truncation; and rounds with it, of an explicit step and of exact flows."""
-
-    steps: Sequence[Stepped]
-    explicit: Sequence[Kept]
-    exact: Sequence[Kept]
-
-
-BELOW = {"largest": "3", "second": "13/50", "aim": "1/5", "theta": "1/4"}
-"""A start and a minimiser: a step of at least 1/6 brings the second singular value below the bound."""
-
-LENGTHS = ("1/10", "1/2", "1")
-
-
-def measure_truncated(exact: bool) -> list[Kept]:
-    """Run rounds of three lengths; the gradient is within the bases, however they are completed."""
-    largest, second, aim, theta = (float(Fraction(BELOW[name])) for name in ("largest", "second", "aim", "theta"))
-    loss = centred(torch.eye(16, dtype=torch.float64), torch.diag(torch.tensor([largest, aim, 0.0, 0.0]).double()))
-    axes = Tree(W=torch.eye(4, 2, dtype=torch.float64))
-    start = USV(axes, Tree(W=torch.diag(torch.tensor([largest, second]).double())), axes)
-    W, found = product(start)["W"], []
-    for length in LENGTHS:
-        rate = float(Fraction(length))
-        if exact:
-            end = split_step(loss, start, rate, theta)[0]
-        else:
-            full = W - rate * loss.gradient({"W": W})["W"]  # of which both bases hold all
-            cut = Truncation(theta / float(torch.linalg.matrix_norm(full)))
-            fed: Any = Federation((loss,))
-            end = product(one_round(FeDLRT(Descent(1, rate), 2, cut, "none").round, fed, start))["W"]
-        before, after = (float(loss.loss({"W": one})) for one in (W, end))
-        found.append(Kept(before, after, {**BELOW, "rate": length}))
-    return found
 
 
 def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]:
@@ -147,17 +95,12 @@ def measure_steps_from_any(context: Context) -> list[Stepped]:
     return found
 
 
-def measure_robustness(context: Context) -> Robust:
-    """Take steps from any coefficients without truncation, and run rounds with it."""
-    return Robust(measure_steps_from_any(context), measure_truncated(False), measure_truncated(True))
-
-
-@promises(
+@relations(
     "fedlrt/claim-robust",
     where="Appendix D, after Theorem 5",
     says="""Theorem 5 guarantees that the low-rank representation implies no step-size restrictions on the optimisation
     scheme, in stark contrast to a naive alternating descent in the low-rank factors U, S, V.""",
-    measure=measure_robustness,
+    measure=measure_steps_from_any,
     mutants=[{"method": "(5) by Euler"}, {"method": "alternating"}, {"share": 0.5}],
     readings=(
         Reading(
@@ -168,51 +111,35 @@ def measure_robustness(context: Context) -> Robust:
             why="Just before Theorem 5 the splitting is said to have no step-size restrictions that depend on the "
             "manifold, and the steps of the contrasted scheme are limited from above by S.",
         ),
-        Reading(
-            "no limit at all, with truncation",
-            r"For every $\lambda \le 2/L$ and every bound $\vartheta$ on what is cut, a round lowers the loss or keeps "
-            "it, as at full rank.",
-            {"scheme": "explicit"},
-            "It says no restrictions at all, and the scheme truncates.",
-        ),
-        Reading(
-            "guaranteed by Theorem 5",
-            r"Where the K, L and S equations are integrated exactly, as Theorem 5 assumes, a step of any $\Delta t$ "
-            r"with any $\vartheta$ lowers the loss or keeps it, as the full-rank flow does.",
-            {"scheme": "exact"},
-            r"It is said to follow from Theorem 5, of a scheme that truncates.",
-        ),
     ),
     uses=("fedlrt/thm-5",),
-    because=r"A step that brings a singular value below $\vartheta$ has it cut, and can raise the loss, where a "
-    "shorter one lowers it.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "no upper limit from S",
+        "Before Theorem 5: “a robust integrator for the projected gradient flow, without manifold "
+        "dependent step-size restrictions”.",
+    ),
+    family="one client and one local step",
 )
-def claim_robust(found: Robust, method: str = "splitting", share: float = 1.0, scheme: str = "untruncated") -> Promises:
-    """Distance from the full-rank step, at most its length, and the loss; or only the loss, with truncation."""
-    if scheme != "untruncated":
-        for kept in reversed(found.exact if scheme == "exact" else found.explicit):
-            yield Promise("the loss does not rise", kept.after, kept.before, at_most=True, case=kept.case)
-        return (
-            f"n = 4, rank 2, from diag(3, 0.26, 0, 0) under |W - diag(3, 0.2, 0, 0)|^2/2, steps of "
-            f"{', '.join(LENGTHS)} over L, threshold {BELOW['theta']}"
-        )
-    for one in found.steps:
-        yield Promise(
+def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Relations:
+    """Distance from the full-rank step, at most its length, and the loss."""
+    for one in steps:
+        yield Relation(
             "the error is at most the length of the step",
             one.errors[method],
             share * one.rate * one.slope,
             1e-9,
             at_most=True,
         )
-        yield Promise("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True)
+        yield Relation("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True)
     return (
         "convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
-        "from 30 to 1e-8, steps of 0.1/L and 1/L"
+        "from 30 to 1e-8, steps of 0.1/L and 1/L, without truncation, which can raise the loss; the proof is by "
+        "smoothness, and Theorem 5 is about exact integration"
     )
 
 
-EQUAL_COSTS = 200
+FIGURE_3 = 200
 """Rank that Figure 3 calls the amortisation point."""
 
 
@@ -222,58 +149,37 @@ EQUAL_COSTS = 200
     says="""The reparametrisation by K and L implies a memory cost increase of 200 % on the client, since three
     versions of the low-rank layer need to be tracked.""",
     measure=lambda context: sympy.symbols("n r", positive=True),
+    mutants=[{"increase": 1.0}, {"increase": 3.0}, {"versions": 2}, {"arrays": 1}],
     readings=(
         Reading(
-            "a copy of every factor, at the size of Figure 3",
-            r"$KV_0^\top$ and $U_0L^\top$, each with arrays of its own for both factors, take 200 % of what "
-            r"$USV^\top$ takes, in addition to it: for n = 512 and r = 200, to half a per cent.",
-            why="The increase is printed as a number, for no particular size. Figure 3 has n = 512 and calls r about "
-            "200 the amortisation point.",
-        ),
-        Reading(
             "a copy of every factor, as r/n falls",
-            r"The same in the limit $r/n \to 0$.",
-            {"limit": True},
-            "Three versions of the layer are said to be tracked; S, r by r, is left out of the count, as it may be "
-            "where r is small beside n.",
-            ({"increase": 1.0}, {"increase": 3.0}, {"versions": 2}),
-        ),
-        Reading(
-            "both bases held once, as r/n falls",
-            r"In the limit $r/n \to 0$ what $KV_0^\top$ and $U_0L^\top$ need beside $U_0$, S and $V_0$, which is K and "
-            r"L, is 200 % of these.",
-            {"limit": True, "arrays": 1},
-            r"The sentence is on what needs to be tracked: $V_0$ of $KV_0^\top$ and $U_0$ of $U_0L^\top$ are those of "
-            r"$U_0S_0V_0^\top$.",
-            ({"increase": 3.0},),
+            r"$KV_0^\top$ and $U_0L^\top$, each with arrays of its own for both factors, take in addition 200 % of "
+            r"what $USV^\top$ takes, in the limit $r/n \to 0$.",
+            why="Three versions of the layer are said to be tracked; S, r by r, is left out of the count, as it may be "
+            "where r is small compared with n.",
         ),
     ),
-    because="With copies of all factors it is 4n/(2n+r), 200 % in the limit only; with $U_0$, $V_0$ held once half of "
-    "that.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a copy of every factor, as r/n falls",
+        "“a 200% memory cost increase on the client side, since three versions of the low-rank "
+        "layer need to be tracked”: three layers for one.",
+    ),
 )
 def claim_memory_200(
-    symbols: tuple[sympy.Symbol, sympy.Symbol],
-    increase: float = 2.0,
-    versions: int = 3,
-    arrays: int = 2,
-    limit: bool = False,
+    symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float = 2.0, versions: int = 3, arrays: int = 2
 ) -> Evidence:
-    r"""Numbers held for $KV_0^\top$ and $U_0L^\top$, one or two arrays each, over those for U, S, V."""
+    r"""Numbers held for $KV_0^\top$ and $U_0L^\top$, two arrays each, over those for U, S, V."""
     n, r = symbols
     more = sympy.simplify((versions - 1) * arrays * n * r / (2 * n * r + r**2))
-    at = {name: more.subs({n: WIDTH, r: rank}) for name, rank in (("r = n/8", WIDTH // 8), ("r = 200", EQUAL_COSTS))}
-    found = sympy.limit(more, n, sympy.oo) if limit else at["r = 200"]
-    where = "as r/n falls" if limit else f"at n = {WIDTH}, r = {EQUAL_COSTS}"
+    at = {name: more.subs({n: WIDTH, r: rank}) for name, rank in (("r = n/8", WIDTH // 8), ("r = 200", FIGURE_3))}
+    found = sympy.limit(more, n, sympy.oo)
     told = ", ".join(f"{float(value):.0%} at {name}" for name, value in at.items())
-    promise = Promise(
-        f"an increase of {increase:.0%} {where}",
-        Fraction(int(found.p), int(found.q)),
-        Fraction(increase),
-        0.0 if limit else 0.005,
-        case={"n": WIDTH, "r": EQUAL_COSTS},
-        resolution="" if limit else "half a per cent, of a number printed to one per cent",
-    )
-    return judge_promises(
-        [promise], f"square layers; the increase is {more}, never more than its limit; n = {WIDTH}: {told}", whole=True
+    name = f"an increase of {increase:.0%} as r/n falls"
+    promise = Relation(name, Fraction(int(found.p), int(found.q)), Fraction(increase))
+    return judge_relations(
+        [promise],
+        f"square layers; the increase is {more}, never more than its limit; n = {WIDTH}: {told}; half "
+        "of it if the bases at the start are held once",
+        whole=True,
     )

@@ -14,7 +14,7 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.client_rounds import SMALL, Round, require_proved, run_round
 from paper_checks.fedlrt.measurements.random_rounds import SCOPE, measure_rounds
 from paper_checks.fedlrt.measurements.traces import Trace, error_of, norm
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.methods.worst_case.closed_form import drift_certificate, worst_drift
 
 
@@ -82,7 +82,7 @@ def thm_1(
     )
 
 
-@promises(
+@relations(
     "fedlrt/thm-6-recursion",
     where="Appendix F.1, proof of Theorem 6, the first chain (the second, from a on: fedlrt/thm-6-proof; Theorem 6 "
     "prints λ ≤ 1/(L s_r), where Theorem 1 has s_*, and s_* is taken)",
@@ -102,7 +102,7 @@ def thm_1(
 )
 def thm_6_recursion(
     rounds: list[Trace], steps: float = 1.0, drift: float = 1.0, leading: float = 1.0, last: float = 1.0
-) -> Promises:
+) -> Relations:
     """Every member against the one before it at every step of every client, L = 1."""
     for one in rounds:
         rate, g, error = one.step, norm(one.gradient), error_of(one)
@@ -118,11 +118,11 @@ def thm_6_recursion(
                     (1.0 + rate) * norm(away) + rate * g,
                     (1.0 + last / one.steps) * norm(away) + rate * g,
                 )
-                yield Promise("the step of (26)", lines[0], moved, error)
+                yield Relation("the step of (26)", lines[0], moved, error)
                 for name, left, right in zip(
                     ("the triangle", "step (I)", "collected", "the rate"), lines[1:-1], lines[2:], strict=True
                 ):
-                    yield Promise(name, left, right, error, at_most=True)
+                    yield Relation(name, left, right, error, at_most=True)
     return SCOPE
 
 

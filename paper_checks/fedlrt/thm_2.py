@@ -10,14 +10,14 @@ import numpy as np
 import torch
 
 from algorithms.descent import Descent
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, WITNESS, by_hand, measure_rounds
 from paper_checks.fedlrt.measurements.traces import Trace, norm, trace, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.methods.worst_case.closed_form import best_constant
 from toymodels.quadratic import centred, random_quadratics
 
@@ -95,6 +95,11 @@ def measure_truncated(context: Context) -> list[Truncated]:
     because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, more than "
     r"$L\vartheta$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"Section 3.2: “general assumption that $\mathcal{L}_c$ and $\mathcal{L}$ are L-smooth "
+        "with constant L”; no bound on a gradient is assumed.",
+    ),
 )
 def thm_2(
     cases: list[Truncated],
@@ -139,7 +144,7 @@ def thm_2(
 THETA = float(Fraction(str(WITNESS["theta"])))
 
 
-@promises(
+@relations(
     "fedlrt/eq-36",
     where="Appendix F.2, proof of Theorem 9, eq. (36)",
     says=r"""For some $h \in [0,1]$: $\mathcal{L}(W_r^{t+1}) = \mathcal{L}(\tilde W_r^*) + \langle -F(hW_r^{t+1} +
@@ -158,6 +163,11 @@ THETA = float(Fraction(str(WITNESS["theta"])))
     vary=("share",),
     because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"(36) ends in “$\leq\mathcal{L}(\widetilde W_r^*) + L\vartheta$”, and “L-smoothness” is "
+        "its reason: the step is meant as printed.",
+    ),
 )
 def eq_36(
     rounds: list[Trace],
@@ -166,7 +176,7 @@ def eq_36(
     h: float = 0.5,
     sign: float = -1.0,
     keep: tuple[str, ...] = ("equal", "product", "last"),
-) -> Promises:
+) -> Relations:
     """For a quadratic loss the point of the mean value theorem is the middle; theta is what is lost, or just above."""
     for one in rounds:
         moved, theta = one.end - one.star, THETA if by_hand(one) else one.lost
@@ -175,15 +185,15 @@ def eq_36(
         least = theta if cost == "L theta" else theta * one.before + theta**2 / 2.0
         error = ROUNDING * (abs(one.losses[2]) + abs(one.losses[1]) + 1.0)
         lines = {
-            "equal": Promise("the mean value", rise, sign * float((F * moved).sum()), error),
-            "product": Promise("the product of norms", rise, norm(F) * norm(moved), error, at_most=True),
-            "last": Promise(f"the rise against {cost}", rise, share * least, error, at_most=True, case=by_hand(one)),
+            "equal": Relation("the mean value", rise, sign * float((F * moved).sum()), error),
+            "product": Relation("the product of norms", rise, norm(F) * norm(moved), error, at_most=True),
+            "last": Relation(f"the rise against {cost}", rise, share * least, error, at_most=True, case=by_hand(one)),
         }
         yield from [lines[name] for name in keep]
     return SCOPE
 
 
-@promises(
+@relations(
     "fedlrt/thm-9-proof",
     where="Appendix F.2, end of the proof of Theorem 9",
     says=r"""$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) +
@@ -191,25 +201,27 @@ def eq_36(
     (36), Theorem 8 and Lemma 7 this is at most $L\vartheta - (s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F(\tilde
     W_r)\tilde V\|^2$.""",
     measure=measure_truncated,
+    mutants=[{"truncation": 0.99}, {"steps": 0.99}, {"constant": 12.1}],
     readings=(
-        LITERAL,
         Reading(
             "given the three bounds",
             r"The first equality holds always, and the bound in every round in which (36), $\mathcal{L}(W_r^{t+1}) \le "
             r"\mathcal{L}(\tilde W_r^*) + L\vartheta$, Theorem 8 and Lemma 7 hold.",
-            {"given": True},
-            "It combines these three, each of which is judged by itself (fedlrt/eq-36, fedlrt/thm-8, fedlrt/lemma-7).",
-            ({"truncation": 0.99, "given": True}, {"steps": 0.99, "given": True}, {"constant": 12.1, "given": True}),
+            why="It combines these three, each of which is judged by itself (fedlrt/eq-36, which fails, fedlrt/thm-8, "
+            "fedlrt/lemma-7).",
         ),
     ),
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
-    because=r"(36) fails for some losses: truncation can cost more than $L\vartheta$. Where it holds, the sum does.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "given the three bounds",
+        "“Combining the above arguments with Lemma 7 and Theorem 8 yields”: the step is from these to the last line.",
+    ),
 )
 def thm_9_proof(
-    cases: list[Truncated], given: bool = False, truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0
-) -> Promises:
-    """The parts of a round's change, their bounds, and the last line, where asked for only if all three bounds hold."""
+    cases: list[Truncated], truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0
+) -> Relations:
+    """The parts of a round's change, their bounds, and the last line in the rounds in which all three bounds hold."""
     for case in cases:
         one = case.trace
         if one.whole > LIMIT * (1.0 + 1e-12):
@@ -221,10 +233,9 @@ def thm_9_proof(
         stated = case.theta - steps * one.whole * (1.0 - constant * one.whole) * square
         error = 1e-11 * (abs(first) + abs(star) + abs(end) + square + 1.0)
         parts = truncation * (end - star) + steps * (star - wide) + (wide - first)
-        yield Promise("three differences", parts, end - first, error)
-        yield Promise("the bounds add up", stated, case.theta - descent, error)
+        yield Relation("three differences", parts, end - first, error)
+        yield Relation("the bounds add up", stated, case.theta - descent, error)
         bounded = end - star <= case.theta + error and star - wide <= error - descent and abs(wide - first) <= error
-        if bounded or not given:
-            right = case.theta - descent
-            yield Promise("the last line", end - first, right, 3.0 * error, at_most=True, case=case.witness)
+        if bounded:
+            yield Relation("the last line", end - first, case.theta - descent, 3.0 * error, at_most=True)
     return "least squares in 2 x 2, indefinite quadratics in 5 x 4 with one and three clients, sλL up to 1/12"

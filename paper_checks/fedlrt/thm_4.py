@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run
 from paper_checks.fedlrt.measurements.simplified_traces import SCOPE, SIMPLIFIED_ROUNDING, SMALL, measure_simplified
@@ -17,7 +17,7 @@ from paper_checks.fedlrt.measurements.traces import CHAIN_ROUNDING, Trace, desce
 from paper_checks.fedlrt.thm_4_equations import SIMPLIFIED_ROUNDS, THEOREM, magnitude, measure_traces, rounding
 from paper_checks.methods.domain import POSITIVE, Stated
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
 @claim(
@@ -61,6 +61,11 @@ from paper_checks.methods.promises import Promise, Promises, promises
     because="Assumption 1 does not bound what is left out of the correction; and truncation can cost more than stated "
     "(fedlrt/eq-36).",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Under Assumption 1 ... Algorithm 5 leads to the global loss descent”: (14) as printed "
+        "is the only hypothesis beyond smoothness.",
+    ),
 )
 def thm_4(
     runs: list[Run],
@@ -118,7 +123,7 @@ def is_linear(one: Trace) -> bool:
     return one.name == "hand" and one.steps == 1 and not one.mean.H.any()
 
 
-@promises(
+@relations(
     "fedlrt/thm-11-hat-lines",
     where="Appendix G.1, bounds of both terms of eq. (44): the lines without Assumption 1 (with it: "
     "fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second)",
@@ -155,8 +160,13 @@ def is_linear(one: Trace) -> bool:
     importance="detail",
     because=r"An equality puts $\nabla_{\tilde S}$ for $\nabla_{\hat S}$; at $\tilde W_{r,c}^s$ the second term has "
     r"$\mathcal{L}$ for $\mathcal{L}_c$.",
-    vary=(),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“$\nabla_{\widehat S}\mathcal{L}$” turns into “$\nabla_{\widetilde S}\mathcal{L}$” by an "
+        r"equals sign for $\leq$; the second term lacks the c.",
+    ),
+    print="misprint",
 )
 def thm_11_hat_lines(
     rounds: list[Trace],
@@ -164,7 +174,7 @@ def thm_11_hat_lines(
     index: bool = False,
     jensen: float = 1.0,
     keep: tuple[str, ...] = ("lines", "bounds", "last", "second"),
-) -> Promises:
+) -> Relations:
     """Members outside the block, each against the one before it; delta is left out of both sides."""
     for one in rounds:
         rate, C, steps = one.step, len(one.clients), one.steps
@@ -176,8 +186,8 @@ def thm_11_hat_lines(
         largest = steps * rate * float(np.sqrt((own**2).sum(axis=(2, 3)).max()))
         size = 1.0 + (largest + norm(end)) ** 2 + (largest + norm(g)) * norm(one.gradient)
 
-        def near(name: str, left: float, right: float, size: float = size, **rest: Any) -> Promise:
-            return Promise(name, left, right, CHAIN_ROUNDING * size, size=size, **rest)
+        def near(name: str, left: float, right: float, size: float = size, **rest: Any) -> Relation:
+            return Relation(name, left, right, CHAIN_ROUNDING * size, size=size, **rest)
 
         if "lines" in keep:
             yield near("the rest is zero at the start", term, inner(end, -g))
@@ -270,6 +280,12 @@ _STRONGER = (
     uses=("fedlrt/assumption-1",),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“Assumption 1 in (II)” puts $\delta^2\|\nabla_{\widehat S}\mathcal{L}\|$ for "
+        r"$\|\nabla_{\widehat S}\mathcal{L}_c\|$, which (14) does not give; sign as in (33).",
+    ),
+    print="misprint",
 )
 def thm_11_hat_first(
     rounds: list[Trace],
@@ -307,6 +323,11 @@ def thm_11_hat_first(
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“we used Jensen's inequality in (I) again Assumption 1”: (14) does not bound "
+        r"$\|\nabla_{\widehat S}\mathcal{L}_c\|$.",
+    ),
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
     """Squares outside the block."""
@@ -326,7 +347,7 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     ]
 
 
-@promises(
+@relations(
     "fedlrt/thm-11-combine",
     where="Appendix G.1, end of the proof of Theorem 11, from the second line of the last chain on (its first line: "
     "fedlrt/eq-43-44; the last sentence, by (36): fedlrt/thm-4)",
@@ -352,6 +373,12 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     because=r"Step (I) needs the reverse inequality of norms; the last line has $\delta^2$ where the one before has "
     r"$\delta$, and a sign changes.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“where we use in (I) $\|U^\top F V\| \leq \|\widetilde U^\top F\widetilde V\|$”, in a "
+        "term with a minus sign, where the reverse is needed.",
+    ),
+    print="misprint",
 )
 def thm_11_combine(
     cases: list[tuple[Fraction, ...]],
@@ -360,7 +387,7 @@ def thm_11_combine(
     half: float = 0.5,
     reverse: bool = True,
     keep: tuple[str, ...] = ("sum", "inequality", "equality"),
-) -> Promises:
+) -> Relations:
     """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
     for L, x, delta, share in cases:
         first = -x * (1 - 12 * x * L)
@@ -369,16 +396,16 @@ def thm_11_combine(
             inside = share if reverse else share - delta**2
             line = first * inside + delta**2 * x + L / 2 * delta**2 * x**2
             least = 1 - Fraction(loss) * delta**2 - 12 * (1 - delta**2) * x * L - Fraction(half) * delta**2 * x * L
-            yield Promise("the bound", float(line + x * least), 0.0, 1e-15, at_most=True)
+            yield Relation("the bound", float(line + x * least), 0.0, 1e-15, at_most=True)
             continue
         rest = delta * x + delta * x**2
         end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
         added = delta**2 * x + L / 2 * delta**2 * x**2
         lines = {
-            "sum": Promise("the bounds of (44) combine", float(added), float(rest), 1e-15, True),
-            "inequality": Promise("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
-            "within": Promise("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
-            "equality": Promise("the last equality", float(first + rest), float(end), 1e-15),
+            "sum": Relation("the bounds of (44) combine", float(added), float(rest), 1e-15, True),
+            "inequality": Relation("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
+            "within": Relation("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
+            "equality": Relation("the last equality", float(first + rest), float(end), 1e-15),
         }
         yield from [lines[name] for name in keep]
     return f"{len(cases)} exact values of L, s lambda, delta and the block's share"

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT
 from paper_checks.fedlrt.measurements.simplified_traces import WITNESS, all_traces, far_outside
 from paper_checks.fedlrt.measurements.traces import Array, Trace, descent_constant, norm, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 SIMPLIFIED_ROUNDS = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
 
@@ -33,9 +33,9 @@ def rounding(one: Trace) -> float:
     return 1e-11 * magnitude(one)
 
 
-def _near(one: Trace, name: str, left: float, right: float, **rest: Any) -> Promise:
+def _near(one: Trace, name: str, left: float, right: float, **rest: Any) -> Relation:
     """Return a promise about numbers of a round, up to their rounding."""
-    return Promise(name, left, right, rounding(one), size=magnitude(one), **rest)
+    return Relation(name, left, right, rounding(one), size=magnitude(one), **rest)
 
 
 def _corner(one: Trace, block: Array) -> Array:
@@ -50,7 +50,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     return [(added, one.wide(slopes[0])) for added, slopes in zip(one.corrections, one.local_slopes, strict=True)]
 
 
-@promises(
+@relations(
     "fedlrt/eq-39",
     where="Appendix G, eq. (39)",
     says=r"""$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} =
@@ -60,7 +60,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     mutants=[{"sign": -1}, {"full": True}, {"share": 1.01}],
     expect=("holds", "proof"),
 )
-def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Promises:
+def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Relations:
     """The correction of Algorithm 5, with gradients in S formed from those in W and the bases of the start."""
     for one in rounds:
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
@@ -74,7 +74,7 @@ def _shown(one: Trace) -> dict[str, object] | None:
     return dict(WITNESS) if one.name == "opposite" else None
 
 
-@promises(
+@relations(
     "fedlrt/eq-39b",
     where="Appendix G, after eq. (39)",
     says=r"""$\check V_c = [U^\top|0](F(\tilde W_r) - F_c(\tilde W_r))\begin{bmatrix}V\\0\end{bmatrix} = \tilde
@@ -85,7 +85,7 @@ def _shown(one: Trace) -> dict[str, object] | None:
     correction=Form(
         r"""With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r, and $[U|0]$, $[V|0]$, $\tilde U$ and $\tilde
         V$, n by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde W_r) -
-        F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, whatever the shapes,
+        F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, for any shapes,
         and $[U^\top|0]$ has more than n columns. The second has E between $\tilde U^\top$, 2r by n, and $F_c - F$, n by
         n: 2r by 2r it does not fit, and n by n it cuts entries of $F_c - F$ and not of the coefficients, so that the
         value is another one in general.""",
@@ -97,7 +97,13 @@ def _shown(one: Trace) -> dict[str, object] | None:
     importance="detail",
     because="The two expressions have opposite signs; in the second the corner matrix does not fit, or, n by n, cuts "
     "other entries.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Using the Riemmanian gradient, we can equivalently write”: (39) in terms of $F = "
+        r"-\nabla\mathcal{L}$; one sign and the corner matrices slip.",
+    ),
+    print="misprint",
 )
 def eq_39b(
     rounds: list[Trace],
@@ -105,7 +111,7 @@ def eq_39b(
     second: float = 1.0,
     cut: str = "2r by 2r",
     keep: tuple[str, ...] = ("first", "second"),
-) -> Promises:
+) -> Relations:
     """Signs of F_c - F in the two expressions; ``cut``: whether the second cuts coefficients or entries of F_c - F."""
     for one in rounds:
         U, V = one.U * (np.arange(one.U.shape[1]) < one.rank), one.V * (np.arange(one.V.shape[1]) < one.rank)
@@ -122,7 +128,7 @@ def eq_39b(
     return SIMPLIFIED_ROUNDS
 
 
-@promises(
+@relations(
     "fedlrt/eq-40",
     where="Appendix G, eq. (40)",
     says=r"""$\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) + \begin{bmatrix}I & 0\\0 &
@@ -141,8 +147,13 @@ def eq_39b(
     uses=("fedlrt/eq-39",),
     importance="detail",
     because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
-    vary=(),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Remember the simplified variance corrected local coefficient update”: that of Algorithm "
+        r"5, as (45) has it; sign and $\lambda$ are slips.",
+    ),
+    print="misprint",
 )
 def eq_40(
     rounds: list[Trace],
@@ -150,7 +161,7 @@ def eq_40(
     second: float = 1.0,
     power: int = 0,
     keep: tuple[str, ...] = ("first", "second", "outside"),
-) -> Promises:
+) -> Relations:
     """Both expressions at every step of every client."""
     for one in rounds:
         for (added, own), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
@@ -167,7 +178,7 @@ def eq_40(
     return SIMPLIFIED_ROUNDS
 
 
-@promises(
+@relations(
     "fedlrt/eq-42",
     where="Appendix G.1, eq. (42)",
     says=r"""The adjusted coefficient update in (40) is split into the non-augmented r by r matrix S and the three
@@ -178,7 +189,7 @@ def eq_40(
         Reading(
             "three blocks off the diagonal",
             r"The same, with $\hat S$ of three blocks that all stand off the diagonal of $\tilde S$.",
-            why='Printed are "off-diagonal blocks", three of them.',
+            why="Printed are “off-diagonal blocks”, three of them.",
         ),
         Reading(
             "the corner and the rest",
@@ -194,26 +205,32 @@ def eq_40(
     kind="definition",
     because="Of the three blocks of the augmentation two stand off the diagonal, and the third, the lower right one, "
     "on it.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the corner and the rest",
+        "“tree off-diagonal blocks given by the augmentation”: the three blocks outside the "
+        "corner, as (42) itself defines.",
+    ),
+    print="misprint",
 )
-def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Promises:
+def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Relations:
     """S is the block of the same iterate, not of the start (``fixed``); squares of the two parts add up."""
     blocks = [(i, j) for i in range(2) for j in range(2) if (i, j) != (0, 0)]
     found = sum(i != j for i, j in blocks)
-    yield Promise("blocks of the rest off the diagonal", found, off_diagonal, case={"stated": off_diagonal})
+    yield Relation("blocks of the rest off the diagonal", found, off_diagonal, case={"stated": off_diagonal})
     for one in rounds:
         S = one.block(one.start if fixed else one.aggregate)
         rest = one.aggregate - share * _corner(one, S)
         total = norm(one.aggregate) ** 2
         yield _near(one, "zeros in the block of S", norm(one.block(rest)), 0.0)
-        yield Promise(
+        yield Relation(
             "the squares of the two parts add up to that of the whole",
             norm(S) ** 2 + norm(rest) ** 2,
             total,
             1e-11 * total + rounding(one),
             size=magnitude(one),
         )
-        yield Promise("the rest is zero at the start", norm(one.outside(one.start)), 0.0)
+        yield Relation("the rest is zero at the start", norm(one.outside(one.start)), 0.0)
     return SIMPLIFIED_ROUNDS
 
 
@@ -221,7 +238,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
 """Hypotheses of each step of the theorem's proof."""
 
 
-@promises(
+@relations(
     "fedlrt/eq-43-44",
     where="Appendix G.1, proof of Theorem 11, the chain after eq. (42) with eqs. (43) and (44)",
     says=THEOREM
@@ -244,7 +261,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
         inequality and the first equality, $\langle\tilde S^* - \tilde S, -\tilde U^\top F(\tilde W_r)\tilde V\rangle$
         in the second, $\langle\tilde S^* - \tilde S, \nabla_{\tilde S}\mathcal{L}(\tilde W_r)\rangle$ in the third, and
         $\nabla_S\mathcal{L}$, $\nabla_{\hat S}\mathcal{L}$ in (43) and (44), as in Lemma 4. Only the inequality is
-        false as printed; the equalities and the split keep what stands before them, sign and all.""",
+        false as printed; the equalities and the split keep the expression before them with its sign.""",
         {"sign": 1.0},
         mutants=({"sign": -1.0}, {"half": 0.49}, {"mixed": 0.01}, {"last": 0.99}),
     ),
@@ -252,7 +269,13 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
     uses=("fedlrt/lemma-4",),
     importance="detail",
     because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Analogously to the proof of Theorem 2”: as in Lemma 4 the inner product is with $-F$; "
+        "both bounds that follow serve either sign or (45).",
+    ),
+    print="misprint",
 )
 def eq_43_44(
     rounds: list[Trace],
@@ -261,7 +284,7 @@ def eq_43_44(
     mixed: float = 0.0,
     last: float = 1.0,
     keep: tuple[str, ...] = ("inequality", "factors", "coefficients", "projected gradient", "split"),
-) -> Promises:
+) -> Relations:
     """Every member of the chain against the one before it, and the two parts; ``last`` is of its last gradient."""
     for one in rounds:
         moved, slope = one.aggregate - one.start, one.gradient
@@ -287,46 +310,36 @@ def eq_43_44(
     return SIMPLIFIED_ROUNDS
 
 
-@promises(
+@relations(
     "fedlrt/eq-45",
     where="Appendix G.1, eq. (45)",
     says=r"""The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) +
     F(\tilde W_r))V$.""",
     measure=measure_traces,
+    mutants=[{"own": 1}, {"mean": 0.99}, {"sign": -1.0}],
     readings=(
         Reading(
-            "the update (40) as printed",
-            r"The block of S in (40), with either of its expressions: $S_c^{s+1} = S_c^s + \lambda "
-            r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
-            why="The sentence names (40).",
-        ),
-        Reading(
             "the update of Algorithm 5",
-            r"The update that (40) stands for, Algorithm 5's, reads for S: $S_c^{s+1} = S_c^s + \lambda "
+            r"The update that (40) means, Algorithm 5's, reads for S: $S_c^{s+1} = S_c^s + \lambda "
             r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
-            {"update": "Algorithm 5"},
-            r"(40) stands for the update of Algorithm 5; its sign, and the missing $\lambda$ of its second expression, "
-            "are errors of its own (fedlrt/eq-40), which (45) does not repeat.",
-            ({"own": 1}, {"mean": 0.99}, {"sign": -1.0}),
+            why=r"(40) is meant as the update of Algorithm 5; its sign, and the missing $\lambda$ of its second "
+            "expression, are errors of its own (fedlrt/eq-40), which (45) does not repeat.",
         ),
     ),
     uses=("fedlrt/eq-39", "fedlrt/eq-40"),
-    because=r"(40) has the correction with the opposite sign, once without $\lambda$; (45) has those of Algorithm 5.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the update of Algorithm 5",
+        "“The coefficient update (40) for S reads”: the update of Algorithm 5, whose sign and rate (45) has right.",
+    ),
 )
-def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0, update: str = "(40)") -> Promises:
-    """Every step of every client in Algorithm 5, or, from the same coefficients, by (40) as printed."""
+def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0) -> Relations:
+    """Every step of every client in Algorithm 5."""
     for one in rounds:
-        for (added, at_start), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
+        for points, slopes in zip(one.coefficients, one.local_slopes, strict=True):
             for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
                 stated = here - sign * one.step * one.wide(slope + own * slopes[0] + mean * one.slope_at_start)
-                if update == "Algorithm 5":
-                    yield _near(one, "the step of the block", norm(one.block(after - stated)), 0.0)
-                    continue
-                plain = here - one.step * one.wide(slope)
-                for name, part in (("first", one.step * (one.gradient - at_start)), ("second", added)):
-                    gap = norm(one.block(plain + part - stated))
-                    yield _near(one, f"by the {name} expression of (40)", gap, 0.0, case=_shown(one))
+                yield _near(one, "the step of the block", norm(one.block(after - stated)), 0.0)
     return SIMPLIFIED_ROUNDS
 
 
@@ -341,10 +354,19 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     says=THEOREM + r"$\langle S^* - S, -\nabla_S\mathcal{L}(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le "
     r"-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top F(\tilde W_r)V\|^2$, by Theorem 2.",
     measure=measure_with_large_parts,
+    readings=(
+        Reading(
+            "F as the negative gradient",
+            THEOREM + r"$\langle S^* - S, \nabla_S\mathcal{L}(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le "
+            r"-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top F(\tilde W_r)V\|^2$.",
+            why="Appendix C defines F as the negative gradient, and Lemma 4 has this sign of the inner product "
+            "(fedlrt/eq-43-44).",
+        ),
+    ),
     control=Form(
-        r"""The inner product with the opposite sign, where $\|\nabla_{\hat S}\mathcal{L}_c\| \le
+        r"""The same where $\|\nabla_{\hat S}\mathcal{L}_c\| \le
         \|\nabla_S\mathcal{L}\|$ at the start.""",
-        {"sign": 1.0, "most": 1.0},
+        {"most": 1.0},
     ),
     correction=Form(
         r"""If $\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_S\mathcal{L}(\tilde
@@ -352,18 +374,24 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
         - S\|^2 \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_S\mathcal{L}\|^2$ with $\kappa = \frac12(1 + (1 -
         \frac1{s_*})\sqrt{1 + \delta^2})$. An assumption is needed: the block's drift also follows the moves outside of
         it.""",
-        {"sign": 1.0, "most": 1.0, "form": "root", "limit": 1.0},
+        {"most": 1.0, "form": "root", "limit": 1.0},
         mutants=({"sign": -1.0}, {"constant": 0.9}, {"half": 0.55}, {"form": "printed", "most": 0.0, "limit": LIMIT}),
     ),
     vary=("constant", "half"),
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
-    because="The inner product has the other sign, and the drift of the block also follows moves outside of it.",
+    because="The drift of the block also follows moves outside of it, which (14) does not limit; a sign is a slip.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "F as the negative gradient",
+        "“Then we can readily apply Theorem 2”: the block's drift also follows moves outside of "
+        "it, which (14) does not limit; the sign is that of $F$.",
+    ),
+    print="misprint",
 )
 def eq_46(
     rounds: list[Trace],
-    sign: float = -1.0,
+    sign: float = 1.0,
     twelve: float = 12.0,
     half: float = 0.5,
     form: str = "printed",

@@ -12,7 +12,7 @@ import torch
 
 from algorithms.low_rank import USV, augment, product
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Form, Reading
+from paper_checks.claim import LITERAL, Dropped, Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import (
     BEYOND,
@@ -25,7 +25,7 @@ from paper_checks.fedlrt.measurements.splitting import (
 )
 from paper_checks.fedlrt.measurements.symbolic_flow import entrywise
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
-from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
+from paper_checks.methods.relations import Relation, Relations, orthonormal, relations, same
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 
@@ -102,7 +102,7 @@ def measure_bases(context: Context) -> list[Step]:
     return [*measure_steps(context), *draw_steps(context.rng("beyond"), BEYOND)]
 
 
-@promises(
+@relations(
     "fedlrt/eq-16",
     where="Appendix D, eq. (16)",
     says=r"""The bases are augmented by orthonormalising the new directions: $\tilde UR = \mathrm{qr}([U_0|K(t_1)])
@@ -115,7 +115,9 @@ def measure_bases(context: Context) -> list[Step]:
     kind="definition",
     expect=("holds", "search"),
 )
-def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0, beyond: bool = False) -> Promises:
+def eq_16(
+    steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0, beyond: bool = False
+) -> Relations:
     """The toolkit's bases for K and L after an Euler step, for 2r <= n; ``old`` and ``new`` leave columns out."""
     for one in (one for one in steps if beyond or one.fits):
         for basis, first, slope, _ in one.sides:
@@ -125,14 +127,14 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
             wide = length * torch.cat(parts, dim=1)
             both = torch.cat([basis, moved], dim=1)
             yield from [
-                Promise("2r columns", wide.shape[1], 2 * basis.shape[1]),
+                Relation("2r columns", wide.shape[1], 2 * basis.shape[1]),
                 orthonormal("orthonormal columns", wide),
                 same("the old basis and the new directions", wide @ (wide.mT @ both), both),
             ]
     return f"{STEP_SCOPE}; 2r up to the smaller side; S also singular"
 
 
-@promises(
+@relations(
     "fedlrt/eq-17",
     where="Appendix D, eq. (17)",
     says=r"""The coefficients follow $\dot{\tilde S} = -\nabla_S\mathcal{L}(\tilde U\tilde S(t)\tilde V^\top)$ from
@@ -153,8 +155,14 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     uses=("fedlrt/eq-16",),
     kind="definition",
     importance="detail",
-    because=r"$\tilde S(0)$ is 2r by 2r and stands between r columns and r rows; the projection is that of $S_0$.",
-    expect=("corrected", "search"),
+    because=r"$\tilde S(0)$ is 2r by 2r and is printed between r columns and r rows; the projection is that of $S_0$.",
+    expect=("holds", "search"),
+    intended=Intended(
+        "as corrected",
+        "“The initial condition of the coefficient update is $S(t_0)$ projected onto the new "
+        "bases”: $S_0$ inside, as in Lemma 1.",
+    ),
+    print="misprint",
 )
 def eq_17(
     steps: list[Step],
@@ -162,7 +170,7 @@ def eq_17(
     scale: float = 1.0,
     transposed: bool = False,
     keep: tuple[str, ...] = ("outer", "inner", "model"),
-) -> Promises:
+) -> Relations:
     """Shapes on both sides, and the model and the coefficients that the start gives."""
     for one in steps:
         r = one.S.shape[0]
@@ -175,10 +183,10 @@ def eq_17(
         corner = torch.nn.functional.pad(one.S, (0, r, 0, r))
         middle = scale * (one.S.mT if transposed else one.S) if inner == "S_0" else corner
         if "outer" in keep:
-            yield Promise("rows and columns", left.shape[0], right.shape[1])
-            yield Promise("2r of them", left.shape[0], corner.shape[0])
+            yield Relation("rows and columns", left.shape[0], right.shape[1])
+            yield Relation("2r of them", left.shape[0], corner.shape[0])
         if "inner" in keep:
-            yield Promise("the product exists", left.shape[1], middle.shape[0], case={"n": int(U.shape[0]), "r": r})
+            yield Relation("the product exists", left.shape[1], middle.shape[0], case={"n": int(U.shape[0]), "r": r})
         if "model" in keep and left.shape[1] == middle.shape[0]:
             start = left @ middle @ right
             yield same("S_0 in the corner of zeros", start, corner)
@@ -247,7 +255,7 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
 """A flat loss and a long step, for any constants."""
 
 
-@promises(
+@relations(
     "fedlrt/thm-5",
     where="Appendix D, Theorem 5 (cited)",
     says=r"""Let L be L-smooth with constant L and locally bounded by B, $W_r(t)$ the low-rank solution of (15) and (17)
@@ -272,9 +280,15 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
     importance="result",
     because=r"For long steps a truncated part is not within $d_3\vartheta/\Delta t$; for $\Delta t \le 1$ the bound "
     r"holds.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "steps up to 1",
+        r"“the K, L, and S equations are integrated exactly from time t = 0 to $\Delta t$”: one "
+        "short step, as error bounds of integrators are.",
+    ),
+    print="unstated",
 )
-def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int = 10) -> Promises:
+def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int = 10) -> Relations:
     r"""Errors against $d_2B(e^{L\Delta t} - 1)/L + d_3\vartheta/\Delta t$, which is at most the printed form.
 
     The replay of the witness covers all constants: what a flat loss loses by truncation, against both terms.
@@ -285,7 +299,7 @@ def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int 
         case = LONG_STEP if one.time > 1.0 else None
         grown = one.slope * expm1(one.smoothness * one.time) / one.smoothness
         bound = d_2 * grown + d_3 * one.theta / one.time
-        yield Promise("the error of a step is within the bound", one.error, bound, 1e-12, True, case)
+        yield Relation("the error of a step is within the bound", one.error, bound, 1e-12, True, case)
     return (
         "quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
         "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation; d_2 and d_3 as factors of Be^L and 1"

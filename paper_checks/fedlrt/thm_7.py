@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.descent import Descent
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, by_hand, measure_rounds
 from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, distance_loss, error_of, inner, norm, trace
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, Tried, tried
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 _OTHERS = (
     r"searched: quadratic clients, the other two as printed; 1/2, 1, 1/2 together, proved for $s_*\lambda L \le 2$"
@@ -129,7 +129,7 @@ def measure_clients(context: Context) -> list[Trace]:
     return [trace("two clients", bowls, E1, 1, Descent(2, 0.01), "full", kept=2), *measure_rounds(context)]
 
 
-@promises(
+@relations(
     "fedlrt/thm-7-clients",
     where="Appendix F.2, proof of Theorem 7, the chain before eq. (32)",
     says=r"""$\tilde W_{r,c}^{s_*} = \tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U\tilde S_c^{s=0}\tilde V^\top +
@@ -149,12 +149,17 @@ def measure_clients(context: Context) -> list[Trace]:
     uses=("fedlrt/eq-26",),
     importance="detail",
     because=r"F is the negative gradient, so that the steps are added; the correction is added in each of $s_*$ steps.",
-    vary=(),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; the sign of (26) changes within the "
+        "line, and $s_*$ is lost, with no effect on (32).",
+    ),
+    print="misprint",
 )
 def thm_7_clients(
     rounds: list[Trace], sign: float = -1.0, times: str = "1", keep: tuple[str, ...] = ("second", "third")
-) -> Promises:
+) -> Relations:
     """Every client's model after its steps; the toolkit's bases are orthonormal, U U' is the projection."""
     for one in rounds:
         case = TWO_CLIENTS if one.name == "two clients" else None
@@ -165,13 +170,13 @@ def thm_7_clients(
             more = one.steps if times == "s" else 1
             third = one.W + sign * one.step * one.model(one.wide(-slopes.sum(axis=0) + more * away))
             if "second" in keep:
-                yield Promise("the start and the steps of (26)", norm(end - second), 0.0, error)
+                yield Relation("the start and the steps of (26)", norm(end - second), 0.0, error)
             if "third" in keep:
-                yield Promise("the last member", norm(end - third), 0.0, error, case=case)
+                yield Relation("the last member", norm(end - third), 0.0, error, case=case)
     return f"two clients and two steps by hand; {SCOPE}"
 
 
-@promises(
+@relations(
     "fedlrt/eq-32",
     where="Appendix F.2, proof of Theorem 7, eq. (32) (the chain before it: fedlrt/thm-7-clients)",
     says=r"""$\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_{r,c}^{s_*} = \tilde W_r - \frac\lambda
@@ -189,7 +194,13 @@ def thm_7_clients(
     vary=("share",),
     importance="detail",
     because="F is the negative gradient (Appendix C), so that the steps are added and not subtracted.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; (26) adds the steps, (32) subtracts "
+        "them; (33) is right with (32).",
+    ),
+    print="misprint",
     uses=("fedlrt/eq-26",),
 )
 def eq_32(
@@ -198,7 +209,7 @@ def eq_32(
     share: float = 1.0,
     projected: bool = True,
     keep: tuple[str, ...] = ("aggregate", "cancel"),
-) -> Promises:
+) -> Relations:
     """The server's model before truncation against the sum of all clients' steps."""
     for one in rounds:
         firsts = one.local_slopes[:, 0]
@@ -207,13 +218,13 @@ def eq_32(
         error = 1e-10 * (1.0 + norm(one.W) + float(np.abs(firsts).max()))
         if "aggregate" in keep:
             apart = norm(one.star - (one.W + sign * share * way))
-            yield Promise("the aggregate is the start and all steps", apart, 0.0, error, case=by_hand(one))
+            yield Relation("the aggregate is the start and all steps", apart, 0.0, error, case=by_hand(one))
         if "cancel" in keep:
-            yield Promise("corrections cancel", norm(own), 0.0, error)
+            yield Relation("corrections cancel", norm(own), 0.0, error)
     return SCOPE
 
 
-@promises(
+@relations(
     "fedlrt/thm-7-first-term-lines",
     where="Appendix F.2, proof of Theorem 7, first term: the five equalities, and the first line of the bound (its "
     "second line: fedlrt/thm-7-first-term)",
@@ -242,15 +253,20 @@ def eq_32(
     ),
     importance="detail",
     because=r"F has n columns and $\tilde V^\top$ 2r rows, so that for $2r < n$ the product does not exist.",
-    vary=(),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"The next line has “$\widetilde U^\top F(\widetilde W_r)\widetilde V$”: a transpose too "
+        "many in equality 4, and brackets left out.",
+    ),
+    print="misprint",
 )
 def thm_7_first_term_lines(
     rounds: list[Trace],
     transposed: bool = True,
     share: float = 1.0,
     keep: tuple[str, ...] = ("three", "fourth", "fifth", "bound"),
-) -> Promises:
+) -> Relations:
     """Every member as printed, from full-rank gradients of all clients at all points."""
     for one in rounds:
         forces, F, rate, C = -one.local_slopes, -one.slope_at_start, one.step, len(one.clients)
@@ -272,19 +288,19 @@ def thm_7_first_term_lines(
         error = error_of(one)
         if "three" in keep:
             for number, member in enumerate(members, 1):
-                yield Promise(f"equality {number}", first, member, error)
+                yield Relation(f"equality {number}", first, member, error)
         if "fourth" in keep:
             columns, rows = F.shape[1], one.V.shape[1] if transposed else one.V.shape[0]
             shapes = {"n": columns, "columns": rows} if columns > rows else None
-            yield Promise("the product in equality 4 exists", columns, rows, case=shapes)
+            yield Relation("the product in equality 4 exists", columns, rows, case=shapes)
             if not transposed:
-                yield Promise("equality 4", first, -inner(wide_mean, g) - one.steps * rate * inner(g, g), error)
+                yield Relation("equality 4", first, -inner(wide_mean, g) - one.steps * rate * inner(g, g), error)
         if "fifth" in keep:
-            yield Promise("equality 5", first, last, error)
+            yield Relation("equality 5", first, last, error)
         if "bound" in keep:
             norms = sum(norm(A) for A in wide)
             right = share * rate / C * norms * norm(g) - one.steps * rate * norm(g) ** 2
-            yield Promise("the first line of the bound", first, right, error, at_most=True)
+            yield Relation("the first line of the bound", first, right, error, at_most=True)
     return SCOPE
 
 
@@ -328,7 +344,7 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
     return _judge_rounds(rounds, way, terms, f"constants {drift:g} and {leading:g} of the two terms")
 
 
-@promises(
+@relations(
     "fedlrt/thm-7-second-term-lines",
     where="Appendix F.2, proof of Theorem 7, second term: all lines (from the first expression to the last: "
     "fedlrt/thm-7-second-term)",
@@ -353,7 +369,7 @@ def thm_7_second_term_lines(
     third: float = 1.0,
     fourth: float = 1.0,
     leading: float = 1.0,
-) -> Promises:
+) -> Relations:
     """Every member against the one before it, L = 1; factors of the right sides of (I) to (IV) and of the equality."""
     for one in rounds:
         forces, F, rate, C, steps = -one.local_slopes, -one.slope_at_start, one.step, len(one.clients), one.steps
@@ -369,12 +385,12 @@ def thm_7_second_term_lines(
             rate**2 * steps / C * drift + (steps * rate) ** 2 * norm(one.wide(F)) ** 2,
         )
         error = error_of(one)
-        yield Promise("the equality", left, norm(part + leading * steps * rate * whole) ** 2 / 2, error)
+        yield Relation("the equality", left, norm(part + leading * steps * rate * whole) ** 2 / 2, error)
         factors = (first, second, third, fourth)
         for name, before, factor, after in zip(
             ("(I)", "(II)", "(III)", "(IV)"), (left, *members), factors, members, strict=False
         ):
-            yield Promise(f"step {name}", before, factor * after, error, at_most=True)
+            yield Relation(f"step {name}", before, factor * after, error, at_most=True)
     return SCOPE
 
 
@@ -404,7 +420,7 @@ def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float =
     return _judge_rounds(rounds, way**2 / 2.0, terms, f"constants {square:g} and {leading:g} of the two terms")
 
 
-@promises(
+@relations(
     "fedlrt/eq-33",
     where="Appendix F.2, proof of Theorem 7, eq. (33)",
     says=r"""$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde
@@ -424,11 +440,17 @@ def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float =
     uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
     importance="detail",
     because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; (28) has “$-\langle Y_1 - Y_2, "
+        r"F(Y_2)\rangle$”, and (33) the other sign.",
+    ),
+    print="misprint",
 )
 def eq_33(
     rounds: list[Trace], inner: float = 1.0, half: float = 0.5, keep: tuple[str, ...] = ("equal", "first", "ends")
-) -> Promises:
+) -> Relations:
     """The inequality, the equality, and both together."""
     for one in rounds:
         F, way, moved = -one.slope_at_start, one.travelled, one.star - one.W
@@ -436,9 +458,9 @@ def eq_33(
         last = -float((way * F).sum()) + half * norm(way) ** 2
         error = ROUNDING * (abs(one.losses[0]) + abs(one.losses[1]) + norm(F) ** 2 + 1.0)
         lines = {
-            "equal": Promise("the middle equals the last expression", middle, last, error, case=by_hand(one)),
-            "first": Promise("change <= the middle", one.change, middle, error, at_most=True),
-            "ends": Promise("change <= the last expression", one.change, last, error, at_most=True),
+            "equal": Relation("the middle equals the last expression", middle, last, error, case=by_hand(one)),
+            "first": Relation("change <= the middle", one.change, middle, error, at_most=True),
+            "ends": Relation("change <= the last expression", one.change, last, error, at_most=True),
         }
         yield from [lines[name] for name in keep]
     return SCOPE

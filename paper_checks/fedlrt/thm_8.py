@@ -10,9 +10,9 @@ from functools import lru_cache
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, compared, identity, positive, together
+from paper_checks.facts import Fact, combine, compare, identity, positive
 from paper_checks.fedlrt.measurements.client_rounds import SMALL, Round, require_proved, run_round
 from paper_checks.methods.worst_case.closed_form import coupling_dominates, descent_certificate, worst_descent
 
@@ -113,7 +113,7 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     whole = steps * rate
     below_1 = 1 / (1 + a)
     e = sum((Fraction(1, math.factorial(k)) for k in range(11)), Fraction(0)) + Fraction(1, 10 * math.factorial(10))
-    return together(
+    return combine(
         identity("first equality, drift", L * rate * steps * (steps * rate) - L * rate**2 * steps**2),
         identity(
             "first equality, squares", L**3 * rate**2 * steps * steps * (steps * rate) ** 2 - L**3 * (steps * rate) ** 4
@@ -121,7 +121,7 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
         identity("second term", L * rate**2 * steps**2 - whole * (whole * L)),
         identity("third term", L**3 * rate**4 * steps**4 - whole * whole**power * L**power_L),
         positive("the last step of the bracket", below_1 - below_1**power, {}),
-        compared("1 + e + e^2", 1 + e + e**2, "<=", Fraction(total)),
+        compare("1 + e + e^2", 1 + e + e**2, "<=", Fraction(total)),
     )
 
 
@@ -149,7 +149,13 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     importance="detail",
     because=r"The third term gives $(s_*\lambda)^3L^3$; the printed bracket has one power of L too few.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"The line before has “$L^3\lambda^4 s_*^4\exp(2)$”, so that the bracket has "
+        r"$(s_*\lambda)^3L^3$; “$(s_*\lambda)L \leq 1$” is used for it.",
+    ),
+    print="misprint",
 )
 def thm_8_proof(cases: list[Rates], power: int = 3, power_L: int = 2, total: float = 12.0) -> Evidence:
     r"""The third term against the bracket's, without e^2; then the bracket's last step and the number 1 + e + e^2.

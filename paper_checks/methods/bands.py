@@ -1,7 +1,7 @@
 """Equivalence bands: a prediction passes if the confidence interval lies within 2 % of it, or within a resolution.
 
 The band of a quantity follows from what is predicted, never from other forms of the statement. A prediction of 0 has no
-2 %: there, and where a measurement cannot tell 2 %, the resolution is stated and stands in the scope.
+2 %. There, and where a measurement cannot resolve 2 %, the resolution is stated in the scope.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Interval:
         bias: how far what was measured may lie from what is predicted, as a limit from a finite dimension.
 
     Raises:
-        UndefinedError: an end that is no finite number, or ends in the wrong order.
+        UndefinedError: an end that is not a finite number, or ends in the wrong order.
     """
 
     low: float
@@ -46,7 +46,7 @@ class Interval:
             raise UndefinedError(f"no interval: [{self.low}, {self.high}], level {self.level}, bias {self.bias}")
 
     def may_be(self, value: float, times: float = 1.0) -> bool:
-        """Whether a value lies in the interval, up to the bias; or in one so many times as wide."""
+        """Return whether a value lies in the interval, up to the bias; or in one so many times as wide."""
         return abs(value - self.middle) <= times * (self.half_width + self.bias)
 
     @property
@@ -61,7 +61,7 @@ class Interval:
 
 
 def bands(predicted: Predictions, share: float = SHARE, resolution: float = 0.0) -> dict[str, float]:
-    """How far each quantity may lie from its prediction: a share of that, or the resolution if that is more.
+    """Return how far each quantity may lie from its prediction: a share of that, or the resolution if that is more.
 
     Args:
         predicted: what a form says.
@@ -90,7 +90,7 @@ def judge_bands(
     resolution: float = 0.0,
     witness: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Evidence:
-    """Judges a form by its predictions.
+    """Judge a form by its predictions.
 
     Passes if every interval lies within the band around its prediction; is violated if one lies outside, or excludes
     its prediction by as much again as the interval and its bias are wide, thrice; is undecided if one straddles the end

@@ -45,17 +45,17 @@ class Stated:
         return f"{self.ends[0]}{self.low:g}, {self.high:g}{self.ends[1]}"
 
     def owned(self) -> tuple[float, ...]:
-        """The ends that belong to it."""
+        """Return the ends that belong to it."""
         pairs = zip((self.low, self.high), self.ends, strict=True)
         return tuple(end for end, bracket in pairs if bracket in "[]")
 
     def beyond(self, low: float, high: float) -> str:
-        """The part of it outside of a range, in words; empty if there is none."""
+        """Return the part of it outside of a range, in words; empty if there is none."""
         sides = [f"below {low:g}"] if low > self.low else []
         return " and ".join(sides + ([f"above {high:g}"] if high < self.high else []))
 
     def check(self, name: str, values: Sequence[float]) -> None:
-        """Whether values lie within it and span it.
+        """Check whether values lie within it and span it.
 
         Args:
             name: of the parameter.
@@ -94,7 +94,7 @@ class Searched(Cases):
     domain: str = ""
 
     def holding(self, cases: Cases) -> Searched:
-        """Other cases of the same search: rounded, restricted, or with neighbours beside them."""
+        """Return other cases of the same search: rounded, restricted, or with neighbours."""
         found = Searched(cases)
         found.domain = self.domain
         return found
@@ -133,19 +133,19 @@ class Axis:
         self.of.check(self.name, (self.low, self.high))
 
     def unreached(self) -> str:
-        """The part of the stated range that is not searched, in words; empty if there is none."""
+        """Return the part of the stated range that is not searched, in words; empty if there is none."""
         beyond = self.of.beyond(self.low, self.high)
         told = f"{self.words}, " if self.words else f"|{self.name}| " if self.signed else f"{self.name} "
         size = "size of " if self.words and self.signed else ""
         return f"{size}{told}{beyond}" if beyond else ""
 
     def ends(self) -> tuple[float, ...]:
-        """Both ends of the range, of either sign if signed."""
+        """Return both ends of the range, of either sign if signed."""
         ends = (self.low, self.high)
         return (*ends, *(-end for end in ends)) if self.signed else ends
 
     def strategy(self) -> strategies.SearchStrategy[float]:
-        """Values hypothesis draws: the ends, simple ratios and arbitrary floats of the range."""
+        """Return values hypothesis draws: the ends, simple ratios and arbitrary floats of the range."""
         simple = [
             v for v in (self.low, self.high, 0.1, 0.5, 0.75, 0.99, 1.0, 1.01, 2.0, 3.0) if self.low <= v <= self.high
         ]
@@ -153,13 +153,13 @@ class Axis:
         return strategies.one_of(positive, positive.map(lambda v: -v)) if self.signed else positive
 
     def decode(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Maps [0, 1] onto the range."""
+        """Map [0, 1] onto the range."""
         position = 2.0 * unit - 1.0 if self.signed else unit
         size = self.low * (self.high / self.low) ** np.abs(position)
         return np.where(position < 0, -size, size) if self.signed else size
 
     def missed(self, values: NDArray[np.float64]) -> Iterator[str]:
-        """Ends and tenths of the range, on its logarithmic scale and of either sign, that no value comes to."""
+        """End and tenths of the range, on its logarithmic scale and of either sign, that no value comes to."""
         for sign in (1.0, -1.0) if self.signed else (1.0,):
             sizes = sign * values[sign * values > 0]
             places = np.log(sizes / self.low) / log(self.high / self.low) if len(sizes) else np.empty(0)
@@ -172,7 +172,7 @@ class Axis:
                 yield f"tenth {tenth + 1} of {side}{self.name}"
 
 
-def check_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]) -> None:
+def require_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]) -> None:
     """Whether the cases that an assumption leaves see the whole domain that is searched.
 
     Raises:
@@ -201,12 +201,12 @@ class Tried:
     settled: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self) -> Iterator[tuple[str, Stated, list[float]]]:
-        """Name, stated range and values of each parameter, in their order."""
+        """Describe the name, stated range and values of each parameter, in their order."""
         for (name, stated), column in zip(self.stated, self.rows.T, strict=True):
             yield name, stated, np.unique(column).tolist()
 
     def corners(self) -> tuple[set[tuple[float, ...]], set[tuple[float, ...]]]:
-        """Corners of the ranges that the values span, and those of them without a case."""
+        """Return the corners of the ranges that the values span, and those of them without a case."""
         corners = set(product(*((values[0], values[-1]) for _, _, values in self.columns())))
         outer = (self.rows == self.rows.min(axis=0)) | (self.rows == self.rows.max(axis=0))
         return corners, corners - set(map(tuple, self.rows[outer.all(axis=1)].tolist()))
@@ -233,8 +233,8 @@ class Tried:
             where = ", ".join(f"{name} = {value:g}" for (name, _), value in corner)
             raise UndefinedError(f"no case at the corner {where}: try it, or state the domain that is left")
 
-    def in_words(self) -> str:
-        """Which values are tried, and what of the stated ranges is not."""
+    def describe(self) -> str:
+        """Return which values are tried, and what of the stated ranges is not."""
         told, missed = [], []
         if not len(self.rows):
             return "nothing is tried"
@@ -251,13 +251,13 @@ class Tried:
 
 
 def tried(*parameters: tuple[str, Iterable[float], Stated], settled: Mapping[str, str] | None = None) -> Tried:
-    """The domain of a grid or of runs.
+    """Return the domain of a grid or of runs.
 
     Args:
         parameters: name, the value in each case, and the range stated.
         settled: for a parameter of which a small part is tried, why that is enough.
 
-    >>> tried(("eps", [k / 10 for k in range(1, 11)], Stated(0.0, 1.0, "(]"))).in_words()
+    >>> tried(("eps", [k / 10 for k in range(1, 11)], Stated(0.0, 1.0, "(]"))).describe()
     'tried: eps = 10 values from 0.1 to 1 of (0, 1]; not tried: eps below 0.1; all between these values'
     """
     names = tuple((name, stated) for name, _, stated in parameters)
@@ -265,14 +265,14 @@ def tried(*parameters: tuple[str, Iterable[float], Stated], settled: Mapping[str
     return Tried(names, np.stack(columns, axis=1), settled or {})
 
 
-def drawn_in_words(count: int) -> str:
-    """The smallest part of the law of some independent draws that would have been met."""
+def describe_draws(count: int) -> str:
+    """Return the smallest part of the law of some independent draws that would have been met."""
     rare = 1.0 - LEVEL ** (1.0 / count) if count else 1.0
     return f"what has a probability of less than {rare:.2g} in each of {count} draws can be missed"
 
 
-def in_words(axes: Sequence[Axis], uniform: int) -> str:
-    """The part that was not searched, and the smallest part of the rest in which a violation would have been met.
+def describe_search(axes: Sequence[Axis], uniform: int) -> str:
+    """Describe what was not searched, and the smallest part of the rest where a violation would have been met.
 
     All of n independent draws miss a part of measure v with probability $(1 - v)^n$.
 

@@ -20,10 +20,10 @@ Case = TypeVar("Case")
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Hypothesis without constants of the code, and with a folder of its own: else it writes where the user stands.
+    """Run Hypothesis without constants of the code and in its own folder; else it writes to the current one.
 
     It reads constants out of all modules that happen to be loaded, so that cases would change with the order of the
-    claims, with the number of jobs and with any edit of the code; there is no setting for it.
+    claims, with the number of jobs and with any edit of the code; Hypothesis lacks a setting for it.
     """
     constants = patch.object(HypothesisProvider, "_maybe_draw_constant", return_value=None, create=True)
     with tempfile.TemporaryDirectory(prefix="rankproof-") as private, constants:
@@ -35,7 +35,7 @@ def _alone() -> Iterator[None]:
 
 
 def draw_cases(context: Context, strategy: strategies.SearchStrategy[Case], examples: int) -> list[Case]:
-    """Draws cases for deterministic statements.
+    """Draw cases for deterministic statements.
 
     Hypothesis chooses its own distribution, so these cases say nothing about means or probabilities.
 

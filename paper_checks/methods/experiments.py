@@ -36,7 +36,7 @@ class StoredRuns:
 
 
 def runs_of(figure: str) -> Callable[[Context], StoredRuns]:
-    """Reads what is stored of a figure.
+    """Read what is stored of a figure.
 
     Args:
         figure: Id of the figure.
@@ -55,16 +55,16 @@ def judge_runs(
     reason: str,
     comparisons: Callable[[pd.DataFrame], Comparisons] | None = None,
     counted: str = "it",
-    beside: Callable[[pd.DataFrame], str] | None = None,
+    remark: Callable[[pd.DataFrame], str] | None = None,
 ) -> Evidence:
-    """Undecided at the paper's scale, with what the stored runs say of each comparison, or of the figure as a whole.
+    """Return undecided evidence with what the stored runs show of each comparison, or of the whole figure.
 
     Args:
         runs: Stored runs of a figure.
         reason: Why it is undecided.
         comparisons: Statements, comparison by comparison; default: the figure's own words.
         counted: Statement of the comparisons, where it is not the whole one.
-        beside: Words on what the runs show of a part that no comparison is about.
+        remark: Words on what the runs show of a part that no comparison covers.
     """
     id = runs.figure.id
     if runs.table is None:
@@ -79,8 +79,8 @@ def judge_runs(
         f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
         f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided: {told}"
     )
-    if beside is not None:
-        scope = f"{scope}; {beside(runs.table)}"
+    if remark is not None:
+        scope = f"{scope}; {remark(runs.table)}"
     return Evidence(None, scope, cases=len(found), reason=reason)
 
 
@@ -94,27 +94,27 @@ def experiment(
     comparisons: Callable[[pd.DataFrame], Comparisons] | None = None,
     also: Sequence[str] = (),
     counted: str = "it",
-    beside: Callable[[pd.DataFrame], str] | None = None,
+    remark: Callable[[pd.DataFrame], str] | None = None,
     **rest: Any,
 ) -> Claim:
-    """A claim about runs at the paper's scale.
+    """Return a claim about runs at the paper's scale.
 
     Args:
-        module: Where it stands.
+        module: Module that declares it.
         id: Id of the claim.
-        figure: Figure whose stored runs are told.
+        figure: Figure whose stored runs are reported.
         where: Place in the paper.
         says: Statement of the claim.
         why: It is undecided here.
         comparisons: Statements, comparison by comparison, from the figure's table; default: the figure's words.
         also: Further inventory ids of the same statement.
         counted: Statement of the comparisons, where it is not the whole one.
-        beside: Words on what the runs show of a part that no comparison is about.
+        remark: Words on what the runs show of a part that no comparison covers.
         rest: More fields of the claim.
     """
 
     def judge(runs: StoredRuns) -> Evidence:
-        return judge_runs(runs, why, comparisons, counted, beside)
+        return judge_runs(runs, why, comparisons, counted, remark)
 
     judge.__module__ = module
     return claim(

@@ -13,8 +13,8 @@ import sympy
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.engine.lines import Line
-from paper_checks.evaluation import told_apart
-from paper_checks.facts import compared, identity, require_exact, vanishes
+from paper_checks.evaluation import format_apart
+from paper_checks.facts import compare, identity, require_exact, vanishes
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.yielded import by
 
@@ -33,9 +33,9 @@ class Equation:
 def judge_identity(
     equations: Sequence[Equation], points: Sequence[Point], scope: str, positive: Collection[str] = ()
 ) -> Evidence:
-    """Judges equations that should hold for all values of their symbols.
+    """Judge equations that should hold for all values of their symbols.
 
-    A symbol without assumptions stands for numbers of either sign; the assumptions of the others must be those of the
+    A symbol without assumptions is a number of either sign; the assumptions of the others must be those of the
     statement, since an expansion makes use of them.
 
     Args:
@@ -71,12 +71,12 @@ def judge_identity(
             value = difference.subs(point)
             if value.is_comparable and value != 0:
                 sides = float(equation.left.subs(point)), float(equation.right.subs(point))
-                exact = compared(equation.name, value, "!=", 0) if value.is_Rational else None
+                exact = compare(equation.name, value, "!=", 0) if value.is_Rational else None
                 return Evidence(
                     ok=False,
                     scope=scope,
                     printed=f"{equation.name}: both sides equal",
-                    obtained="left {}, right {} at the witness".format(*told_apart(*sides)),
+                    obtained="left {}, right {} at the witness".format(*format_apart(*sides)),
                     margin=-float(abs(value)) - number,
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},
@@ -108,7 +108,7 @@ Equations = Generator[Equation, None, tuple[Sequence[Point], str]]
 
 
 def _at_points(equation: Equation, points: Sequence[Point]) -> bool | None:
-    """Truth of an equation, as far as known, that is not expanded any more because another one is false."""
+    """Return the truth of an equation as far as known; it is not expanded because another one is false."""
     for point in points:
         value = (equation.left - equation.right).subs(point)
         if value != 0 if value.is_comparable else value.is_polynomial() and not vanishes(value):
@@ -117,7 +117,7 @@ def _at_points(equation: Equation, points: Sequence[Point]) -> bool | None:
 
 
 def _lines(equations: Sequence[Equation], outcomes: Sequence[bool | None], points: Sequence[Point]) -> dict[str, Line]:
-    """Equations of one name are one line; those after the last outcome are looked at when somebody asks."""
+    """Return one line for all equations of a name; those after the last outcome are evaluated on demand."""
     named = defaultdict[str, list[tuple[Equation, bool | None, bool]]](list)
     for number, equation in enumerate(equations):
         known = number < len(outcomes)
@@ -147,7 +147,7 @@ def _check_signs(equations: Sequence[Equation], points: Sequence[Point], positiv
 
 
 def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int) -> list[Point]:
-    """Exact points without accidental relations: distinct values other than 0 and 1, of either sign."""
+    """Return exact points without accidental relations: distinct values other than 0 and 1, of either sign."""
     rng = context.rng("points")
     points: list[Point] = []
     for _ in range(count):
@@ -158,6 +158,6 @@ def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int
 
 
 def rational(value: str | int | float | Fraction) -> sympy.Rational:
-    """An exact rational number; floats are taken by their exact binary value."""
+    """Return an exact rational number; floats are taken by their exact binary value."""
     fraction = Fraction(value)
     return sympy.Rational(fraction.numerator, fraction.denominator)

@@ -19,9 +19,9 @@ from scipy.optimize import differential_evolution, minimize
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.engine.lines import Line, line_of
-from paper_checks.evaluation import told_apart
-from paper_checks.facts import Exact, Fact, compared
-from paper_checks.methods.domain import Axis, Cases, Searched, Tried, check_reached, in_words
+from paper_checks.evaluation import format_apart
+from paper_checks.facts import Exact, Fact, compare
+from paper_checks.methods.domain import Axis, Cases, Searched, Tried, describe_search, require_reached
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.sides import ROUNDING, Array, UndefinedError, checked_sides
 
@@ -38,7 +38,7 @@ def collect_cases(
     examples: int,
     restarts: int,
 ) -> Searched:
-    """Collects cases that satisfy an assumption: corners of the domain, draws, and searches towards equality.
+    """Collect cases that satisfy an assumption: corners of the domain, draws, and searches towards equality.
 
     Differential evolution searches at every budget; at the full one a simplex search, from the best of the uniform
     draws of another stream, searches a second time.
@@ -100,8 +100,8 @@ def collect_cases(
         (axis.name, np.concatenate([group[axis.name][keep] for group, keep in zip(groups, kept, strict=True)]))
         for axis in axes
     )
-    check_reached(axes, cases)
-    cases.domain = in_words(axes, int(kept[-1].sum()))
+    require_reached(axes, cases)
+    cases.domain = describe_search(axes, int(kept[-1].sum()))
     return cases
 
 
@@ -122,7 +122,7 @@ def judge_inequality(
     domain: str | Tried = "",
     lines: Sequence[str] = (),
 ) -> Evidence:
-    """Judges ``left <= right`` (or ``left < right``) over cases.
+    """Judge ``left <= right`` (or ``left < right``) over cases.
 
     A case violates if it does so by more than its error bound; with ``exact`` the worst cases are evaluated again in
     fractions (their floats taken exactly) and only that counts. A case that passes only within its error bound needs
@@ -152,7 +152,7 @@ def judge_inequality(
         UndefinedError: sides that cannot be compared (see `checked_sides`), a tolerance that is more than rounding, or
             a grid that does not reach what is stated (see `Tried`).
     """
-    searched, shown_at = domain.in_words() if isinstance(domain, Tried) else domain, _by_index(case)
+    searched, shown_at = domain.describe() if isinstance(domain, Tried) else domain, _by_index(case)
     scope = f"{scope}; {searched}" if searched else scope
     if len(left) == 0:
         return Evidence(True, scope, printed, "no case", cases=0)
@@ -179,7 +179,7 @@ def judge_inequality(
             False,
             scope,
             printed,
-            "left {}, right {} at the witness".format(*told_apart(left[violating], right[violating])),
+            "left {}, right {} at the witness".format(*format_apart(left[violating], right[violating])),
             margin=min(-float(excess[violating]), 0.0),
             slack=slack,
             cases=count,
@@ -223,12 +223,12 @@ def _lines(
 
 
 def steps_of(chain: Sequence[Array]) -> list[str]:
-    """Names for `judge_inequality` of the lines of a chain, each between two neighbours, a case after the other."""
+    """Return the names of a chain's lines for `judge_inequality`, each between two neighbours, case by case."""
     return [f"step {number + 1}" for number, column in enumerate(chain[:-1]) for _ in column]
 
 
 def _check_tolerance(difference: NDArray[np.float64], error: NDArray[np.float64], size: NDArray[np.float64]) -> None:
-    """A case that lies within its error bound is decided by rounding only if that bound is one of rounding."""
+    """Check the error bound of a case that lies within it: only a bound on rounding may decide."""
     loose = (difference > 0) & (error > ROUNDING * size)
     if loose.any():
         index = int(np.argmax(np.where(loose, error / size, 0.0)))
@@ -241,7 +241,7 @@ def _check_tolerance(difference: NDArray[np.float64], error: NDArray[np.float64]
 def _beyond_rounding(
     difference: NDArray[np.float64], error: NDArray[np.float64], strict: bool, readable: Sequence[bool] | None
 ) -> int | None:
-    """The case that exceeds its error bound by most; if strict, one that does not stay below by it.
+    """Return the case that exceeds its error bound by most; if strict, one that does not stay below by it.
 
     A finite case that can be written down comes before others.
     """
@@ -254,7 +254,7 @@ def _beyond_rounding(
 
 
 def _candidates(excess: NDArray[np.float64], difference: NDArray[np.float64], strict: bool) -> list[int]:
-    """Cases worth fractions: the worst ones by relative excess, the corners, which lead the cases, and by difference.
+    """Return the cases to judge in fractions: worst by relative excess, the leading corners, worst by difference.
 
     Where a side is 0 rounding alone is an excess of 1, and many equalities would hide a violation. Equality, which
     violates a strict inequality, hides among the smallest differences.
@@ -270,10 +270,10 @@ def _violating_exactly(
     exact: Callable[[Mapping[str, Fraction]], tuple[Exact, Exact]],
     strict: bool,
 ) -> tuple[int | None, tuple[Fact, ...]]:
-    """The first candidate that violates in fractions, and that fact."""
+    """Return the first candidate that violates in fractions, and that fact."""
     for index in candidates:
         left, right = exact({name: Fraction(value) for name, value in case(index).items()})
-        shown = compared("witness", left, ">=" if strict else ">", right)
+        shown = compare("witness", left, ">=" if strict else ">", right)
         if shown is not None:
             return index, (shown,)
     return None, ()

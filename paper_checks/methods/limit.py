@@ -1,6 +1,6 @@
 """Limits in the dimension R: draws at growing R, judged at the largest; the rung before it says what that one lacks.
 
-Fluctuations of the quantities shrink with R, so at R of 10^9 and more the mean of a few draws stands for the limit. A
+Fluctuations of the quantities shrink with R, so at R of 10^9 and more the mean of a few draws approximates the limit. A
 mean that still moves by more than its band between the last two rungs, or away from its limit, has none to show.
 """
 
@@ -18,7 +18,7 @@ from scipy.stats import t
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.methods.bands import CLEARLY, SHARE, Interval, Predictions, bands, judge_bands
-from paper_checks.methods.domain import drawn_in_words
+from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.sides import UndefinedError
 
 EDGE = 6.0
@@ -48,12 +48,12 @@ class Ladder:
             raise UndefinedError(f"the dimensions of a ladder grow, got R = {dimensions}")
 
     def means(self) -> tuple[tuple[int, float], ...]:
-        """Mean at each R."""
+        """Return mean at each R."""
         return tuple((R, float(np.mean(draws))) for R, draws in self.rungs)
 
 
 def mean_interval(draws: NDArray[np.float64], level: float) -> Interval:
-    """Student interval of the mean of independent, nearly Gaussian draws.
+    """Return Student's interval of the mean of independent, nearly Gaussian draws.
 
     Raises:
         ValueError: fewer than two draws, or one that is not finite.
@@ -67,7 +67,7 @@ def mean_interval(draws: NDArray[np.float64], level: float) -> Interval:
 
 @cache
 def _quantile(level: float, degrees: int) -> float:
-    """Two-sided quantile of Student's law; every form of a statement asks for the same few."""
+    """Return two-sided quantile of Student's law; every form of a statement asks for the same few."""
     return float(t.ppf(1.0 - level / 2.0, degrees))
 
 
@@ -81,14 +81,14 @@ def judge_limit(
     settings: Mapping[str, Mapping[str, object]] | None = None,
     level: float = LEVEL,
 ) -> Evidence:
-    """Judges predicted limits against the last rung of each ladder.
+    """Judge predicted limits against the last rung of each ladder.
 
     Args:
         ladders: draws of each quantity.
         predicted: limits of the form that is judged.
         scope: what was covered, in words; numbers of quantities and draws and the dimensions are added.
-        share: of a prediction, what can be told.
-        resolution: what can be told where that is more, in the unit of the quantities.
+        share: of a prediction, what can be resolved.
+        resolution: what can be resolved where that is more, in the unit of the quantities.
         settings: parameters behind each quantity, for the witness.
         level: probability that one of the intervals misses.
 
@@ -112,7 +112,7 @@ def judge_limit(
     counts = [len(draws) for _, draws in lasts]
     measured = (
         f"{len(ladders)} quantities at R = {_span([R for R, _ in lasts])}, {_span(counts)} draws each; "
-        f"{drawn_in_words(min(counts, default=1))}"
+        f"{describe_draws(min(counts, default=1))}"
     )
     alone = dict.fromkeys(ladder.settled for ladder in ladders.values() if len(ladder.rungs) == 1)
     scope = "; ".join((scope, *(f"one dimension is enough where {reason}" for reason in alone)))
@@ -125,7 +125,7 @@ def judge_limit(
 
 
 def _at_the_end(name: str, ladder: Ladder, limit: float, half: float, level: float) -> Interval:
-    """The interval of the last rung, with what that rung may lack as its bias.
+    """Return the interval of the last rung, with what that rung may lack as its bias.
 
     With two rungs and more that is what the mean moved by since the one before, noise included.
 

@@ -1,7 +1,7 @@
 """Means of random quantities, by intervals whose level is stated; never by hypothesis, which chooses its own law.
 
 No number of draws bounds a mean by itself: a value that comes once in a million draws can carry all of it. What is
-known of the law beside the draws is therefore data, and stands on the card.
+known of the law in addition to the draws is therefore data, and the card states it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.stats import binom, t
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.methods.bands import SHARE, Interval, Predictions, judge_bands
-from paper_checks.methods.domain import drawn_in_words
+from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.limit import mean_interval
 from paper_checks.methods.sides import UndefinedError, number
 
@@ -37,7 +37,7 @@ class Tails:
         constant: quantities that do not vary, by what they are.
 
     Raises:
-        UndefinedError: neither or both, or a bound that is no positive number.
+        UndefinedError: neither or both, or a bound that is not a positive number.
     """
 
     deviations: Mapping[str, float] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Tails:
             raise UndefinedError("the bound on a deviation is positive")
 
     def interval(self, name: str, draws: Draws, level: float) -> Interval:
-        """The interval of the mean of a quantity.
+        """Return the interval of the mean of a quantity.
 
         Raises:
             UndefinedError: draws that contradict what is said to be known.
@@ -62,10 +62,10 @@ class Tails:
             return normal_interval(draws, level)
         return robust_interval(draws, self.deviations[name], level)
 
-    def in_words(self, fewest: int) -> str:
-        """The basis of the intervals."""
+    def describe(self, fewest: int) -> str:
+        """Return the basis of the intervals."""
         if self.normal:
-            return f"nearly normal draws: {self.normal}; {drawn_in_words(fewest)}"
+            return f"nearly normal draws: {self.normal}; {describe_draws(fewest)}"
         return (
             f"intervals for all laws with standard deviations of at most {min(self.deviations.values()):.2g} to "
             f"{max(self.deviations.values()):.2g}"
@@ -73,7 +73,7 @@ class Tails:
 
 
 def normal_interval(draws: Draws, level: float) -> Interval:
-    """Student's interval, for draws that look no less normal than one in a million samples of a normal law does.
+    """Return Student's interval, for draws that look no less normal than one in a million samples of a normal law does.
 
     Raises:
         UndefinedError: they are all the same, or one lies farther out than a normal law puts it.
@@ -91,7 +91,7 @@ def normal_interval(draws: Draws, level: float) -> Interval:
 
 
 def robust_interval(draws: Draws, deviation: float, level: float) -> Interval:
-    r"""Catoni's interval of a mean: for every law whose standard deviation is at most $\sigma$.
+    r"""Return Catoni's interval of a mean: for every law whose standard deviation is at most $\sigma$.
 
     With $L = \log(2/\text{level})$ it is as wide as $\sigma\sqrt{2L/(n - 2L)}$ to either side (O. Catoni, "Challenging
     the empirical mean and empirical variance", 2012, Proposition 2.4).
@@ -102,7 +102,7 @@ def robust_interval(draws: Draws, deviation: float, level: float) -> Interval:
         level: probability that the interval misses.
 
     Raises:
-        UndefinedError: too few draws, one that is no number, or more of them far off than the bound allows.
+        UndefinedError: too few draws, one that is not a number, or more of them far off than the bound allows.
     """
     count, length = len(draws), log(2.0 / level)
     if count <= 2.0 * length or not np.isfinite(draws).all():
@@ -132,15 +132,15 @@ def judge_means(
     resolution: float = 0.0,
     settings: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Evidence:
-    """Judges predicted expectations against independent draws, at the level of one claim in total.
+    """Judge predicted expectations against independent draws, at the level of one claim in total.
 
     Args:
         draws: independent draws of each quantity.
         predicted: expectations of the form that is judged.
         scope: what was covered, in words; the numbers of quantities and draws and what is known of their law are added.
         tails: what is known of their law.
-        share: of a prediction, what can be told.
-        resolution: what can be told where that is more, in the unit of the quantities.
+        share: of a prediction, what can be resolved.
+        resolution: what can be resolved where that is more, in the unit of the quantities.
         settings: parameters behind each quantity, for the witness.
     """
     level = LEVEL / len(draws)
@@ -150,7 +150,7 @@ def judge_means(
         for name, sample in draws.items()
     }
     fewest = min(len(sample) for sample in draws.values())
-    measured = f"{len(draws)} quantities, at least {fewest} draws each; {tails.in_words(fewest)}"
+    measured = f"{len(draws)} quantities, at least {fewest} draws each; {tails.describe(fewest)}"
     return judge_bands(
         intervals, predicted, scope=f"{scope}; {measured}", share=share, resolution=resolution, witness=numbers
     )

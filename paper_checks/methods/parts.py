@@ -10,16 +10,16 @@ from paper_checks.methods.sides import UndefinedError
 
 
 def judge_parts(parts: Iterable[Evidence]) -> Evidence:
-    """The first part that does not pass, else the one with the least margin; the level is the sum over all judged.
+    """Return the first part that does not pass, else the one of least margin, with the sum of all levels.
 
     The whole is proved only if every part is, and no surer than its weakest part. A part without a case leaves the
-    whole without one; else the cases are those of the part that is told.
+    whole without one; else the cases are those of the reported part.
 
     Args:
         parts: evidence of each part; those after one that does not pass are not asked for.
 
     Raises:
-        UndefinedError: there is no part.
+        UndefinedError: the sequence is empty.
     """
     judged: list[Evidence] = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""Printed numbers by interval arithmetic: every printed value stands for half a unit of its last digit either way."""
+"""Printed numbers by interval arithmetic: every printed value covers half a unit of its last digit either way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from paper_checks.claim import Evidence
 from paper_checks.engine.decimals import half_unit
 from paper_checks.engine.lines import Line, line_of
-from paper_checks.facts import as_fraction, compared, together
+from paper_checks.facts import as_fraction, combine, compare
 from paper_checks.methods.sides import UndefinedError
 
 Number = int | Fraction
@@ -44,12 +44,12 @@ class Rounded:
 
     @classmethod
     def exact(cls, value: Number) -> Rounded:
-        """A number without rounding, such as a count."""
+        """Return a number without rounding, such as a count."""
         return cls(Fraction(value), Fraction(value))
 
     @classmethod
     def about(cls, value: float | Fraction, half: Fraction) -> Rounded:
-        """A decimal number and what rounding to it leaves open on either side."""
+        """Return a decimal number and what rounding to it leaves open on either side."""
         exact = value if isinstance(value, Fraction) else Fraction(str(value))
         return cls(exact - half, exact + half)
 
@@ -70,7 +70,7 @@ class Rounded:
         return Rounded(min(ends), max(ends))
 
     def meets(self, other: Rounded) -> bool:
-        """Whether the two can be the same number."""
+        """Return whether the two can be the same number."""
         return self.low <= other.high and other.low <= self.high
 
     def __str__(self) -> str:
@@ -79,20 +79,20 @@ class Rounded:
 
 
 def largest(values: Iterable[Rounded]) -> Rounded:
-    """The range of the largest of several numbers."""
+    """Return the range of the largest of several numbers."""
     listed = list(values)
     return Rounded(max(value.low for value in listed), max(value.high for value in listed))
 
 
 def smallest(values: Iterable[Rounded]) -> Rounded:
-    """The range of the smallest of several numbers."""
+    """Return the range of the smallest of several numbers."""
     listed = list(values)
     return Rounded(min(value.low for value in listed), min(value.high for value in listed))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A printed value beside what its inputs give."""
+    """A printed value and the value that its inputs give."""
 
     printed: Rounded
     recomputed: Rounded
@@ -100,7 +100,7 @@ class Cell:
 
 
 def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
-    """Judges that every printed value can be what its printed inputs give.
+    """Judge that every printed value can be what its printed inputs give.
 
     Refuted only where the two intervals are disjoint, so that no rounding could explain the difference.
 
@@ -122,7 +122,7 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
             cases=len(cells),
             whole=True,
             lines=lines,
-            facts=together(*(compared(name, distance, "<=", 0) for name, distance in apart.items())),
+            facts=combine(*(compare(name, distance, "<=", 0) for name, distance in apart.items())),
         )
     worst = max(wrong, key=lambda name: apart[name])
     cell = cells[worst]
@@ -135,19 +135,19 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
         margin=-float(apart[worst]) - len(wrong),
         cases=len(cells),
         witness={"cell": worst, **cell.inputs},
-        facts=together(compared(worst, apart[worst], ">", 0)),
+        facts=combine(compare(worst, apart[worst], ">", 0)),
         lines=lines,
     )
 
 
 def _line(ok: bool | None, pairs: Sequence[tuple[Rounded, Rounded]]) -> dict[str, Line]:
-    """All cells are one line of the statement."""
+    """Return all cells are one line of the statement."""
     middles = [[float((one.low + one.high) / 2) for one in pair] for pair in pairs]
     return {"": line_of(ok, [pair[0] for pair in middles], [pair[1] for pair in middles], equal=True)}
 
 
 def _distance(cell: Cell) -> Fraction:
-    """Gap between the two intervals; negative by the overlap."""
+    """Return the gap between the two intervals; negative by the overlap."""
     return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high)
 
 
@@ -173,9 +173,9 @@ class Order:
 
 
 def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
-    """Judges that every statement of order holds, whatever the rounding.
+    """Judge whether every statement of order holds for every rounding.
 
-    Refuted where one of them is false whatever the rounding; undecided where none is, but one is open.
+    Refuted if one of them is false for every rounding; undecided if none is, but one is open.
 
     Args:
         orders: the statements by name.
@@ -198,7 +198,7 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
             margin=float(leads[closest].high) - len(wrong),
             cases=len(orders),
             witness={"case": closest, **order.inputs},
-            facts=together(compared(closest, order.lead.high, "<=", 0)),
+            facts=combine(compare(closest, order.lead.high, "<=", 0)),
             lines=lines,
         )
     unclear = [name for name in orders if orders[name].holds is None]
@@ -215,14 +215,14 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
         cases=len(orders),
         whole=True,
         lines=lines,
-        facts=together(*(compared(name, lead.low, ">", 0) for name, lead in leads.items())),
+        facts=combine(*(compare(name, lead.low, ">", 0) for name, lead in leads.items())),
     )
 
 
 def judge_count(
     orders: Mapping[str, Order], count: float, scope: str, inputs: Mapping[str, Any] | None = None
 ) -> Evidence:
-    """Judges that exactly ``count`` of the statements of order hold.
+    """Judge that exactly ``count`` of the statements of order hold.
 
     Args:
         orders: the statements by name.
@@ -244,11 +244,11 @@ def judge_count(
             margin=-float(apart),
             cases=len(orders),
             witness={"count": f"{count:g}", "holding": len(sure), "open": len(unclear), **(inputs or {})},
-            facts=together(compared("count", len(sure) if len(sure) > count else most, "!=", Fraction(count))),
+            facts=combine(compare("count", len(sure) if len(sure) > count else most, "!=", Fraction(count))),
         )
     if unclear:
         reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
         return Evidence(None, scope, printed, obtained, cases=len(orders), reason=reason)
     closest = min(abs(float((order.lead.low + order.lead.high) / 2)) for order in orders.values())
-    facts = together(compared("count", len(sure), "=", Fraction(count)))
+    facts = combine(compare("count", len(sure), "=", Fraction(count)))
     return Evidence(True, scope, printed, obtained, margin=closest, cases=len(orders), facts=facts, whole=True)

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.engine.lines import Line
-from paper_checks.facts import compared, together
+from paper_checks.facts import combine, compare
 from paper_checks.methods.sides import UndefinedError, number
 
 
@@ -23,7 +23,7 @@ class Counted:
     draws: int
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Exact two-sided interval of the probability that misses with probability at most ``level``."""
+        """Return the exact two-sided interval of the probability that misses with probability at most ``level``."""
         found = binomtest(self.happened, self.draws).proportion_ci(confidence_level=1.0 - level, method="exact")
         return float(found.low), float(found.high)
 
@@ -47,7 +47,7 @@ class Law:
             raise UndefinedError(f"a probability that is a float has an error, got {value} without")
 
     def interval(self) -> tuple[float, float]:
-        """All that it can be."""
+        """Return all that it can be."""
         value = float(self.probability)
         return value - self.error, value + self.error
 
@@ -62,7 +62,7 @@ def judge_probability(
     witness: dict[str, object] | None = None,
     level: float = LEVEL,
 ) -> Evidence:
-    """Judges that the probability of an event lies in ``[low, high]``.
+    """Judge that the probability of an event lies in ``[low, high]``.
 
     Args:
         event: counts, or the probability where its law is known.
@@ -88,13 +88,13 @@ def judge_probability(
     if outside > 0:
         numbers = {**(witness or {}), "event": what, "claimed": [low, high], "found": list(found)}
         bound = Fraction(low if found[1] < low else high)
-        facts = together(compared(what, value, "!=", bound)) if value is not None else ()
+        facts = combine(compare(what, value, "!=", bound)) if value is not None else ()
         return Evidence(
             False, scope, printed, obtained, -outside, level=spent, witness=numbers, facts=facts, lines=lines
         )
     if inside >= 0:
         both = (("<=", Fraction(high)), (">=", Fraction(low)))
-        facts = together(*(compared(what, value, sign, at) for sign, at in both)) if value is not None else ()  # type: ignore[arg-type]
+        facts = combine(*(compare(what, value, sign, at) for sign, at in both)) if value is not None else ()  # type: ignore[arg-type]
         return Evidence(True, scope, printed, obtained, inside, level=spent, facts=facts, lines=lines)
     reason = f"the interval of P({what}) straddles a bound"
     return Evidence(None, scope, printed, obtained, inside, level=spent, reason=reason, lines=lines)

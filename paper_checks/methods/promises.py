@@ -1,174 +1,25 @@
-"""Algorithm boxes: the box is executed by the toolkit's own algorithm, and every promise of its text is evaluated.
+"""The former name of `relations`; papers of one's own may still import it."""
 
-A promise is an equality or an inequality between two numbers of one run. Runs come in the order of their simplicity:
-the first is small enough to be followed by hand and is the witness where a promise is broken.
-"""
+from paper_checks.methods.relations import Relation, Relations, judge_relations, orthonormal, relations, same
 
-from __future__ import annotations
+Promise = Relation
+"""Alias of `Relation`."""
+Promises = Relations
+"""Alias of `Relations`."""
+promises = relations
+"""Alias of `relations`."""
+judge_promises = judge_relations
+"""Alias of `judge_relations`."""
 
-from collections import defaultdict
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
-
-import torch
-from torch import Tensor
-
-from paper_checks.claim import Evidence
-from paper_checks.engine.lines import Line, line_of
-from paper_checks.evaluation import told_apart
-from paper_checks.facts import compared, together
-from paper_checks.methods.sides import ROUNDING, UndefinedError, number
-from paper_checks.methods.yielded import by
-
-
-@dataclass(frozen=True)
-class Promise:
-    """One promise of a text on one run.
-
-    Attributes:
-        name: what is promised, in words; the same for all runs.
-        left: left side.
-        right: right side; an inequality reads ``left <= right``.
-        error: bound on the rounding of the difference.
-        at_most: an inequality instead of an equality.
-        case: the run in plain numbers, if it can be replayed by hand.
-        size: size of the quantities that are compared; toy problems have entries of order one.
-        resolution: what the error stands for where it is more than rounding, such as the last digit of a figure; it
-            is part of what was obtained.
-
-    Raises:
-        UndefinedError: a side or an error that is no number.
-    """
-
-    name: str
-    left: float | Fraction
-    right: float | Fraction
-    error: float = 0.0
-    at_most: bool = False
-    case: Mapping[str, Any] | None = None
-    size: float = 1.0
-    resolution: str = ""
-
-    def __post_init__(self) -> None:
-        number(self.left, f"{self.name}: the left side")
-        number(self.right, f"{self.name}: the right side")
-        if number(self.error, f"{self.name}: the error") < 0 or number(self.size, f"{self.name}: the size") < 0:
-            raise UndefinedError(f"{self.name}: an error and a size are at least 0, got {self.error} and {self.size}")
-
-    @property
-    def distance(self) -> float:
-        """By how much it would be broken without an error."""
-        apart: Any = self.left - self.right
-        return float(apart if self.at_most else abs(apart))
-
-    @property
-    def excess(self) -> float:
-        """By how much it is broken; at most 0 if it is kept."""
-        return self.distance - self.error
-
-    @property
-    def loose(self) -> bool:
-        """Whether it is kept only within a tolerance that is more than rounding and that nothing explains."""
-        size = max(abs(float(self.left)), abs(float(self.right)), self.size)
-        return not self.resolution and self.excess <= 0 < self.distance and self.error > ROUNDING * size
-
-
-def same(
-    name: str,
-    left: Tensor,
-    right: Tensor,
-    case: Mapping[str, Any] | None = None,
-    relative: float = 1e-10,
-    resolution: str = "",
-) -> Promise:
-    """The promise that two tensors are one, up to rounding or a stated resolution; different shapes break it."""
-    if left.shape != right.shape:
-        return Promise(name, 1.0, 0.0, case=case)
-    scale = max(1.0, float(right.abs().max()) if right.numel() else 0.0)
-    distance = float((left - right).abs().max()) if right.numel() else 0.0
-    return Promise(name, distance, 0.0, error=relative * scale, case=case, size=scale, resolution=resolution)
-
-
-def orthonormal(name: str, columns: Tensor, case: Mapping[str, Any] | None = None) -> Promise:
-    """The promise that the columns of a matrix are orthonormal."""
-    return same(name, columns.mT @ columns, torch.eye(columns.shape[-1], dtype=columns.dtype), case)
-
-
-def judge_promises(promises: Sequence[Promise], scope: str, whole: bool = False) -> Evidence:
-    """Judges that all promises are kept; the first broken one that can be replayed is the witness.
-
-    Args:
-        promises: on all runs.
-        scope: what they cover.
-        whole: whether they are all that the statement needs, such as every entry of a table; their sides are then
-            whole numbers and fractions, and are compared exactly.
-
-    Raises:
-        UndefinedError: a promise that is kept only within a tolerance that nothing explains.
-        TypeError: sides that are to be compared exactly and are no exact numbers.
-    """
-    broken = [promise for promise in promises if not promise.excess <= 0.0]
-    names = list(dict.fromkeys(promise.name for promise in promises))
-    lines = _lines(promises)
-    if not broken:
-        loose = [promise for promise in promises if promise.loose]
-        if loose:
-            one = max(loose, key=lambda promise: promise.error)
-            raise UndefinedError(f"{one.name}: kept only within {one.error:.2g}, which is more than rounding")
-        margin = min((-promise.excess for promise in promises), default=0.0)
-        within = dict[str, float]()  # the largest error by what it stands for
-        for one in promises:
-            if one.resolution:
-                within[one.resolution] = max(one.error, within.get(one.resolution, 0.0))
-        told = (f"within {error:.2g}, {resolution}" for resolution, error in within.items())
-        kept = "; ".join((f"all kept in {len(promises)} evaluations", *told))
-        shown = (compared(one.name, one.left, "<=" if one.at_most else "=", one.right) for one in promises if whole)
-        return Evidence(
-            True,
-            scope,
-            "; ".join(names),
-            kept,
-            margin,
-            cases=len(promises),
-            lines=lines,
-            whole=whole,
-            facts=together(*shown),
-        )
-    first = next((promise for promise in broken if promise.case is not None), broken[0])
-    failed = list(dict.fromkeys(promise.name for promise in broken))
-    sides = float(first.left), float(first.right)
-    where = f"{' and '.join(told_apart(*sides))} at the witness"
-    return Evidence(
-        False,
-        scope,
-        first.name,
-        f"{where}; broken in {len(broken)} of {len(promises)} evaluations: {'; '.join(failed)}",
-        margin=-max(promise.excess for promise in broken),
-        cases=len(promises),
-        witness=None if first.case is None else {**first.case, "promise": first.name},
-        sides=sides,
-        lines=lines,
-    )
-
-
-promises = by(judge_promises)
-"""Declares a claim whose judge yields promises and returns what they cover."""
-Promises = Generator[Promise, None, str]
-
-
-def _lines(promises: Sequence[Promise]) -> dict[str, Line]:
-    """Lines, one for all promises of a name in all runs; an equality's distance is compared with what is left open."""
-    named = defaultdict[str, list[Promise]](list)
-    for one in promises:
-        named[one.name].append(one)
-    return {
-        name: line_of(
-            all(one.excess <= 0.0 for one in some),
-            [float(one.left) if one.at_most else one.distance for one in some],
-            [float(one.right) + one.error if one.at_most else one.error for one in some],
-            equal=not all(one.at_most for one in some),
-        )
-        for name, some in named.items()
-    }
+__all__ = [
+    "Promise",
+    "Promises",
+    "Relation",
+    "Relations",
+    "judge_promises",
+    "judge_relations",
+    "orthonormal",
+    "promises",
+    "relations",
+    "same",
+]

@@ -1,4 +1,4 @@
-"""Sides of a statement are checked before they are compared: what is no number decides nothing."""
+"""Sides of a statement are checked before they are compared: a value that is not a number decides nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class UndefinedError(ValueError):
 
 
 def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple[Array, Array, Array, Array]:
-    """Both sides, their difference and its error bound as floats, each checked at the door.
+    """Return both sides, their difference and its error bound as floats, each checked at the door.
 
     Exact sides are subtracted exactly. Integers of numpy are refused, since they overflow without a word.
 
@@ -33,8 +33,7 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
         infinite: whether a side may be infinite.
 
     Raises:
-        UndefinedError: a side that is no number or infinite without leave, or of another type; an error bound that is
-            none.
+        UndefinedError: a side that is not a number, infinite without leave or of another type; a wrong error bound.
     """
     sides = []
     for name, side in (("left", left), ("right", right)):
@@ -46,7 +45,7 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
             raise UndefinedError(f"{name} sides are floats or exact numbers, got {values.dtype}, which can overflow")
         floats = values.astype(float)
         if np.isnan(floats).any():
-            raise UndefinedError(f"{np.isnan(floats).sum()} of {floats.size} {name} sides are no number")
+            raise UndefinedError(f"{np.isnan(floats).sum()} of {floats.size} {name} sides are not numbers")
         if np.isinf(floats).any() and not infinite:
             raise UndefinedError(
                 f"{np.isinf(floats).sum()} of {floats.size} {name} sides are infinite, which is not declared"
@@ -67,10 +66,10 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
 
 
 def number(value: Any, what: str) -> float:
-    """One finite number as a float.
+    """Return one finite number as a float.
 
     Raises:
-        UndefinedError: it is no number, infinite, or of a type that is none.
+        UndefinedError: it is not a number, or infinite, or of another type.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, int | float | Fraction | sympy.Rational | np.floating

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from paper_checks.claim import Evidence
 from paper_checks.engine.lines import Line
-from paper_checks.facts import Fact, as_fraction, compared, together
+from paper_checks.facts import Fact, as_fraction, combine, compare
 from paper_checks.methods.sides import UndefinedError
 
 Sides = Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]]
@@ -21,7 +21,7 @@ _FACTORS = (Fraction(2), Fraction(3), Fraction(1, 5))
 def judge_units(
     sides: Mapping[str, Sides], weights: Mapping[str, int], points: Sequence[Mapping[str, Fraction]], scope: str
 ) -> Evidence:
-    """Judges that the two sides of every line scale alike, exactly, in fractions.
+    """Judge that the two sides of every line scale alike, exactly, in fractions.
 
     Args:
         sides: both sides of each line as functions of the parameters.
@@ -45,7 +45,7 @@ def judge_units(
                 scaled = {key: value * factor ** weights.get(key, 0) for key, value in point.items()}
                 scaled_left, scaled_right = map(as_fraction, evaluate(scaled))
                 ratios = scaled_left / left, scaled_right / right
-                facts.append(compared(name, ratios[0], "=", ratios[1]))
+                facts.append(compare(name, ratios[0], "=", ratios[1]))
                 lines[name] = Line(facts[-1] is not None, (*ratios, lines[name].compared if name in lines else None))
                 if facts[-1] is None:
                     return Evidence(
@@ -56,7 +56,7 @@ def judge_units(
                         f"{float(ratios[1]):.6g}",
                         margin=-abs(float(ratios[0] / ratios[1]) - 1.0),
                         cases=tried,
-                        facts=together(compared(name, ratios[0], "!=", ratios[1])),
+                        facts=combine(compare(name, ratios[0], "!=", ratios[1])),
                         witness={"line": name, "factor": str(factor), **{k: str(v) for k, v in point.items()}},
                         lines=lines,
                     )
@@ -67,6 +67,6 @@ def judge_units(
         f"in all {len(sides)} lines, {tried} rescalings",
         margin=float(tried),
         cases=tried,
-        facts=together(*facts),
+        facts=combine(*facts),
         lines=lines,
     )

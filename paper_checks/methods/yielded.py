@@ -13,7 +13,7 @@ Found = Callable[..., Generator[Any, None, Any]]
 
 
 def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[..., Callable[[Found], Claim]]:
-    """A decorator like `claim`, with a method of judging: the decorated function yields what the method judges.
+    """Return a decorator like `claim`, with a method of judging: the decorated function yields what the method judges.
 
     Args:
         method: judges a list of what was yielded; what the function returns are its further arguments.
@@ -31,7 +31,7 @@ def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[...,
                 found, rest = find(*data, **constants), list[Any]()
                 if not isinstance(found, Generator):
                     raise TypeError(f"{find.__name__} yields nothing that could be judged")
-                return method(list(_followed(found, rest)), *rest)
+                return method(list(_collect(found, rest)), *rest)
 
             return claim(id, **fields)(judge)
 
@@ -40,7 +40,7 @@ def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[...,
     return declare
 
 
-def _followed(found: Generator[Any, None, Any], rest: list[Any]) -> Iterator[Any]:
-    """All that a generator yields; what it returns in the end is put into a list."""
+def _collect(found: Generator[Any, None, Any], rest: list[Any]) -> Iterator[Any]:
+    """Yield all that a generator yields; what it returns in the end is put into a list."""
     returned = yield from found
     rest += returned if isinstance(returned, tuple) else (returned,)

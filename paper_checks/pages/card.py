@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from paper_checks.claim import FAILING, KINDS, LITERAL, Evidence, Kind, Verdict
+from paper_checks.claim import AS_CORRECTED, KINDS, LITERAL, Claim, Evidence, Grade, Kind, Print, Verdict
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.engine.judging import obtained_beside
 from paper_checks.engine.lines import Strength
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
+from paper_checks.paper import Paper
 from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result, Run
 
@@ -44,26 +45,39 @@ STATED: tuple[Kind, ...] = ("statement", "number")
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
 VERDICT_MEANS: Mapping[Verdict, str] = {
-    "refuted": "fails as printed in every reading, with a witness that a second, naive evaluation confirms; no "
-    "corrected statement is given, and the nearest weaker statement passes the same check.",
-    "corrected": "fails as printed, with a witness; a corrected statement next to it passes the same check.",
-    "depends on the reading": "the print can be read in several ways: in some it holds, in others a witness shows that "
-    "it fails.",
+    "refuted": "fails as its author means it, with a witness that a second, naive evaluation confirms, and nothing of "
+    "the same use remains; the nearest weaker statement passes the same check.",
+    "corrected": "fails as its author means it, with a witness; a corrected statement of the same use passes the same "
+    "check.",
+    "ambiguous": "its author could mean either of two readings; one holds and one fails, and both are shown.",
     "not checkable here": "nothing is said about the statement; the reason is given.",
-    "holds": "passes on its whole stated scope in every reading of the print, and the same check refutes deliberately "
-    "wrong variants (mutants).",
+    "holds": "passes on its whole stated scope as its author means it, and the same check refutes deliberately wrong "
+    "variants (mutants).",
 }
 """Definitions of the verdicts, the same in the report, on the pages of findings and on the main page."""
-COUNTED: tuple[Verdict, ...] = ("holds", "depends on the reading", "corrected", "refuted", "not checkable here")
+PRINT_MEANS: Mapping[Print, str] = {
+    "as meant": "the words and formulas say what the author means.",
+    "misprint": "a slip that a reader corrects without thinking, and on which nothing depends.",
+    "unstated": "a hypothesis or a definition is missing that the text uses or that the field takes for granted.",
+    "inconsistent": "two places of the paper disagree.",
+}
+"""Definitions of how a statement is printed."""
+COUNTED: tuple[Verdict, ...] = ("holds", "corrected", "refuted", "ambiguous", "not checkable here")
 """Verdicts in the order in which counts are printed."""
 _VERBS: Mapping[Verdict, tuple[str, str]] = {
     "holds": ("holds", "hold"),
-    "depends on the reading": ("depends on the reading", "depend on the reading"),
     "corrected": ("is corrected", "are corrected"),
     "refuted": ("is refuted", "are refuted"),
+    "ambiguous": ("is ambiguous", "are ambiguous"),
     "not checkable here": ("is not checkable here", "are not checkable here"),
 }
 """Verbs for one statement and for several."""
+_PRINTED: Mapping[Print, str] = {
+    "as meant": "",
+    "misprint": "the print has a slip",
+    "unstated": "the print leaves something unstated",
+    "inconsistent": "the paper says it in two ways",
+}
 _READ = {True: "holds", False: "does not hold", None: "is undecided"}
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
@@ -182,24 +196,55 @@ def _plain(value: object) -> str:
 
 def headline(result: Result) -> str:
     """Return the verdict as a sentence about the statement, not about its authors."""
-    verdict = result.decision.verdict
-    passes, fails = FOUND[result.claim.kind]
+    verdict, claim = result.decision.verdict, result.claim
+    passes, fails = FOUND[claim.kind]
     if verdict == "holds":
-        literal = result.claim.readings[0].name == LITERAL.name
-        return f"{passes}." if literal else f"{passes.removesuffix(' as printed')} in the reading below."
+        if claim.print != "as meant":
+            return f"{_as_meant(passes)}; {_PRINTED[claim.print]}."
+        return f"{passes}." if claim.intended.reading == LITERAL.name else f"{_as_meant(passes)}."
     if verdict == "corrected":
-        return f"{fails}; the correction below passes the same check."
+        return f"{_as_meant(fails)}; the corrected statement below passes the same check."
     if verdict == "refuted":
-        return fails + ("; the weaker statement below passes the same check." if other_forms(result) else ".")
-    if verdict == "depends on the reading":
+        return _as_meant(fails) + (
+            "; the weaker statement below passes the same check." if other_forms(result) else "."
+        )
+    if verdict == "ambiguous":
         return f"{sentence_case(describe_readings(result))}."
     return "Not checkable here."
+
+
+def _as_meant(found: str) -> str:
+    return found.replace("as printed", "as meant")
+
+
+def describe_grade(grade: Grade | None, family: str) -> str:
+    """Return a grade with the instances that it covers, where these are not all; empty if there is no grade.
+
+    >>> describe_grade("proof", "one-variable quadratics"), describe_grade("search", ""), describe_grade(None, "K = 2")
+    ('proof (one-variable quadratics)', 'search', '')
+    """
+    return f"{grade} ({family})" if grade and family else grade or ""
+
+
+def describe_verdict(verdict: Verdict, print: Print) -> str:
+    """Return a verdict with the fault of the print, if it has one.
+
+    >>> describe_verdict("holds", "misprint"), describe_verdict("corrected", "as meant")
+    ('holds, misprint', 'corrected')
+    """
+    return verdict if print == "as meant" else f"{verdict}, {print}"
+
+
+def describe_meaning(claim: Claim) -> str:
+    """Return the reading that the author means, by its name, and why."""
+    name = "as corrected below" if claim.intended.reading == AS_CORRECTED else f"“{claim.intended.reading}”"
+    return f"{name}, because {claim.intended.why}" if len(claim.readings) > 1 or not claim.is_plain else ""
 
 
 def describe_readings(result: Result) -> str:
     """Return in one sentence which readings hold and which do not; for a stored result, that some do."""
     if result.judged is None:
-        return "holds in some readings, does not in others"
+        return "holds in one reading, does not hold in another"
     readings = result.judged.readings(result.claim)
     parts = {
         f"{words} if read as": " or ".join(f"“{one.reading.name}”" for one in readings if one.evidence.ok is ok)
@@ -221,8 +266,10 @@ def summary_line(result: Result) -> str:
         return f"Correction: {first_sentence(claim.correction.says)}"
     if decision.verdict == "not checkable here" or evidence is None:
         return sentence_case(decision.reason)
-    if decision.verdict == "depends on the reading":
+    if decision.verdict == "ambiguous":
         return sentence_case(describe_readings(result))
+    if decision.verdict == "holds" and claim.because:
+        return sentence_case(claim.because)
     if decision.verdict == "refuted":
         return shorten(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
     return shorten(f"Scope: {evidence.scope}", 160)
@@ -230,7 +277,8 @@ def summary_line(result: Result) -> str:
 
 def describe_record(result: Result) -> str:
     """Return verdict and grade on record."""
-    return result.claim.expect + (f" ({result.expected_grade})" if result.expected_grade else "")
+    grade = describe_grade(result.expected_grade, result.claim.family)
+    return result.claim.expect + (f" ({grade})" if grade else "")
 
 
 def mark(result: Result) -> str:
@@ -262,8 +310,8 @@ def tally(run: Run) -> str:
 def count_verdicts(verdicts: Iterable[Verdict]) -> str:
     """Return the numbers of verdicts as part of a sentence.
 
-    >>> count_verdicts(["holds", "refuted", "holds", "depends on the reading"])
-    '2 hold, 1 depends on the reading, 1 is refuted'
+    >>> count_verdicts(["holds", "refuted", "holds", "ambiguous"])
+    '2 hold, 1 is refuted, 1 is ambiguous'
     """
     counts = Counter(verdicts)
     return ", ".join(f"{counts[verdict]} {verb(verdict, counts[verdict])}" for verdict in COUNTED if counts[verdict])
@@ -336,12 +384,18 @@ def sentence_case(text: str) -> str:
 def card_text(result: Result, encoding: str = "utf-8") -> str:
     """Return the card of one claim for a terminal of some encoding: plain text of at most 100 columns."""
     claim, decision = result.claim, result.decision
-    grade = f" ({decision.grade})" if decision.grade else ""
+    grade = f" ({describe_grade(decision.grade, claim.family)})" if decision.grade else ""
     lines = [claim.id, "=" * len(claim.id), *_entry("where", plain_text(claim.where, encoding))]
     plain = decision.verdict == "not checkable here" or (decision.verdict == "holds" and claim.kind in STATED)
     explained = "" if plain else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
-    lines += _entry("because", plain_text(claim.because, encoding) if result.decision.verdict in FAILING else "")
+    lines += _entry("read else" if claim.is_plain else "because", plain_text(claim.because, encoding))
+    lines += _entry("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
+    lines += _entry("meant", plain_text(describe_meaning(claim), encoding))
+    lines += _entry("ambiguous", plain_text(claim.ambiguous, encoding))
+    if result.finding is not None:
+        found = f"{result.finding.headline} ({result.finding.id}, which {result.finding.changes})"
+        lines += _entry("finding", plain_text(found, encoding))
     lines += _entry("NOT AS RECORDED", mark(result))
     lines += _entry("reason", plain_text(decision.reason, encoding))
     lines += _entry("kind", f"{claim.kind}, {claim.importance}")
@@ -359,7 +413,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("best known", plain_text(known, encoding))
     for number, hypothesis in enumerate(describe_hypotheses(result)):
         lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
-    for file, answer, names in result.files_told_once():
+    for file, answer, names in result.distinct_files():
         place = result.replay_place(file)
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
         lines += _entry("not named", describe_unnamed(result, answer))
@@ -369,6 +423,42 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("check at", result.source)
     lines += _entry("time", f"{result.seconds:.2f} s")
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def findings_text(paper: Paper, encoding: str = "utf-8") -> str:
+    """Return what was found about a paper as plain text of at most 100 columns, the most consequential first."""
+    title = f"{paper.called or paper.name}: {paper.title}" if paper.called else paper.title
+    lines = [*textwrap.wrap(title, WIDTH), "=" * min(len(title), WIDTH)]
+    lines += textwrap.wrap(plain_text(paper.main, encoding), WIDTH)
+    expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
+    for number, finding in enumerate(paper.findings, 1):
+        lines += ["", *_entry(f"{number}.", plain_text(finding.headline, encoding))]
+        lines += _entry("", f"[{finding.id}] This {finding.changes}.")
+        lines += _entry("witness", plain_text(finding.witness, encoding))
+        lines += _entry("advice", plain_text(finding.advice, encoding))
+        lines += _entry("entries", "; ".join(f"{id} ({expected[id]})" for id in finding.entries))
+    plain = sum(claim.is_plain for claim in paper.claims())
+    lines += [
+        "",
+        f"{plain} of {len(expected)} entries hold as printed; `rankproof show ID` prints the card of an entry.",
+    ]
+    return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def as_findings(paper: Paper) -> list[dict[str, Any]]:
+    """Return the findings of a paper as the entries of the command-line contract."""
+    return [
+        {
+            "id": finding.id,
+            "paper": paper.name,
+            "headline": finding.headline,
+            "changes": finding.changes,
+            "witness": finding.witness,
+            "advice": finding.advice,
+            "entries": list(finding.entries),
+        }
+        for finding in paper.findings
+    ]
 
 
 def measured_lines(when: datetime, id: str) -> list[str]:
@@ -425,7 +515,7 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     proves = ", ".join(
         f"{name} = {_stored_value(value)}{_describe_unit(name, answer)}" for name, value in answer.proves.items()
     )
-    lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
+    lines += _entry("proves", f"the established statement, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
     lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
     return lines + _entry("replay at", place or "")
@@ -464,7 +554,9 @@ def summary_table(run: Run) -> str:
         decision = result.decision
         note = mark(result)
         marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
-        rows.append((result.claim.id, decision.verdict, decision.grade or "-", f"{result.seconds:.2f}", marked))
+        verdict = describe_verdict(decision.verdict, result.claim.print)
+        grade = describe_grade(decision.grade, result.claim.family) or "-"
+        rows.append((result.claim.id, verdict, grade, f"{result.seconds:.2f}", marked))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
         f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}{row[4]}"

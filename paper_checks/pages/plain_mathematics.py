@@ -32,6 +32,8 @@ _DOWN = dict(zip("0123456789+−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃�
 _SHARES = {("1", "2"): "½", ("1", "3"): "⅓", ("2", "3"): "⅔", ("1", "4"): "¼", ("3", "4"): "¾", ("1", "8"): "⅛"}
 _ASCII = {
     "−": "-",
+    "“": '"',
+    "”": '"',
     "≤": "<=",
     "≥": ">=",
     "≪": "<<",
@@ -176,7 +178,7 @@ def _row(elements: Sequence[Element], rich: bool) -> str:
             before = "open bar" if opens else sign
             continue
         else:
-            shown = _shown(element, rich, _beside(before, after))
+            shown = _show(element, rich, _beside(before, after))
             upright = element.get("mathvariant") == "normal"
             if done and not (upright and in_word) and _runs_together(done, shown, element, rich):
                 done += " "
@@ -216,7 +218,7 @@ _PRODUCT = re.compile(r"[^\s()/+−-]+\([^()]*\)")
 _NAMES = frozenset(("log", "exp", "sin", "cos", "tan", "min", "max", "sup", "inf", "lim", "diag", "tr", "Pr", "artanh"))
 
 
-def _shown(element: Element, rich: bool, beside: bool) -> str:
+def _show(element: Element, rich: bool, beside: bool) -> str:
     """Return one element as text."""
     text, parts = element.text or "", list(element)
     tag = element.tag
@@ -227,9 +229,9 @@ def _shown(element: Element, rich: bool, beside: bool) -> str:
     if tag == "mfrac":
         return _fraction(parts, rich, beside)
     if tag == "msqrt":
-        return ("√" if rich else "sqrt") + _grouped(_row(parts, rich), always=not rich)
+        return ("√" if rich else "sqrt") + _group(_row(parts, rich), always=not rich)
     if tag == "mroot":
-        return f"{_grouped(_row(parts[:1], rich))}^(1/{_row(parts[1:], rich)})"
+        return f"{_group(_row(parts[:1], rich))}^(1/{_row(parts[1:], rich)})"
     if tag == "msub":
         return _shown_base(parts[0], rich) + _script(parts[1], rich, _DOWN, "_")
     if tag == "msup":
@@ -239,7 +241,7 @@ def _shown(element: Element, rich: bool, beside: bool) -> str:
     if tag == "munder":
         return _shown_base(parts[0], rich) + _script(parts[1], rich, _DOWN, "_") + " "
     if tag == "mover":
-        return _accented(parts, rich)
+        return _accent(parts, rich)
     if tag == "mtable":
         rows = [", ".join(_row(list(cell), rich) for cell in row) for row in parts]
         return "; ".join(rows)
@@ -247,7 +249,7 @@ def _shown(element: Element, rich: bool, beside: bool) -> str:
 
 
 def _shown_base(element: Element, rich: bool) -> str:
-    shown = _shown(element, rich, True).rstrip()
+    shown = _show(element, rich, True).rstrip()
     return f"({shown})" if element.tag in ("mfrac", "mrow") and len(shown) > 1 and shown[0] not in "(½⅓¼¾⅔" else shown
 
 
@@ -255,11 +257,11 @@ def _fraction(parts: Sequence[Element], rich: bool, beside: bool) -> str:
     top, bottom = (_row([part], rich) for part in parts)
     if rich and (top, bottom) in _SHARES:
         return _SHARES[top, bottom]
-    quotient = f"{_grouped(top, product=True)}/{_grouped(bottom)}"
+    quotient = f"{_group(top, product=True)}/{_group(bottom)}"
     return f"({quotient})" if beside else quotient
 
 
-def _grouped(shown: str, product: bool = False, always: bool = False) -> str:
+def _group(shown: str, product: bool = False, always: bool = False) -> str:
     """Return an expression in brackets, unless it is one factor (or, if allowed, a product)."""
     plain = shown.strip()
     if plain.startswith("(") and plain.endswith(")") and _closes_at(plain) == len(plain) - 1:
@@ -294,7 +296,7 @@ def _script(element: Element, rich: bool, signs: dict[str, str], mark: str) -> s
     return mark + (shown if single else f"({shown})")
 
 
-def _accented(parts: Sequence[Element], rich: bool) -> str:
+def _accent(parts: Sequence[Element], rich: bool) -> str:
     shown, accent = _row(parts[:1], rich), parts[1].text or ""
     if not rich:
         return (

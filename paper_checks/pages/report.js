@@ -94,7 +94,7 @@
     return near.sort((a, b) => a[0] - b[0]).slice(0, 4).map(([, card]) => card);
   }
 
-  // What is no name is looked for in the words of the cards; a number is there as a whole: 4 is not 4.2.
+  // A text that is not a name is searched in the words of the cards; a number matches as a whole: 4 is not 4.2.
   function finder(query) {
     const name = understood(query);
     const called = name && calledSo(name);
@@ -129,7 +129,7 @@
     propose(shown.size ? null : name ? nearest(name) : []);
   }
 
-  // Says that there is no match, with links to the cards that come nearest.
+  // Says that nothing matches, with links to the cards that come nearest.
   function propose(some) {
     const place = byId("filter-near");
     place.textContent = some === null ? "" : some.length ? "no match, try " : "no match";

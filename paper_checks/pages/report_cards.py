@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from paper_checks.claim import NOT_AS_PRINTED, Claim, Evidence, Grade
+from paper_checks.claim import NOT_AS_MEANT, Claim, Evidence, Grade
 from paper_checks.pages import card
 from paper_checks.result import OUTCOME, Result
 
@@ -51,13 +51,13 @@ def _describe_holding(evidence: Evidence, *, proved: bool) -> str:
 
 
 def fails(result: Result) -> bool:
-    """Return whether a result (not a step or a detail) holds in no reading of the printed statement."""
-    return result.claim.importance == "result" and result.decision.verdict in NOT_AS_PRINTED
+    """Return whether a result (not a step or a detail) fails as its author means it."""
+    return result.claim.importance == "result" and result.decision.verdict in NOT_AS_MEANT
 
 
 def describe_finding(result: Result) -> str:
     """Return the verdict as a sentence; for readings, how many hold, since their names come later."""
-    if result.decision.verdict != "depends on the reading" or result.judged is None:
+    if result.decision.verdict != "ambiguous" or result.judged is None:
         return card.headline(result)
     outcomes = [one.evidence.ok for one in result.judged.readings(result.claim)]
     first, *rest = [(words, outcomes.count(ok)) for ok, words in OUTCOME.items() if ok in outcomes]
@@ -68,7 +68,7 @@ def describe_finding(result: Result) -> str:
 
 def describe_forms(result: Result) -> list[tuple[str, str]]:
     """Return the forms other than the printed one, each with a heading; a reading begins with its verdict."""
-    if result.judged is None or result.decision.verdict != "depends on the reading":
+    if result.judged is None or result.decision.verdict != "ambiguous":
         return [(card.sentence_case(name), says) for name, says in card.other_forms(result)]
     readings = [
         (f"{card.sentence_case(OUTCOME[one.evidence.ok])}, read as “{one.reading.name}”", one.reading.says)

@@ -13,7 +13,7 @@ from figures.figure import SCALES, Figure, Settings
 from figures.ledger import select
 from figures.make import DrawnFigure, make
 from figures.stored_numbers import stored_numbers
-from paper_checks.engine.processes import mapped
+from paper_checks.engine.processes import map_work
 from runs.settings import RunError
 from workloads.data.idx import DataError
 
@@ -111,7 +111,7 @@ def report_figures(
     """
     one = _One(replace(settings, progress=None, notify=None), out, stored and not recompute, recompute)
     found = []
-    with closing(mapped(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
+    with closing(map_work(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
         for figure in answers:
             found.append(figure)
             progress(figure.id)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, groupby, zip_longest
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
 
 from markupsafe import Markup
 
-from paper_checks.claim import NOT_AS_PRINTED, Claim, Verdict
+from paper_checks.claim import NOT_AS_MEANT, Claim, Verdict
 from paper_checks.pages import card, status_graph
 from paper_checks.pages.status_map import Cell, Column
-from paper_checks.paper import Headline, Paper
+from paper_checks.paper import Finding, Paper
 from paper_checks.result import Result, Run
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
@@ -70,11 +70,11 @@ class PaperSection:
         name: Short name, by which its statements are filtered.
         called: Name of its method, or its short name.
         title: Full title.
-        main: The paper's proposal, its main claim, and whether that survives; empty if not told.
+        main: The paper's proposal, its main claim, and whether that survives; empty if not given.
         cited: Authors, date and versions.
         link: Where it can be read; empty if nowhere.
         themes: Themes in the order of the paper.
-        headlines: Findings that rest on claims of this run, those that matter most first.
+        findings: Findings that explain claims of this run, those that matter most first.
         graph: Graphs of its results and what they rest on, steps left out.
     """
 
@@ -85,7 +85,7 @@ class PaperSection:
     cited: str
     link: str
     themes: tuple[Theme, ...]
-    headlines: tuple[Headline, ...]
+    findings: tuple[Finding, ...]
     graph: tuple[Markup, ...]
 
     @property
@@ -111,11 +111,11 @@ class PaperSection:
 
     @property
     def failing(self) -> tuple[int, int, int]:
-        """Numbers of results among statements and numbers: all, failing as printed, and depending on the reading."""
+        """Numbers of results among statements and numbers: all, failing as meant, and ambiguous."""
         found = [one for one in self.results if one.claim.kind in card.STATED and one.claim.importance == "result"]
         verdicts = [one.decision.verdict for one in found]
-        off = sum(verdict in NOT_AS_PRINTED for verdict in verdicts)
-        return len(found), off, verdicts.count("depends on the reading")
+        off = sum(verdict in NOT_AS_MEANT for verdict in verdicts)
+        return len(found), off, verdicts.count("ambiguous")
 
     @property
     def others(self) -> str:
@@ -135,11 +135,12 @@ def paper_sections(run: Run, notes: Mapping[str, str]) -> list[PaperSection]:
     told = []
     for (paper, name), some in groupby(run.results, key=lambda result: _named_home(result.claim, run.papers)):
         found = tuple(some)
-        headlines = tuple(_headlines(paper, {result.claim.id for result in found})) if paper else ()
+        known = {result.claim.id for result in found}
+        findings = tuple(_within(known, paper.findings)) if paper else ()
         called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
         main, link = (paper.main, paper.link) if paper else ("", "")
         themes = tuple(_themes(found, paper, name))
-        told.append(PaperSection(name, called, title, main, cited, link, themes, headlines, _graph(found, notes)))
+        told.append(PaperSection(name, called, title, main, cited, link, themes, findings, _graph(found, notes)))
     return told
 
 
@@ -184,14 +185,15 @@ def _named_home(claim: Claim, papers: Sequence[Paper]) -> tuple[Paper | None, st
 def _themes(results: Sequence[Result], paper: Paper | None, name: str) -> Iterator[Theme]:
     for module, found in groupby(results, key=lambda result: result.claim.module):
         theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
-        title = paper.told(theme)[0] if paper else name
+        title = paper.read_theme(theme)[0] if paper else name
         yield Theme(f"theme:{name}/{theme}", title.rstrip("."), tuple(found))
 
 
-def _headlines(paper: Paper, known: set[str]) -> Iterator[Headline]:
-    """Yield the first finding of each of its pages, then the second of each, and so on."""
-    for row in zip_longest(*(page.headlines for page in paper.pages)):
-        yield from (one for one in row if one is not None and known.issuperset(one.claims))
+def _within(known: Collection[str], findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings that explain claims of this run, with these claims only."""
+    for finding in findings:
+        if entries := tuple(id for id in finding.entries if id in known):
+            yield replace(finding, entries=entries)
 
 
 def _graph(results: Sequence[Result], notes: Mapping[str, str]) -> tuple[Markup, ...]:

@@ -18,7 +18,7 @@ from paper_checks.result import Result
 SIGNS: Mapping[Verdict, str] = {
     "refuted": "✗",
     "corrected": "≈",
-    "depends on the reading": "±",
+    "ambiguous": "±",
     "not checkable here": "?",
     "holds": "✓",
 }

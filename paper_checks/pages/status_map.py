@@ -15,7 +15,7 @@ from pathlib import Path
 
 from markupsafe import escape
 
-from paper_checks.claim import NOT_AS_PRINTED, VERDICTS, Claim, Importance, Verdict
+from paper_checks.claim import NOT_AS_MEANT, VERDICTS, Claim, Importance, Verdict
 from paper_checks.pages.card import count_verdicts
 from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.status_graph import SIGNS
@@ -75,7 +75,7 @@ class Column:
 
 def of_ledger(paper: Paper) -> tuple[Column, ...]:
     """Return the columns of a paper with the verdicts on record; no check is run."""
-    sections = (paper.told(theme) for theme in paper.themes)
+    sections = (paper.read_theme(theme) for theme in paper.themes)
     return tuple(
         Column(title.rstrip("."), tuple(Cell.of(claim, claim.expect) for claim in claims)) for title, claims in sections
     )
@@ -86,7 +86,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
 
     Args:
         name: Name of the paper.
-        columns: Columns in the order of the paper; long ones go on beside themselves.
+        columns: Columns in the order of the paper; long ones continue in the next column.
     """
     cells = [cell for column in columns for cell in column.cells]
     counts = Counter(cell.verdict for cell in cells)
@@ -144,7 +144,7 @@ def _shape(importance: Importance, verdict: Verdict, x: float, y: float) -> str:
     stroke = 2 if importance == "result" else 1
     letters = f'x="{x:g}" y="{y + 0.24 * size:g}" style="font-size:{0.7 * size:.1f}px;font-weight:700"'
     signed, filled = letters, ""
-    if importance == "result" and verdict in NOT_AS_PRINTED:
+    if importance == "result" and verdict in NOT_AS_MEANT:
         colours = _colours()
         signed = letters.replace('style="', f'style="fill:{colours[kind + "-bg"]};')
         filled = f' style="fill:{colours[kind]}"'
@@ -165,7 +165,7 @@ def _key(counts: Mapping[Verdict, int], y: float) -> Iterator[str]:
         yield f'<rect {place} fill="#f3f4f0" stroke="#565d68"/>'
         yield f'<text class="k" x="{x + size + 5:g}" y="{y:g}">{importance}</text>'
         x += size + 18.0 + 7.2 * len(importance)
-    filled = "Filled squares: results that do not hold as printed."
+    filled = "Filled squares: results that fail as their authors mean them."
     yield f'<text class="k" x="0" y="{y + 22:g}" fill="#565d68">{filled}</text>'
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from paper_checks.claim import Claim
-from paper_checks.evaluation import Replay, bound
+from paper_checks.evaluation import Replay, binding_lines, declared_in
 from paper_checks.replay import Stored, replays_of
 
 
@@ -47,8 +46,8 @@ def replay_places(package: str, files: Sequence[Stored]) -> tuple[Place | None, 
 
 
 def replay_place(replay: Replay) -> Place:
-    """Return the place of a replay."""
-    return _place(sys.modules[replay.evaluate.__module__], replay, replay.evaluate)
+    """Return the place of a replay; where several share a function of another module, the place of the declaration."""
+    return _place(importlib.import_module(replay.module), replay, replay.evaluate)
 
 
 def file_of(module: ModuleType) -> str:
@@ -57,18 +56,20 @@ def file_of(module: ModuleType) -> str:
 
 
 def _place(module: ModuleType, item: object, function: Callable[..., Any]) -> Place:
-    """Return the place of a function of a module; of one that was made elsewhere, that of the item it belongs to."""
+    """Return the place of a function of a module; for a function of another module, of the item's declaration."""
     written = inspect.unwrap(function)
     code = getattr(written, "__code__", None)
     if code is not None and code.co_filename == module.__file__:
         return Place(file_of(module), code.co_firstlineno, written.__name__)
     names = [name for name, value in vars(module).items() if value is item]
+    declared = next((line for line, one in declared_in(module, type(item)) if one is item), None)
     for name in names:
-        lines = _bound(module).get(name)
+        lines = _bound(module).get(name, [])
         if lines:
-            return Place(file_of(module), lines[-1][0], name)
-    return Place(file_of(module), 1, names[0] if names else module.__name__)
+            around = (first for first, last in lines if declared is not None and first <= declared <= last)
+            return Place(file_of(module), next(around, lines[-1][0]), name)
+    return Place(file_of(module), declared or 1, names[0] if names else module.__name__)
 
 
-_bound = cache(bound)
+_bound = cache(binding_lines)
 """Lines of the statements that bind the names of a module, read once."""

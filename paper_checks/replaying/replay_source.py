@@ -62,8 +62,8 @@ class Parts:
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node, name, module)
-            elif name in _defined(node):
-                for one in _defined(node):  # one statement can define several
+            elif name in _defined_names(node):
+                for one in _defined_names(node):  # one statement can define several
                     self._comes_from(module.__name__, one)
                 for other in needed_names(tree, node):
                     self.collect(module, other)
@@ -103,7 +103,7 @@ def parse(source: str) -> ast.Module:
     return ast.parse(source)
 
 
-def _defined(node: ast.stmt) -> set[str]:
+def _defined_names(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
     if isinstance(node, ast.Assign):
@@ -117,12 +117,12 @@ def needed_names(tree: ast.Module, node: ast.stmt) -> Iterator[str]:
     """Yield the names of the module that a definition uses outside its annotations."""
     known: set[str] = set()
     for other in tree.body:
-        known |= _defined(other)
+        known |= _defined_names(other)
         if isinstance(other, ast.Import | ast.ImportFrom):
             known |= {alias.asname or alias.name for alias in other.names}
     read = _read_from_module(node)
-    for name in dict.fromkeys(_used(node)):
-        if name in known and name in read and name not in _defined(node):
+    for name in dict.fromkeys(_used_names(node)):
+        if name in known and name in read and name not in _defined_names(node):
             yield name
 
 
@@ -137,7 +137,7 @@ def _read_from_module(node: ast.stmt) -> set[str]:
     return found
 
 
-def _used(node: ast.AST) -> Iterator[str]:
+def _used_names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield node.id
     for field, value in ast.iter_fields(node):
@@ -147,7 +147,7 @@ def _used(node: ast.AST) -> Iterator[str]:
             continue
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, ast.AST):
-                yield from _used(part)
+                yield from _used_names(part)
 
 
 def _declares(node: ast.FunctionDef) -> bool:

@@ -82,7 +82,7 @@ def _as_literal(values: Mapping[str, Any], words: Mapping[str, str]) -> list[str
             lines += textwrap.indent(f"{pformat(value, width=WIDTH, compact=True)}, ", "    ").splitlines()
     lines[-1] = lines[-1].removesuffix(", ") + "}"
     told = "; ".join(f"{name}: {text}" for name, text in words.items())
-    if told and len(lines[-1]) + len(told) + 4 <= WIDTH + 30:  # as a comment beside them
+    if told and len(lines[-1]) + len(told) + 4 <= WIDTH + 30:  # as a comment next to them
         lines[-1] += f"  # {told}"
     elif told:
         lines += textwrap.wrap(told, WIDTH, initial_indent="# ", subsequent_indent="# ")

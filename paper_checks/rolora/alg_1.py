@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from algorithms.rolora import RoLoRA
-from paper_checks.claim import Evidence, Reading, claim
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.claim import Evidence, Intended, Reading, claim
+from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round, descend, rounds_of
 
 
@@ -32,6 +32,12 @@ from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round,
     kind="algorithm",
     importance="result",
     expect=("holds", "search"),
+    intended=Intended(
+        "from a start",
+        "(3), (4) and Algorithm 1 train B in odd rounds; “odd and even ... updating, aggregating "
+        "A and B, respectively” (Section 4) differs",
+    ),
+    print="inconsistent",
 )
 def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: int = 1) -> Evidence:
     """Both halves of every iteration follow the recursion; the mean of the products is the product of the means."""
@@ -47,6 +53,6 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
         mean_even = torch.stack([A_i @ B_after for A_i in sent_A]).mean(dim=0)
         promises.append(same("the mean of the odd round's updates is the server's", mean_odd, A @ B_after))
         promises.append(same("the mean of the even round's updates is the server's", mean_even, A_after @ B_after))
-        promises.append(Promise("numbers sent in the odd round", one.up[0], factors * B.numel()))
-        promises.append(Promise("numbers sent in the even round", one.up[1], factors * A.numel()))
-    return judge_promises(promises, f"{SCOPE}; three iterations")
+        promises.append(Relation("numbers sent in the odd round", one.up[0], factors * B.numel()))
+        promises.append(Relation("numbers sent in the even round", one.up[1], factors * A.numel()))
+    return judge_relations(promises, f"{SCOPE}; three iterations")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 
 from paper_checks.claim import Evidence, claim
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.rolora.measurements.watched_rounds import Iteration, exact_iterations
 
 
-def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: bool) -> list[Promise]:
+def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: bool) -> list[Relation]:
     """Return the promises of both versions of Algorithm 2."""
     promises = []
     for one in found:
@@ -26,7 +26,7 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
         stepped = one.a - one.eta * torch.stack(slopes).mean(dim=0)
         stepped = stepped / torch.linalg.vector_norm(stepped) if unit else stepped
         promises.append(same("a is the normalised gradient step at the mean b", one.a_after, stepped))
-        promises.append(Promise("a is a unit vector", float((one.a_after**2).sum()), 1.0, 1e-12))
+        promises.append(Relation("a is a unit vector", float((one.a_after**2).sum()), 1.0, 1e-12))
     return promises
 
 
@@ -46,7 +46,7 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
 def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
     """Iterations of the toolkit, which knows Gram matrices only, agree with those on the samples themselves."""
     promises = judge_iterations(found, factor, unit, mean_b)
-    return judge_promises(promises, "d from 2 to 8, m from 2 to 40, 1 to 4 clients, alike and not; two iterations")
+    return judge_relations(promises, "d from 2 to 8, m from 2 to 40, 1 to 4 clients, alike and not; two iterations")
 
 
 @claim(
@@ -62,4 +62,4 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
 def alg_2h(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
     """Iterations under the population loss follow the closed form."""
     promises = judge_iterations(found, factor, unit, mean_b)
-    return judge_promises(promises, "d from 2 to 8, 1 to 4 clients with minimisers of their own; two iterations")
+    return judge_relations(promises, "d from 2 to 8, 1 to 4 clients with minimisers of their own; two iterations")

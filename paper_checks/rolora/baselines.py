@@ -11,9 +11,9 @@ from torch import Tensor
 from algorithms.fedlora import FedLoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.rolora.measurements.watched_rounds import (
     LOCAL,
     SCOPE,
@@ -54,15 +54,15 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
         else:
             apart += 1
             distance = float(torch.linalg.matrix_norm(whole - mean_A @ mean_B))
-            promises.append(Promise("it is another matrix", 1e-8, distance, at_most=True))
+            promises.append(Relation("it is another matrix", 1e-8, distance, at_most=True))
         r = mean_A.shape[1]
-        promises.append(Promise("numbers sent", one.up[0], factors * r * sum(whole.shape) / 2))
+        promises.append(Relation("numbers sent", one.up[0], factors * r * sum(whole.shape) / 2))
     scope = (
         f"{SCOPE}; three rounds, {apart} of several clients with different losses, from A and B other than 0; the "
         "covariance is 0, and the aggregation accurate, for one client, for clients that are alike, and after one "
         "gradient step from B = 0, which leaves A as it is"
     )
-    return judge_promises(promises, scope)
+    return judge_relations(promises, scope)
 
 
 @claim(
@@ -88,6 +88,9 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     ),
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "A alike at all clients", "“freezing the down-projection matrices across all clients” (1): one A for all"
+    ),
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
     """The factor A stays and B follows the recursion; a second round of exact minimisation changes nothing."""
@@ -102,7 +105,7 @@ def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weigh
     for turn in found[1]:
         promises.append(same("a stays in the linear model", turn.a_after, turn.a))
         promises.append(same("b is the mean of the minimisers", turn.b_after, weight * turn.mean_of_minimisers()))
-    return judge_promises(promises, f"{SCOPE}; three rounds; regressions of 1 to 4 clients, two rounds each")
+    return judge_relations(promises, f"{SCOPE}; three rounds; regressions of 1 to 4 clients, two rounds each")
 
 
 @dataclass(frozen=True)
@@ -151,14 +154,14 @@ def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float =
         promises.append(
             same("the server's product is the best of rank r", product, lead @ lead.mT @ mean, relative=1e-7)
         )
-        promises.append(Promise("numbers sent", one.up[0], r * sum(mean.shape)))
+        promises.append(Relation("numbers sent", one.up[0], r * sum(mean.shape)))
     for models in found.models:
         for split in ("left", "right"):
             promises.append(
                 same("the split does not change this round's model", models[split][0], models["balanced"][0])
             )
             apart = max(apart, float((models[split][1] - models["balanced"][1]).abs().max()))
-    return judge_promises(
+    return judge_relations(
         promises,
         f"{SCOPE}; two rounds, singular values split in halves, to A or to B: the models of the second round differ by "
         f"up to {apart:.2g} with the split, which the paper leaves open",

@@ -18,7 +18,7 @@ from figures.rolora.printed import (
     LayerSet,
     Schedule,
 )
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
 
@@ -48,7 +48,13 @@ exact = Rounded.exact
     importance="detail",
     because="If an epoch is a pass over a client's share, all clients together use as many samples a round, however "
     "many they are.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a local epoch is a batch",
+        "“to maintain a constant sample count” (caption of Table 4) with fewer rounds asks for "
+        "local steps of one batch",
+    ),
+    print="inconsistent",
 )
 def table_4(
     schedules: Mapping[str, Schedule], unit: str = "epochs", few: float = 3.0, many: tuple[int, ...] = (20, 50)
@@ -185,15 +191,23 @@ def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
     says="""The communication costs of the three methods are identical: 187.5 KB with LoRA on W_v and W_q of layers 21
     to 23 (LoRA) or 18 to 23 (FFA-LoRA, RoLoRA), and 250 KB with layers 20 to 23 or 16 to 23.""",
     measure=lambda context: TABLE_8,
-    control=Form(
-        """In each row the three methods send equally much, in 32-bit numbers 192 KiB (196.6 kB) and 256 KiB (262.1 kB)
-        per client and round. The printed numbers are 1000 times the sizes in MiB, 0.1875 and 0.25.""",
+    correction=Form(
+        """The communication costs of the three methods are identical: 192 KiB, which is 0.1875 MiB, and 256 KiB, which
+        is 0.25 MiB, per client and round, with 4 bytes a number. The printed numbers are 1000 times the MiB.""",
         {"kilobytes": (1024**2 / 1000,), "sizes": (4,), "copies": (1,)},
+        mutants=({"kilobytes": (1000.0,)}, {"sizes": (2,)}, {"hidden": 768.0}),
+        asks="neither",
     ),
     kind="number",
     importance="detail",
     because="No number of 1, 2, 4 or 8 bytes with a KB of 1000 or 1024 bytes gives 187.5 and 250: 1000 times the MiB.",
-    expect=("refuted", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“standardizing the size of the transmitted messages” (6.1): the three costs are equal; "
+        "187.5 and 250 are 1000 times 0.1875 and 0.25 MiB",
+    ),
+    print="misprint",
 )
 def table_8(
     table: Mapping[str, Mapping[str, LayerSet]],
@@ -235,7 +249,7 @@ PASSES = "10 rounds of 30 are 300 batches, or 300 passes"
 SAMPLES = "how many samples a client has"
 CHOSEN = "the optimiser, and the learning rate that was chosen"
 UNSAID = (
-    "it cannot be carried out as it stands, since what else is needed is not printed: whether a local epoch is a batch "
+    "it cannot be carried out as printed, since what else is needed is not printed: whether a local epoch is a batch "
     f"or a pass over the samples of a client ({PASSES}), {SAMPLES}, {CHOSEN}"
 )
 
@@ -275,6 +289,8 @@ def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    intended=Intended("literal", "“Local Epochs” (Table 9): batches or passes, and which training sets, is not said"),
+    print="unstated",
     expect_reason=UNSAID.replace(
         SAMPLES,
         "which training sets of the eight sub-tasks Section 6.2 merges and deals out evenly to the clients (WinoGrande "
@@ -294,6 +310,8 @@ def table_9(setup: Configuration) -> Evidence:
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
+    intended=Intended("literal", "“Local Epochs” (Table 11): batches or passes, and the rank, is not said"),
+    print="unstated",
     expect_reason=UNSAID.replace(PASSES, "100 rounds of 30 are 3000 of them").replace(
         CHOSEN, "the optimiser, the learning rate that was chosen, and the rank of LoRA"
     ),

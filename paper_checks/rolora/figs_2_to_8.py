@@ -44,7 +44,7 @@ FIG_2 = experiment(
     by_start,
     counted="their statement (that LoRA falls or, taken for RoLoRA's robustness, that LoRA falls by more or is below "
     "it, as FFA-LoRA)",
-    beside=plateaus,
+    remark=plateaus,
     importance="result",
 )
 

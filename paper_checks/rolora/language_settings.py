@@ -10,7 +10,7 @@ from math import floor
 import numpy as np
 
 from figures.rolora.printed import GLUE, TABLE_4, TABLE_5, TABLE_7, TABLE_9, TABLE_11, TESTS, LayerSet
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Intended, claim
 from paper_checks.context import Context
 from paper_checks.rolora.table_1 import CLIENTS
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
@@ -43,7 +43,11 @@ NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
+    intended=Intended(
+        "literal", "“we obtain the best performance on test set” (6): optimiser, scale and chosen rates are not printed"
+    ),
+    print="unstated",
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: "
     f"{NOT_PRINTED} (the framework is named, its version and configuration are not), how heads are trained, the rate "
     "that was chosen for each method, and for GLUE the number of seeds",
 )
@@ -84,7 +88,12 @@ TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
+    intended=Intended(
+        "literal",
+        "“split a part of the training set as the validation set” (6.1): its size and the optimiser are not printed",
+    ),
+    print="unstated",
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: "
     f"{NOT_PRINTED}, how the head is trained, the size of the validation set",
 )
 def exp_glue(training: Mapping[str, int]) -> Evidence:
@@ -122,7 +131,11 @@ def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
+    intended=Intended(
+        "literal", "“Following the setting in (Hu et al., 2021)” (6.2): that paper has none of these tasks"
+    ),
+    print="unstated",
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: "
     f"{NOT_PRINTED}, the training sets (Hu et al., 2021, is the paper on LoRA, which has none of these tasks), the "
     "prompts, how answers are read, and the rate that was chosen",
 )
@@ -150,7 +163,9 @@ def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
-    expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: the rank of LoRA, "
+    intended=Intended("literal", "“We show the setup in Table 11” (B.2.5): rank and optimiser are not in it"),
+    print="unstated",
+    expect_reason="it cannot be carried out as printed, since what else is needed is not printed: the rank of LoRA, "
     f"{NOT_PRINTED}, the prompts, and how completions of HumanEval are drawn",
 )
 def exp_generation(setup: object) -> Evidence:

@@ -6,33 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import ceil, inf, log, log1p
-from typing import Any
 
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.measurements.expectations import ALPHA, BETA, M, expectation, scalar_product, scale, symbols_of
 from paper_checks.rolora.measurements.laws import BEST_C5, student_tail
-from paper_checks.rolora.measurements.settings import FACTORS, LEFT_OPEN, Setting, tried_settings
+from paper_checks.rolora.measurements.settings import FACTORS, Setting, tried_settings
 
 Array = NDArray[np.float64]
-
-OF_THRESHOLDS = r"For all $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$ there is a constant K such that, "
-"""How the readings begin in which the constants of Omega are one of the thresholds."""
-
-
-def enough_samples(e0: float, e1: float, e2: float) -> float:
-    r"""A constant K of the thresholds with which $m \ge Kq$ gives the printed bound, for $\epsilon_3 = \epsilon_2$."""
-    level = e2 / ((1.0 - e0) * (1.0 - e1))
-    room = min(1.0, e2 / (1.0 - e0) * level / (1.0 + level))
-    return 300.0 * (1.0 - log(min(e1, e2))) * max(1.0, (e2 / room) ** 2)
 
 
 def gradient_settings(_: Context) -> tuple[Setting, ...]:
@@ -45,45 +33,10 @@ def gradient_settings(_: Context) -> tuple[Setting, ...]:
         (0.1, 0.1, 0.01),
         (0.1, 0.1, 1e-4),
     )
-    settings = [Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000))]
-    settings += [
-        Setting(1, d, e0, e1, e2, enough_samples(e0, e1, e2)) for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))
-    ]
-    return tuple(settings)
+    return tuple(Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000)))
 
 
 SINE, COSINE = 0.6, 0.8
-
-FEW: dict[str, Any] = {
-    "N": 39_943_100,
-    "m": 3,
-    "d": 1000,
-    "eps_0": "0.1",
-    "eps_1": "0.1",
-    "eps_2": "0.05",
-    "eps_3": "0.05",
-    "K": 100,
-    "T": 4,
-}
-r"""Three samples of each of many clients: $Nm \ge Kd\log(2/\epsilon_0)/\epsilon_3^2$, and a heavy tail at T."""
-
-
-def judge_few(power: float, share: float) -> Evidence:
-    """Judge three samples of each client: the mean of the minimisers is beyond T with a probability of order 1/N^3."""
-    N, m, d, e0, e1, e2, e3, _, T = (float(value) for value in FEW.values())
-    level = e2 / ((1.0 - e0) * (1.0 - e1))
-    # On the event the deviation is more than the root of the left side, over 2 delta; all else is far less likely.
-    beyond = (SINE * T * (0.7 * T - 1.415)) ** 2 * (d - 2) / (2 * N * m)
-    q = max(log(N) / min(e1, e2) ** 2, d * log(2.0 / e0) / e2**2)
-    missed = -log(38 * (T * N) ** 3) if beyond > (share * e3 / (1.0 - e0) * (level**2 + level)) ** 2 else -inf
-    line = Promise(
-        "log of a lower bound of the probability of failure",
-        max(missed, -1e9),
-        log(2.0) - power * log(q),
-        at_most=True,
-        case=FEW,
-    )
-    return judge_promises([line], "three samples of each client, d = 1000, thresholds of 0.1 and 0.05, K = 100")
 
 
 def schur_tail(room: float, m: int) -> float:
@@ -109,10 +62,8 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
 COUNTED = {
     "q": "m = C q for C up to 1000, as the constant in Omega is an absolute one, of which C = 10 is told",
     "least": "m = C q for C = 100, which both numbers of samples need, and 1000, of which C = 100 is told",
-    "thresholds": "m = K q, K = 300 (1 + log(1/min(eps_1, eps_2))) max(1, (eps_2/r)^2), r = min(1, eps~ eps'/(1 + "
-    "eps'))",
 }
-"""Scopes of Lemma A.10 for one client, by what the probability contains, or for the constant of the thresholds."""
+"""Scopes of Lemma A.10 for one client, by what the probability contains."""
 
 
 @claim(
@@ -128,7 +79,8 @@ COUNTED = {
     correction=Form(
         r"""With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with
         probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: then (13)
-        fails with probability at most $d^{-10}$, and so does (76) where (13) holds. a is independent of the samples
+        fails with probability at most $d^{-10}$, and so does (76) where (13) holds. (The lemma does not ask for $m =
+        \Omega(q)$, which its proof uses through (42).) a is independent of the samples
         (the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples of the gradient are those
         behind $\bar b$ or others. The deviation is of the order $\tilde\epsilon\delta$: for $\epsilon_3 = \epsilon_2
         \to 0$ and m = Cq the printed bound fails with a probability that tends to 1.""",
@@ -139,39 +91,18 @@ COUNTED = {
     best={"share": Best(0.28, "searched, for one client, with the m of Lemma A.9")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
-    because=r"For $\epsilon_3 = \epsilon_2 \to 0$, $m = Cq$ the deviation is of the order $\tilde\epsilon\delta^t$; "
-    r"$\epsilon'^2 + \epsilon'$ goes to 0.",
-    readings=(
-        LITERAL,
-        Reading(
-            "constant of the thresholds",
-            OF_THRESHOLDS + r"if $Nm \ge K\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (44) holds with probability at "
-            r"least $1 - 2q^{-10}$, whether $E[\nabla_al]$ is (49) or the mean over all samples.",
-            {"constant": "thresholds"},
-            LEFT_OPEN,
-            ({"power": 10.1},),
-        ),
-        Reading(
-            "with the m of Lemma A.9",
-            OF_THRESHOLDS + r"if $m \ge Kq$ and $Nm \ge K\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (44) holds with "
-            r"probability at least $1 - 2q^{-10}$, with (49) for $E[\nabla_al]$, at every $a^t$, with fresh samples in "
-            r"each iteration or the same in all of them.",
-            {"constant": "thresholds", "samples": "each"},
-            r"The proof uses Lemma A.9, which asks for $m = \Omega(q)$, and so does Lemma 5.3, for which this one is.",
-            ({"share": 0.1},),
-        ),
+    because=r"The lemma prints $\epsilon'^2 + \epsilon'$ where its proof ends with $(\epsilon' + 1)^2$, times "
+    r"$2\tilde\epsilon\delta^t\|b^*\|^2$, at (76).",
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "A.4 repeats (44) as “By Lemma A.10, we get”; the proof ends with “(76) holds”, "
+        r"$(\epsilon' + 1)^2$, and (91) and (134) use that",
     ),
-    hypotheses=(Dropped(r"$m \ge Kq$", {"samples": "all"}),),
-    expect=("depends on the reading", "proof"),
+    print="inconsistent",
 )
 def lem_A_10(
-    settings: tuple[Setting, ...],
-    form: str = "lemma",
-    probability: str = "q",
-    power: float = 10.0,
-    share: float = 1.0,
-    constant: str = "absolute",
-    samples: str = "all",
+    settings: tuple[Setting, ...], form: str = "lemma", probability: str = "q", power: float = 10.0, share: float = 1.0
 ) -> Evidence:
     r"""One client, any d, $\delta = 3/5$, by the exact law; every constant C of the samples must fail to refute.
 
@@ -181,15 +112,10 @@ def lem_A_10(
         probability: whether it contains q or d.
         power: printed as 10.
         share: scales the bound.
-        constant: whether the constants of Omega are absolute, or one of the thresholds.
-        samples: whether there are enough in all, or of each client.
     """
-    if constant == "thresholds" and samples == "all":
-        return judge_few(power, share)
     found = None
-    own = constant == "thresholds"
-    for C in (0.0,) if own else FACTORS if probability == "q" else (100.0, 1000.0):  # N = 1: 100 in both
-        cases = [one for one in settings if (enough_samples(one.e0, one.e1, one.e2) if own else C) == one.C]
+    for C in FACTORS if probability == "q" else (100.0, 1000.0):  # N = 1: 100 in both
+        cases = [one for one in settings if one.C == C]
         factors = [one.level**2 + one.level if form == "lemma" else (1.0 + one.level) ** 2 for one in cases]
         tails = [deviation_tails(one, share * factor) for one, factor in zip(cases, factors, strict=True)]
         right = np.array([log(2.0) - power * log(one.q if probability == "q" else one.d) for one in cases])
@@ -204,7 +130,7 @@ def lem_A_10(
                 case=lambda index: cases[index].numbers(),
                 domain=tried_settings(cases),
                 scope="one client with its own samples in both halves, eps_3 = eps_2, d from 2 to 1000, delta = 3/5, "
-                f"{COUNTED[constant if own else probability]}; exact law within bounds",
+                f"{COUNTED[probability]}; exact law within bounds",
                 printed=f"log of {side} bound of the probability of failure",
             )
 
@@ -213,7 +139,7 @@ def lem_A_10(
             evidence = judge(np.maximum(high, -1e300), "an upper")
             if not evidence.ok:
                 evidence = replace(evidence, ok=None, witness=None, reason="the bounds of the law leave it open")
-        if own or (evidence.ok and probability == "q"):
+        if evidence.ok and probability == "q":
             return evidence  # one C is enough
         if not evidence.ok and probability != "q":
             return evidence
@@ -310,7 +236,13 @@ def expected_gradients(_: Context) -> Gradients:
     vary=("factor",),
     uses=("rolora/eq-45",),
     because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side is not.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "b given",
+        r"$\bar b$ stays outside E in “$\frac{2}{Nm}\sum m(a\bar b^\top - a^*b^{*\top})\bar b$” "
+        r"(48): the mean over X with $\bar b$ fixed",
+    ),
+    print="unstated",
 )
 def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: float = 2.0) -> Evidence:
     r"""The mean of a sample's $xx^\top$ is I, where b is given; where it is not, exact moments for 1 to 3 clients.
@@ -363,6 +295,11 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     uses=("rolora/eq-62",),
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“$> 1 - d^{-10} - q^{-10}$ (78) $> 1 - 2q^{-10}$ (79)”: needs $q < d$, but q contains "
+        r"$d\log(2/\epsilon_0)/\epsilon_2^2$",
+    ),
 )
 def eq_77(
     settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0, power: int = 10

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 from scipy.stats import chi2
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.inequality import judge_inequality, steps_of
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
+from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
 from paper_checks.rolora.measurements.laws import BEST_C5, NODE_WEIGHTS, NODES, student_tail
 
 Array = NDArray[np.float64]
@@ -142,7 +143,13 @@ MEANT = {
     best={"c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2")},
     because=r"$\bar b$ is made of the same samples: where it is small, the gradient misses its mean by more than $\|M\|"
     r"\|\bar b\|$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed; (62) sums (59), where (49) is subtracted",
+    ),
+    print="unstated",
 )
 def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, net: float = 1.0) -> Evidence:
     r"""The maximum over any net is at most the norm of the deviation, whose law is exact.
@@ -215,24 +222,33 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
         LITERAL,
         Reading(
             "on the events",
-            r"(65) to (76) on the events of (42) and (62); the same vector stands for $E[\nabla_al]$ in (62) and (65).",
+            r"(65) to (76) on the events of (42) and (62); the same vector is meant by $E[\nabla_al]$ in (62) "
+            "and (65).",
             {"of": "events"},
             "The lines combine both events, whose probabilities are those of (62) and of Lemma A.9.",
+            ({"one": 0.95},),
+        ),
+        Reading(
+            "expectation of (49)",
+            r"(65) to (76) with the printed probability, with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for "
+            r"$E[\nabla_al]$, for a independent of the samples and $m = \Omega(q)$, as Lemma A.9 has it.",
+            {"of": "given b"},
+            "(62), which it combines, subtracts (49); the probability of (42) is that of Lemma A.9.",
             ({"one": 0.95},),
         ),
     ),
     uses=("rolora/eq-38", "rolora/eq-50", "rolora/eq-62", "rolora/lem-A.9"),
     importance="detail",
-    because=r"(62), and so (66), fails for the mean over all samples; (68) prints a number, which can be 0, for the "
-    "matrix of (67).",
+    because=r"$q^{-10}$ is the probability of Lemma A.9, which $m = Cq$ does not give. (68) prints $a^\top$ for the a "
+    "of (67).",
     control=Form(
         r"On the events, with 2 for 1 in (76), and $a(\bar b - g)^\top$ in (68).",
         {"of": "events", "matrix": True, "one": 2.0},
     ),
     correction=Form(
         r"""With $a(\bar b - g)^\top$ in (68), as in (67), every line holds on the events of (42) and (62), up to (76),
-        whatever vector stands for $E[\nabla_al]$ in (62) and in (65). The probability is that of both events: with (49)
-        for $E[\nabla_al]$ and a independent of the samples at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) -
+        whichever vector is meant by $E[\nabla_al]$ in (62) and in (65). The probability is that of both events: with
+        (49) for $E[\nabla_al]$ and a independent of the samples at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) -
         c_5\epsilon_3^2Nm) - p$, $c_5$ small enough for (62) (1/27 is), p that of failure in Lemma A.9, which for $m =
         Cq$ with an absolute C is above $q^{-10}$ for small $\epsilon_2$.""",
         {"of": "events", "matrix": True},
@@ -240,6 +256,12 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
         asks="weaker",
     ),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(51) subtracts (49), and “at least $1 - 2\exp(\ldots) - q^{-10}$” (before (65)) uses Lemma A.9; (67) has "
+        r"$a(\bar b - g)^\top$",
+    ),
+    print="misprint",
 )
 def eq_65(
     grid: Array, of: str = "all", matrix: bool = False, one: float = 1.0, form: str = "proof", power: float = 1.0
@@ -248,7 +270,8 @@ def eq_65(
 
     Args:
         grid: angles and levels.
-        of: whether the probability is judged, with the mean over all samples, or the lines on the events.
+        of: whether the printed probability is judged, with the mean over all samples or with (49), or the lines on the
+            events.
         matrix: whether (68) has a matrix, as (67); the number is 0 for a b* across a, which is the case judged.
         one: printed as 1 in $(\epsilon' + 1)^2$.
         form: the factor of (76), or the factor of Lemma A.10.
@@ -257,7 +280,7 @@ def eq_65(
     if of == "all":
         e0, e2, e3, m = (float(Fraction(BEYOND[name])) for name in ("eps_0", "eps_2", "eps_3", "m"))
         missed = 2.0 * exp(2.0 * log1p(2.0 / e0) - e3**2 * m / 30.0) + (2.0 * log(2.0 / e0) / e2**2) ** -10.0
-        line = Promise(
+        line = Relation(
             "a lower bound of the probability that (66) fails",
             1.0 - most_that_keep(BEYOND),
             missed,
@@ -265,7 +288,15 @@ def eq_65(
             at_most=True,
             case=BEYOND,
         )
-        return judge_promises([line], "one client, d = 2, m = 360 q, c_5 = 1/30")
+        return judge_relations([line], "one client, d = 2, m = 360 q, c_5 = 1/30")
+    if of == "given b":
+        # (74) holds exactly where b is as near to g as Lemma A.9 says; eps_3 = 1/2, so that (62) never matters.
+        failed = failure_for_every_constant(
+            "(74)",
+            lambda at: student_tail(at.level, at.m),
+            more=lambda at: log(2.0) + at.d * log1p(2.0 / at.e0) - 0.25 * at.m / 30.0,
+        )
+        return judge_relations([failed], f"{ABSOLUTE_SCOPE}, but eps_3 = 1/2, and c_5 = 1/30")
     sine, level, place, side = grid.T
     kappa, cosine = np.abs(place) * level, side * np.sqrt(1.0 - sine**2)
     length = np.abs(cosine + place * level * sine)  # of b, in units of b*

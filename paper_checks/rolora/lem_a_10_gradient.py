@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, tried
 from paper_checks.methods.identity import (
@@ -24,7 +24,7 @@ from paper_checks.methods.identity import (
     rational,
 )
 from paper_checks.methods.inequality import judge_inequality, steps_of
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.expectations import mean_of_form
 from paper_checks.rolora.measurements.laws import (
     BEST_C5,
@@ -123,7 +123,13 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
     ),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
     because=r"$\bar b$ is made of the same samples: where it is 0 the right side is 0, but the mean gradient is not.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed; (51) subtracts it",
+    ),
+    print="unstated",
 )
 def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str = "all") -> Evidence:
     """(50) is Lemma A.7; the gradient less (49) is the double sum by expansion, so that (51) is even an equality.
@@ -137,9 +143,9 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
     if of == "all":
         own = own_samples(ZERO_MINIMISER)
         left, right = own.deviation(own.mean), own.deviation(own.stated)  # the second: (51) but for 1/(1 - eps_0)
-        chain = Promise("(50), (51), squares", float(left), float(right), 1e-12, at_most=True, case=ZERO_MINIMISER)
+        chain = Relation("(50), (51), squares", float(left), float(right), 1e-12, at_most=True, case=ZERO_MINIMISER)
         scope = "one client of Algorithm 2 in the plane; a net of any threshold below 1; the sum over one term or both"
-        return judge_promises([chain], scope)
+        return judge_relations([chain], scope)
     one = two_clients()
     moved, w = (one["a"] * one["b"].T - one["truth"] * one["own"].T) * one["b"], one["w"]
     rows = [X[j, :] for X in (one["X"], one["Y"]) for j in range(2)]
@@ -210,7 +216,13 @@ def centred_product_norm(correlation: float) -> float:
     uses=("rolora/def-A.2", "rolora/eq-22"),
     because=r"$\bar b$ is made of the same samples: the norm is a positive number, the right side is 0 where $\bar b$ "
     "is.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "samples independent of b",
+        r"“m be the number of samples for each updating step” (Lemma 5.3): $\bar b$ is fixed for "
+        "the samples of the gradient",
+    ),
+    print="unstated",
 )
 def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own: bool = True) -> Evidence:
     r"""All lines for w at several angles to M b, in units of |M b|.
@@ -226,8 +238,8 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
         samples = own_samples(ZERO_MINIMISER)
         cosine, sine = samples.truth
         mean = (samples.mean[1] + 2 * cosine * sine) / 2
-        line = Promise("(52) to (58)", float(mean), abs(float(samples.b)), at_most=True, case=ZERO_MINIMISER)
-        return judge_promises([line], "one client of Algorithm 2 in the plane; a multiple of the right side")
+        line = Relation("(52) to (58)", float(mean), abs(float(samples.b)), at_most=True, case=ZERO_MINIMISER)
+        return judge_relations([line], "one client of Algorithm 2 in the plane; a multiple of the right side")
     whole, centred, angle = (np.tile(column, len(LONGER_BY)) for column in norms.T)
     length = np.repeat(LONGER_BY, len(norms))  # |M| |b| over |M b|
     constant = np.array([discrete_norm(np.array([c]), np.ones(1), 1) for c in angle])
@@ -357,7 +369,13 @@ SECOND: dict[str, Any] = {
     },
     vary=("c5", "power"),
     uses=("rolora/thm-A.8", "rolora/eq-52", "rolora/eq-48"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "samples independent of b",
+        r"“The summands in (51) are mutually independent and have zero mean” (before (59)): $\bar "
+        "b$ is fixed; $b^* = 0$ is degenerate",
+    ),
+    print="unstated",
 )
 def eq_59(
     found: tuple[Array, Array],
@@ -386,7 +404,7 @@ def eq_59(
     if zero:
         n, e, rate = (float(Fraction(NO_TARGET[name])) for name in ("samples", "eps_3", "c_5"))
         # Both sides of the event are 0 on all samples: it is certain.
-        line = Promise(
+        line = Relation(
             "log of the probability",
             0.0,
             log(2.0) - rate * e**power * n,
@@ -394,12 +412,12 @@ def eq_59(
             at_most=True,
             case=NO_TARGET,
         )
-        return judge_promises([line], "b* = 0, so many samples that (61) is below 1")
+        return judge_relations([line], "b* = 0, so many samples that (61) is below 1")
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
         found_least, missed = least_values(SECOND)
         tail = log(1.0 - missed) if found_least.deviation >= e else -inf
-        line = Promise(
+        line = Relation(
             "log of a lower bound of the probability",
             tail,
             log(2.0) - rate * e**power * n,
@@ -407,7 +425,9 @@ def eq_59(
             at_most=True,
             case=SECOND,
         )
-        return judge_promises([line], "one client, w = a*, the second iteration on the samples of the first, d = 10 Nm")
+        return judge_relations(
+            [line], "one client, w = a*, the second iteration on the samples of the first, d = 10 Nm"
+        )
     rows = found[0 if own else 1]
     left = rows[:, 0]
     which = "of one client whose minimiser is b, w = a" if own else "samples independent of b, w along M b"

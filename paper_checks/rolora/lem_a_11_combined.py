@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, OPEN_UNIT, UP_TO_ONE, Searched, tried
 from paper_checks.methods.inequality import judge_inequality
@@ -145,6 +145,11 @@ def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
     because=r"(117) drops the bars of (101): C is negative for the largest step and a small $\delta^0$.",
     hypotheses=(Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 0.6}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“Combining (101), (91) and (116)”: the bars of (101) are gone in (117), and $\eta \le "
+        "1/L_{max}^2$ stays",
+    ),
 )
 def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: int = 1) -> Evidence:
     r"""Numerators of (117) over $\delta^t$, the condition on the thresholds and (121).

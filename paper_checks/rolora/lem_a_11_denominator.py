@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import log
 
 import numpy as np
 import sympy
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
-from paper_checks.context import Context
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.methods.domain import EITHER_SIDE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
 from paper_checks.methods.inequality import judge_inequality, steps_of
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
-from paper_checks.rolora.lem_a_10 import COSINE, SINE, deviation_tails
+from paper_checks.methods.parts import judge_parts
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
+from paper_checks.rolora.lem_a_10 import SINE
 from paper_checks.rolora.lem_a_10_bound import chain_grid
 from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
-from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
+from paper_checks.rolora.measurements.failures import (
+    ABSOLUTE_SCOPE,
+    ENOUGH_SCOPE,
+    failure_for_every_constant,
+    gradient_is_near,
+    minimisers_are_near,
+)
 from paper_checks.rolora.measurements.laws import student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
-from paper_checks.rolora.measurements.settings import Setting, tried_settings
 
 
-@promises(
+@relations(
     "rolora/eq-102",
     where="Appendix A.3, eqs. (102) to (106)",
     says=r"""$\|\hat a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge
@@ -34,67 +38,16 @@ from paper_checks.rolora.measurements.settings import Setting, tried_settings
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     expect=("holds", "proof"),
 )
-def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Promises:
+def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Relations:
     """The square in full, (103), and without the term of second order, (106).
 
     In (106) any vector may replace the expectation: it is subtracted and added.
     """
     for one in steps:
         linear = 1.0 - factor * one.s * (one.along + one.slope)
-        yield Promise("(103)", linear + quadratic * one.s**2 * one.gradient, one.square, 1e-12)
-        yield Promise("(106)", linear, one.square, 1e-12, at_most=True)
+        yield Relation("(103)", linear + quadratic * one.s**2 * one.gradient, one.square, 1e-12)
+        yield Relation("(106)", linear, one.square, 1e-12, at_most=True)
     return scope(steps)
-
-
-def enough_samples(e1: float, e2: float) -> float:
-    """Return a constant K of the thresholds with which m >= K q is enough for (109)."""
-    return 300.0 * (1.0 - log(min(e1, e2)))
-
-
-def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
-    """Return iterations, and one client with the constant of the thresholds."""
-    thresholds = (
-        (0.95, 0.95, 0.95),
-        (0.5, 0.5, 0.5),
-        (0.5, 0.1, 0.6),
-        (0.1, 0.1, 0.1),
-        (0.9, 0.5, 0.05),
-        (0.1, 0.1, 1e-4),
-    )
-    return run_steps(context), [Setting(1, d, *e, enough_samples(*e[1:])) for e in thresholds for d in (2, 1000)]
-
-
-def deviation_bound(one: Setting, factor: float) -> float:
-    r"""Bound $\log P$ that the deviation exceeds $2\epsilon'\,factor\,\|b^*\|^2$ from below."""
-    return log(0.5) + student_tail(one.level * factor / (SINE * COSINE), one.m)
-
-
-def judge_probability(settings: list[Setting], share: float, power: float) -> Evidence:
-    r"""Judge one client, $\delta = 3/5$: a lower bound of the law can refute, an upper bound can confirm."""
-    right = np.array([log(2.0) - power * log(one.q) for one in settings])
-    pairs = [(one, share * (1.0 + one.level) ** 2) for one in settings]
-
-    def judge(left: list[float], side: str) -> Evidence:
-        return judge_inequality(
-            np.maximum(left, -1e300),
-            right,
-            1e-9 * (1.0 + np.abs(right)),
-            case=lambda index: settings[index].numbers(),
-            domain=tried_settings(settings),
-            scope=f"one client, {len(settings)} settings, delta = 3/5, m = K q with K = 300 (1 + log(1/min(eps_1, "
-            "eps_2)))",
-            printed=f"log of {side} bound of the probability of failure",
-        )
-
-    evidence = judge([deviation_bound(one, size) for one, size in pairs], "a lower")
-    if not evidence.ok:
-        return evidence
-    evidence = judge([deviation_tails(one, size / ((1.0 - one.e1) * SINE))[1] for one, size in pairs], "an upper")
-    return (
-        evidence
-        if evidence.ok
-        else replace(evidence, ok=None, witness=None, reason="the bounds of the law leave it open")
-    )
 
 
 @claim(
@@ -103,9 +56,8 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
     says=r"""For $m = \Omega(q)$, $2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot \|\nabla_al -
     E[\nabla_al]\| = 2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\epsilon'(\epsilon'+1)^2\|b^*\|^2$ with probability at
     least $1 - 2q^{-10}$.""",
-    measure=deviation_settings,
-    vary=("power",),
-    best={"power": Best(131.0, "searched, for this K and one client; for every power some K will do")},
+    measure=run_steps,
+    vary=(),
     readings=(
         LITERAL,
         Reading(
@@ -115,70 +67,62 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
             "The probability is that of both events, Lemma A.9 and Lemma A.10 being used.",
             ({"factor": 3.0},),
         ),
-        Reading(
-            "constant of the thresholds",
-            r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge Kq$, "
-            r"(107) to (109) hold with probability at least $1 - 2q^{-10}$, with (49) for $E[\nabla_al]$, at every "
-            "$a^t$, with fresh samples in each iteration or the same in all of them.",
-            {"of": "thresholds"},
-            r"$\Omega$ leaves its constant open; $\epsilon_3$ is free and does not occur: it can be $\epsilon_2$.",
-            ({"power": 1e5}, {"share": 0.02}),
-        ),
     ),
     uses=("rolora/eq-65", "rolora/lem-A.9", "rolora/lem-A.10"),
     importance="detail",
     because=r"(109) has $\epsilon'$ for the $\tilde\epsilon$ of (76), larger for $(1-\epsilon_1)\epsilon_3 > "
     r"\epsilon_2$; $m = Cq$ gives no $q^{-10}$.",
     correction=Form(
-        r"""With $\tilde\epsilon$ as the first factor of (109), as in (116) and (152), on the events of (42) and (62),
-        with (49) for $E[\nabla_al]$. Where $\epsilon_3 \le \frac{\epsilon_2}{1-\epsilon_1}$, so for $\epsilon_3 =
-        \epsilon_2$, the printed one follows, since then $\tilde\epsilon \le \epsilon'$.""",
+        r"""With $\tilde\epsilon$ as the first factor of (109), as in (116) and (152), (107) to (109) hold on the events
+        of (42) and (62), with (49) for $E[\nabla_al]$: for a independent of the samples, $m \ge 20q$ and $Nm \ge
+        100d\log(2/\epsilon_0)/\epsilon_3^2$ with probability at least $1 - 2d^{-10}$. Where $\epsilon_3 \le
+        \frac{\epsilon_2}{1-\epsilon_1}$, so for $\epsilon_3 = \epsilon_2$, the printed one follows, since then
+        $\tilde\epsilon \le \epsilon'$.""",
         {"of": "events", "form": "tilde"},
-        mutants=({"form": "prime"}, {"factor": 0.1}),
+        mutants=({"form": "prime"}, {"factor": 0.1}, {"power": 1000}),
         asks="neither",
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“with probability at least $1 - 2q^{-10}$” (109), by the lemmas; $\epsilon'$ in (109) is "
+        r"a misprint of the $\tilde\epsilon$ of (116) and (152)",
+    ),
+    print="misprint",
 )
 def eq_107(
-    found: tuple[list[Step], list[Setting]],
-    of: str = "absolute",
-    form: str = "prime",
-    factor: float = 4.0,
-    power: float = 10.0,
-    share: float = 1.0,
+    steps: list[Step], of: str = "absolute", form: str = "prime", factor: float = 4.0, power: int = 10
 ) -> Evidence:
     """The law of one client; and on samples, with the least thresholds, and where b is g although they deviate.
 
     Args:
-        found: iterations, and settings of one client.
-        of: what m = Omega(q) is read as; or only on the events.
-        form: which threshold comes first in (109), on the events.
+        steps: iterations.
+        of: whether the printed probability is judged, or the lines on the events.
+        form: which threshold comes first in (109), on the events; with the right one, how probable they are as well.
         factor: printed as 4.
-        power: of q, printed as 10.
-        share: scales (109) where its probability is judged.
+        power: of the probability, printed as 10.
     """
-    steps, own = found
-    size = share * factor / 4.0
     if of == "absolute":
         failed = failure_for_every_constant(
             "(109)",
-            lambda one: gradient_tail(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m),
+            lambda one: gradient_tail(one.level * factor / 4.0 * (1.0 + one.level) ** 2 / SINE, one.m),
             2.0,
             power,
             exact=False,
         )
-        return judge_promises([failed], ABSOLUTE_SCOPE)
-    if of == "thresholds":
-        return judge_probability(own, size, power)
+        return judge_relations([failed], ABSOLUTE_SCOPE)
     promises = []
     for one in steps:
         # Where b = g every positive threshold will do; this one is as small as rounding lets it be.
         level = max(one.level, float(Fraction(one.case["eps"])) if one.case else 0.0)
         deviation = 2.0 * one.s * one.deviation
-        promises.append(Promise("(107), (108)", 2.0 * one.s * one.along, deviation, 1e-12, at_most=True))
+        promises.append(Relation("(107), (108)", 2.0 * one.s * one.along, deviation, 1e-12, at_most=True))
         right = factor * one.s * (level if form == "prime" else one.tilde) * (1.0 + level) ** 2
-        promises.append(Promise("(108) to (109)", deviation, right, 1e-12, at_most=True, case=one.case))
-    return judge_promises(promises, scope(steps))
+        promises.append(Relation("(108) to (109)", deviation, right, 1e-12, at_most=True, case=one.case))
+    if form == "prime":
+        return judge_relations(promises, scope(steps))
+    told = f"{scope(steps)}; the probability for one client, m = 100 q, d from 2 to 1000"
+    return judge_relations([*promises, *gradient_is_near(power)], told)
 
 
 VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu": "1", "s": "1"}
@@ -199,33 +143,56 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
         LITERAL,
         Reading(
             "expectation of (49)",
-            r"(110) to (112) always and (113) to (115) on the event of Lemma A.9, with $2(a\bar b^\top - "
-            r"a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$; given $\bar b$, it is the expectation for samples that "
-            r"$\bar b$ is independent of.",
+            r"(110) to (115) with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$ and the printed "
+            r"probability, for a independent of the samples and $m = \Omega(q)$; given $\bar b$, (49) is the "
+            r"expectation for samples that $\bar b$ is independent of.",
             {"of": "given b"},
             "(110) puts (49) for the expectation.",
             ({"sign": -1}, {"linear": 0.9}),
         ),
     ),
+    correction=Form(
+        r"""With (49) for $E[\nabla_al]$, (110) to (112) hold always. On the event of Lemma A.9, (13), (113) to (115)
+        hold as printed. For a independent of the samples, $d \ge 2$ and $m \ge 20q$ its probability is at least $1 -
+        \max\{\log N, d\}^{-10}$.""",
+        {"of": "event"},
+        mutants=({"sign": -1}, {"linear": 0.9}, {"power": 1000}),
+        asks="neither",
+    ),
     uses=("rolora/eq-48", "rolora/lem-A.9"),
-    because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side of (110) "
-    "varies.",
-    expect=("depends on the reading", "proof"),
+    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. For the mean over all samples (110) fails as well.",
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) says that it “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; with "
+        "that, only “probability at least $1 - q^{-10}$” of Lemma A.9 fails",
+    ),
+    print="inconsistent",
 )
-def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 1.0, of: str = "all") -> Evidence:
+def eq_110(
+    data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 1.0, of: str = "all", power: int = 10
+) -> Evidence:
     """(112) with symbols, for any b; then (113) to (115) for the lengths that the event allows.
 
     Args:
         data: angles and levels, and points.
         sign: of the square in (112).
         linear: factor of the linear term in (115).
-        of: whether the expectation is over all samples of Algorithm 2, or the expression (49).
+        of: whether the expectation is over all samples of Algorithm 2, or the expression (49), with the printed
+            probability or on the event.
+        power: of the probability, printed as 10.
     """
+    if of == "given b":
+        # From (112) to (115): with T > 25/12 eps', delta T (4/5 + delta T) > eps' + eps'^2.
+        failed = failure_for_every_constant(
+            "(115)", lambda at: log(0.5) + student_tail(linear * 25.0 / 12.0 * at.level, at.m), 1.0, power, exact=False
+        )
+        return judge_relations([failed], ABSOLUTE_SCOPE)
     if of == "all":
         own, s = own_samples(VARYING), Fraction(VARYING["s"])
         printed = 2 * s * own.stated[0]  # (110); as (112) it is 4 s (b - cosine) b
-        return judge_promises(
-            [Promise("(110)", float(2 * s * own.mean[0]), float(printed), 1e-12, case=VARYING)],
+        return judge_relations(
+            [Relation("(110)", float(2 * s * own.mean[0]), float(printed), 1e-12, case=VARYING)],
             "one client of Algorithm 2 in the plane",
         )
     p, t0, t1, b0, o0 = sympy.symbols("p t0 t1 b0 o0")
@@ -251,13 +218,16 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     gap, cosine = place * level * sine, side * np.sqrt(1.0 - sine**2)
     value = gap * cosine + gap**2
     lines = [value, np.abs(gap) + gap**2, level * sine + (level * sine) ** 2, level**2 + linear * level]
-    return judge_inequality(
+    on_the_event = judge_inequality(
         np.concatenate(lines[:-1]),
         np.concatenate(lines[1:]),
         1e-12,
         case=lambda index: {"line": index // len(sine)},
         lines=steps_of(lines),
         domain=tried(("delta", sine, OPEN_UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, EITHER_SIDE)),
-        scope=f"(112) for any vectors; (113) to (115) at {len(sine)} angles and levels, any sign of a . a*",
+        scope=f"(112) for any vectors; (113) to (115) at {len(sine)} angles and levels, any sign of a . a*; "
+        f"{ENOUGH_SCOPE}",
         printed="every line",
     )
+    probability = judge_relations(list(minimisers_are_near(power)), on_the_event.scope)
+    return judge_parts([identity, on_the_event, probability])

@@ -12,16 +12,23 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UP_TO_ONE, Searched, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.parts import judge_parts
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from paper_checks.rolora.lem_a_10 import COSINE, SINE
 from paper_checks.rolora.measurements.contraction_events import lengths, search_steps, thresholds
 from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
-from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
+from paper_checks.rolora.measurements.failures import (
+    ABSOLUTE_SCOPE,
+    ENOUGH_SCOPE,
+    failure_for_every_constant,
+    gradient_is_near,
+    minimisers_are_near,
+)
 from paper_checks.rolora.measurements.laws import student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
 
@@ -51,7 +58,13 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
     ),
     uses=("rolora/eq-48",),
     because=r"$\bar b$ is made of the same samples: (49), which (83) puts for the mean gradient, is another vector.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed throughout (81) to (85)",
+    ),
+    print="unstated",
 )
 def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "all") -> Evidence:
     """By expansion and $Pa^* = 0$, for any vector instead of the gradient, any a, b and b*.
@@ -67,8 +80,8 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
         (cosine, sine), (_, across) = own.truth, own.gradient  # along a it is 0; P a has -sine, P u the cosine
         left = -sine - s * cosine * across
         right = -sine * (1 - 2 * s * own.b**2) + s * cosine * (own.mean[1] - across)
-        return judge_promises(
-            [Promise("(83) to (85)", float(left), float(right), 1e-12, case=MEAN_GRADIENT)],
+        return judge_relations(
+            [Relation("(83) to (85)", float(left), float(right), 1e-12, case=MEAN_GRADIENT)],
             "one client of Algorithm 2 in the plane; (81) and (82) hold for any vector in the place of the expectation",
         )
     u, a0, a1, b0, b1, o0, o1, n0, n1, eta = sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta")
@@ -82,7 +95,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     return judge_identity(lines, points, "two dimensions, any vectors but a unit a*")
 
 
-@promises(
+@relations(
     "rolora/eq-86",
     where="Appendix A.3, eqs. (86) to (89)",
     says=r"""$\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, hence
@@ -106,9 +119,15 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     vary=("second",),
     uses=("rolora/eq-81", "rolora/def-5.2"),
     because=r"$\bar b$ is made of the same samples: a gradient can be its mean over all samples and not (49).",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "expectation of (49)",
+        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        "b$ fixed; (86) follows from (85)",
+    ),
+    print="unstated",
 )
-def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Promises:
+def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Relations:
     """The angle after the iteration as the algorithm finds it.
 
     Args:
@@ -122,59 +141,67 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
         (cosine, sine), (along, across) = own.truth, own.gradient
         after = abs(-sine * (1 - s * along) - s * cosine * across)  # P a has -sine, P u the cosine
         right = float(sine * abs(1 - 2 * s * own.b**2)) + float(s) * float(own.deviation(own.mean)) ** 0.5
-        yield Promise("(88)", float(after), right, 1e-12, at_most=True, case=MEAN_GRADIENT)
+        yield Relation("(88)", float(after), right, 1e-12, at_most=True, case=MEAN_GRADIENT)
         return "one client of Algorithm 2 in the plane"
     for one in steps:
         right = one.sine * abs(1.0 - factor * one.s * one.b**2) + second * one.s * one.deviation
-        yield Promise("(88)", one.after * one.square**0.5, right, 1e-12, at_most=True)
+        yield Relation("(88)", one.after * one.square**0.5, right, 1e-12, at_most=True)
     return scope(steps)
 
 
-@promises(
+@relations(
     "rolora/eq-90",
     where="Appendix A.3, eqs. (90) and (91)",
     says=r"""By Lemma A.10, with probability at least $1 - 2q^{-10}$, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le
     2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.""",
     measure=run_steps,
-    readings=(
-        LITERAL,
-        Reading(
-            "on the events",
-            r"(90) and (91) on the events of (42) and (62), by (76); the same vector stands for $E[\nabla_al]$ in (62) "
-            "and (90), whichever it is.",
-            {"of": "events"},
-            "The probability is that of the events, which Lemma A.10 is about: at least $1 - 2q^{-10}$, with (49), if "
-            "the constants of the samples may depend on the thresholds (rolora/lem-A.10). (76) of its proof has this "
-            "factor, the lemma another.",
-            ({"one": 0.9}, {"form": "lemma"}),
-        ),
+    correction=Form(
+        r"""On the events of (42) and (62) both lines hold by (76), whichever vector is meant by $E[\nabla_al]$ in (62)
+        and in (90). For a independent of the samples, (49) for $E[\nabla_al]$, $m \ge 20q$ and $Nm \ge
+        100d\log(2/\epsilon_0)/\epsilon_3^2$ they hold with probability at least $1 - 2d^{-10}$.""",
+        {"of": "events"},
+        mutants=({"one": 0.9}, {"form": "lemma"}, {"exponent": 1000}),
+        asks="neither",
     ),
-    uses=("rolora/eq-65",),
+    uses=("rolora/eq-65", "rolora/lem-A.9", "rolora/lem-A.10"),
     because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. The factor is that of (76), not that of Lemma A.10.",
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“$E_2$ is upper bounded based on Lemma A.10. With probability at least $1 - 2q^{-10}$” "
+        "(90); the factor is that of (76)",
+    ),
+    print="inconsistent",
 )
-def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute") -> Promises:
+def eq_90(
+    steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute", exponent: int = 10
+) -> Relations:
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
 
     Args:
         steps: iterations. (49) replaces the expectation; on the event of (62) any vector could (``eq-65``).
         one: printed as 1.
         form: the factor of (76), or the factor of Lemma A.10.
-        of: whether the probability is judged, or the bound on the events.
+        of: whether the printed probability is judged, or the bound on the events and how probable they are.
+        exponent: printed as 10.
     """
     if of == "absolute":
         yield failure_for_every_constant(
-            "(91)", lambda at: gradient_tail(at.tilde * (one + at.level) ** 2, at.m), 2.0, exact=False
+            "(91)", lambda at: gradient_tail(at.tilde * (one + at.level) ** 2, at.m), 2.0, exponent, exact=False
         )
         return ABSOLUTE_SCOPE
     for step in steps:
         factor = (step.level + one) ** 2 if form == "proof" else step.level**2 + step.level
         right = 2.0 * step.s * step.tilde * factor * step.sine
-        yield Promise("(91)", step.s * step.deviation, right, 1e-12 * step.s, at_most=True)
-    return scope(steps)
+        yield Relation("(91)", step.s * step.deviation, right, 1e-12 * step.s, at_most=True)
+    yield from gradient_is_near(exponent)
+    return f"{scope(steps)}; the probability for one client, m = 100 q, d from 2 to 1000"
 
 
-ON_ITS_EVENT = "on the event of Lemma A.9"
+ON_ITS_EVENT = (
+    r"On the event of Lemma A.9, (13), the lines hold as printed. For a independent of the samples, $d \ge 2$ and $m "
+    r"\ge 20q$ its probability is at least $1 - \max\{\log N, d\}^{-10}$."
+)
 
 NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsilon_2 \to 0$, and $q^{-10}$ goes to 0."
 
@@ -185,49 +212,52 @@ def student_between(low: float, high: float, m: float) -> float:
     return log(0.5) + near + log1p(-exp(far - near))
 
 
-@promises(
+@relations(
     "rolora/eq-92",
     where="Appendix A.3, eqs. (92) to (95)",
     says=r"""With probability at least $1 - q^{-10}$, by Lemma A.9, $\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g -
     \bar b\| = \sqrt{1 - (\delta^t)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 - (\delta^t)^2}\|b^*\| -
     \epsilon'\delta^t\|b^*\|$.""",
     measure=run_steps,
-    readings=(
-        LITERAL,
-        Reading(
-            ON_ITS_EVENT,
-            r"(92) to (95) where $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, (13).",
-            {"of": "event"},
-            "(95) uses Lemma A.9, and the probability is that of the lemma, under each of its readings.",
-            ({"share": 0.9}, {"power": 1}),
-        ),
+    correction=Form(
+        ON_ITS_EVENT, {"of": "event"}, mutants=({"share": 0.9}, {"power": 1}, {"exponent": 1000}), asks="neither"
     ),
     uses=("rolora/lem-A.9",),
     because=NOT_Q,
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“with probability at least $1 - q^{-10}$ ... (95) follows by Lemma A.9”: the probability is that of the lemma",
+    ),
+    print="inconsistent",
 )
-def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "absolute") -> Promises:
+def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "absolute", exponent: int = 10) -> Relations:
     """Equality whenever b is shorter than g.
 
     Args:
         steps: iterations.
         share: of the distance that Lemma A.9 allows.
         power: of the angle in the length of g.
-        of: whether the probability is judged, or the bound on the event.
+        of: whether the printed probability is judged, or the bound on the event and how probable that is.
+        exponent: printed as 10.
     """
     if of == "absolute":
         # (95) fails for -(2 cos/delta - eps') < T < -eps'.
         yield failure_for_every_constant(
-            "(95)", lambda at: student_between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m)
+            "(95)",
+            lambda at: student_between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m),
+            1.0,
+            exponent,
         )
         return ABSOLUTE_SCOPE
     yield from [
-        Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12, at_most=True)
+        Relation("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12, at_most=True)
         for one in steps
     ]
     # |g| has this power of the angle, which must be exact.
-    yield from [Promise("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
-    return scope(steps)
+    yield from [Relation("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
+    yield from minimisers_are_near(exponent)
+    return f"{scope(steps)}; {ENOUGH_SCOPE}"
 
 
 def angle_grid(_: Context) -> np.ndarray:
@@ -250,35 +280,31 @@ def shortfall_tail(level: float, m: float) -> float:
     (1-(\delta^t)^2)\|b^*\|^2 + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge (1-(\delta^0)^2)\|b^*\|^2 -
     \epsilon'\|b^*\|^2$, for $\delta^t \le \cdots \le \delta^0$, with probability at least $1 - q^{-10}$.""",
     measure=angle_grid,
-    readings=(
-        LITERAL,
-        Reading(
-            ON_ITS_EVENT,
-            r"(96) to (99) for $\epsilon' < \frac{1-(\delta^0)^2}{16}$ and $\delta^t \le \cdots \le \delta^0$ where "
-            r"$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, (13).",
-            {"of": "event"},
-            "They follow from (95), whose probability is that of Lemma A.9, under each of its readings: at least $1 - "
-            r"q^{-10}$ if the constant in $\Omega$ may depend on the thresholds (rolora/lem-A.9).",
-            ({"less": 0.9}, {"bound": 400}),
-        ),
+    correction=Form(
+        ON_ITS_EVENT, {"of": "event"}, mutants=({"less": 0.9}, {"bound": 400}, {"exponent": 1000}), asks="neither"
     ),
     uses=("rolora/eq-92",),
     because=NOT_Q,
     hypotheses=(Dropped(r"$\epsilon' < (1 - (\delta^0)^2)/16$", {"bound": 400}),),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“with probability at least $1 - q^{-10}$” after (99), taken over from (95) and Lemma A.9"
+    ),
+    print="inconsistent",
 )
-def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolute") -> Evidence:
+def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolute", exponent: int = 10) -> Evidence:
     r"""The root under the square is not negative, and both estimates.
 
     Args:
         grid: angles and thresholds.
         less: factor of $\epsilon'$ in (98) and (99).
         bound: scales the largest $\epsilon'$.
-        of: whether the probability of (99) is judged, or the lines on the event.
+        of: whether the printed probability of (99) is judged, or the lines on the event and how probable that is.
+        exponent: printed as 10.
     """
     if of == "absolute":
-        failed = failure_for_every_constant("(99)", lambda at: shortfall_tail(less * at.level, at.m))
-        return judge_promises([failed], ABSOLUTE_SCOPE)
+        failed = failure_for_every_constant("(99)", lambda at: shortfall_tail(less * at.level, at.m), 1.0, exponent)
+        return judge_relations([failed], ABSOLUTE_SCOPE)
     first = grid[:, 0]
     sine = first * grid[:, 1]
     level = bound * grid[:, 2] * (1.0 - first**2) / 16.0
@@ -286,7 +312,7 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolu
     middle = 1.0 - sine**2 + (level * sine) ** 2 - less * level
     left = np.concatenate([level * sine, middle, 1.0 - first**2 - level])
     right = np.concatenate([cosine, (cosine - level * sine) ** 2, 1.0 - sine**2 + (level * sine) ** 2 - level])
-    return judge_inequality(
+    on_the_event = judge_inequality(
         left,
         right,
         1e-12,
@@ -297,9 +323,11 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolu
             ("delta_t/delta_0", grid[:, 1], UP_TO_ONE),
             ("eps' over its bound", grid[:, 2], OPEN_UNIT),
         ),
-        scope=f"{len(grid)} angles and thresholds; the root is not negative, (97) to (98), (98) to (99)",
+        scope=f"{len(grid)} angles and thresholds; the root is not negative, (97) to (98), (98) to (99); "
+        f"{ENOUGH_SCOPE}",
         printed="all three lines",
     )
+    return judge_parts([on_the_event, judge_relations(list(minimisers_are_near(exponent)), on_the_event.scope)])
 
 
 NEAR = {"step": "1", "D": "1/4", "eps": "1/100", "delta": "1/10"}
@@ -326,6 +354,11 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     because=r"A lower bound of $\|\bar b\|$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative.",
     hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"(101) keeps the bars, “$\delta^t|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$”, "
+        r"from a lower bound of $\|\bar b\|^2$ alone",
+    ),
 )
 def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
     r"""Both sides over $\delta^t$, for every length of $\bar b$ that Lemma A.9 allows.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from paper_checks.claim import Form
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.claim import Form, Intended
+from paper_checks.methods.relations import Relations, relations, same
 from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterations
 
 TWICE = Form("The statement for a single client.", {"single": True})
@@ -23,7 +23,7 @@ def _scope(found: Sequence[Iteration], single: bool) -> str:
     return told if single else SCOPE
 
 
-@promises(
+@relations(
     "rolora/lem-A.15",
     where="Appendix A.5, Lemma A.15, eqs. (247) and (248)",
     says=r"""$b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \hat a = \frac{a^t - 2\eta(a^t\bar b^\top\bar b -
@@ -38,11 +38,17 @@ def _scope(found: Sequence[Iteration], single: bool) -> str:
     also=("rolora/eq-247",),
     importance="detail",
     because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, N times the mean that it is elsewhere.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“$\bar b^* = \frac1N\sum b_i^*$” after (246) and in Definition A.13; Table 3 calls it "
+        "“Average”",
+    ),
+    print="misprint",
 )
 def lem_A_15(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, unit: bool = True, single: bool = False
-) -> Promises:
+) -> Relations:
     """One iteration of the toolkit's Algorithm 2 against the formulas."""
     for one in _of(found, single):
         mean = torch.stack(one.own_b).sum(dim=0) / float(len(one.own_b)) ** mean_power
@@ -54,7 +60,7 @@ def lem_A_15(
     return _scope(found, single)
 
 
-@promises(
+@relations(
     "rolora/eq-249",
     where="Appendix A.5, proof of Lemma A.15, eqs. (249) to (253)",
     says=r"""$b_i = \frac{b_i^*a^{*\top}a}{a^\top a} = b_i^*a^{*\top}a$; the server computes the average $\bar b =
@@ -75,11 +81,15 @@ def lem_A_15(
     uses=("rolora/lem-A.15",),
     importance="detail",
     because=r"(250) prints the sum of the $b_i$ for their average: the factor $\frac1N$ is missing.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", r"“The server simply computes the average” (before (250)): $\frac1N$ is left out"
+    ),
+    print="misprint",
 )
 def eq_249(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, own: bool = True, single: bool = False
-) -> Promises:
+) -> Relations:
     """The uploads of the toolkit's clients in both halves, and what the server makes of them."""
     for one in _of(found, single):
         cosine, total = one.truth.mT @ one.a, torch.stack(one.minimisers).sum(dim=0)

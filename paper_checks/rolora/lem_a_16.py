@@ -14,7 +14,7 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 from paper_checks.rolora.measurements.heterogeneous_contraction import Slopes, judge_contraction, search_contraction
 from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterations
 
@@ -35,7 +35,7 @@ from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterat
         Dropped(
             r"$\delta_t \le \cdots \le \delta_0$ for $a^t$ of Algorithm 2, started at $a^0$",
             {"iterates": True},
-            r"for this step $0 \le 1 - 2\eta(1 - \delta_t^2)\|\bar b^*\|^2 \le 1$, whatever $\delta_t$, so that "
+            r"for this step $0 \le 1 - 2\eta(1 - \delta_t^2)\|\bar b^*\|^2 \le 1$ for every $\delta_t$, so that "
             r"$\delta_{t+1} \le \delta_t$ in every iteration",
         ),
         Dropped(r"$\delta_t \le \delta_0$ for any unit vector $a^t$", {"monotone": False}),
@@ -54,7 +54,7 @@ def lem_A_16(
     return judge_contraction(data, factor, power, longest, monotone, iterates)
 
 
-@promises(
+@relations(
     "rolora/eq-255",
     where=r"Appendix A.5, proof of Lemma A.16, eqs. (255) to (262); the third term of (257) lacks $2\eta$, but is 0",
     says=r"""By Lemma A.15 $b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \frac{a^t - 2\eta(a^t\bar b^\top\bar
@@ -73,7 +73,7 @@ def lem_A_16(
 )
 def eq_255(
     found: list[Iteration], factor: float = 2.0, third: str = "truth", power: int = 2, tight: float = 1.0
-) -> Promises:
+) -> Relations:
     """The projected step of the toolkit, and the quotient, which is an equality."""
     for one in found:
         b, mean = one.b_after, one.mean_b
@@ -84,12 +84,12 @@ def eq_255(
         )
         numerator = before - factor * one.eta * squares * before + last * along
         stepped = one.a - factor * one.eta * (squares * one.a - one.truth * along)
-        yield Promise("(261): the denominator", float(torch.linalg.vector_norm(stepped)), float(norm), 1e-12)
+        yield Relation("(261): the denominator", float(torch.linalg.vector_norm(stepped)), float(norm), 1e-12)
         yield same("(257): the projected step", after, numerator / norm)
         bound = tight * float(torch.linalg.vector_norm(before)) * abs(1 - factor * one.eta * squares) / float(norm)
         delta = float(torch.linalg.vector_norm(after))
-        yield Promise("(260): delta_{t+1} <= delta_t C", delta, bound, 1e-12, at_most=True)
-        yield Promise("it is an equality", delta, bound, 1e-12)
+        yield Relation("(260): delta_{t+1} <= delta_t C", delta, bound, 1e-12, at_most=True)
+        yield Relation("it is an equality", delta, bound, 1e-12)
     return SCOPE
 
 

@@ -8,25 +8,16 @@ from math import log, log1p
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.rolora.measurements.laws import BEST_C1, BEST_C3, student_tail
-from paper_checks.rolora.measurements.settings import FACTORS, LEFT_OPEN, THRESHOLDS, Setting, tried_settings
-
-FOR_ALL_THRESHOLDS = (
-    r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge Kq$, "
-)
+from paper_checks.rolora.measurements.settings import FACTORS, THRESHOLDS, Setting, tried_settings
 
 Tails = tuple[tuple[Setting, float], ...]
 
 SMALLEST = {1.0: 0.01, 10.0: 0.01, 20.0: 1e-4, 100.0: 1e-12, 1000.0: 1e-110}
 """The smallest threshold tried with each factor C in m = C q: the larger C, the smaller it must be to matter."""
-
-
-def enough_samples(thresholds: tuple[float, float, float]) -> float:
-    r"""Return a constant K of the thresholds with which $m \ge Kq$ is enough for Lemma A.9."""
-    return 20.0 - 50.0 * log(min(thresholds[1:]))
 
 
 def minimiser_tails(context: Context) -> Tails:
@@ -36,7 +27,6 @@ def minimiser_tails(context: Context) -> Tails:
         for C, thresholds, N, d in product(FACTORS, THRESHOLDS, (1, 10, 1000), (2, 20, 1000))
         if thresholds[2] >= SMALLEST[C]
     ]
-    settings += [Setting(N, d, *e, enough_samples(e)) for e, N, d in product(THRESHOLDS, (1, 10, 1000), (2, 20, 1000))]
     return tuple((one, log(one.N) + student_tail(one.level, one.m)) for one in settings)
 
 
@@ -44,25 +34,8 @@ def _numbers(cases: Tails, index: int) -> dict[str, float]:
     return cases[index][0].numbers()
 
 
-def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str, samples: bool) -> Evidence:
+def judge_law(tails: Tails, bound: str, power: float, rate: float) -> Evidence:
     """Judge every case by the smallest factor C at which all pass, or by the case in which the largest C fails."""
-    if constant == "thresholds":
-        own = tuple(
-            (one, tail)
-            for one, tail in tails
-            if (enough_samples((one.e0, one.e1, one.e2)) if samples else 1.0) == one.C
-        )
-        found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
-        return judge_inequality(
-            found_tails,
-            stated,
-            1e-9 * (1.0 + np.abs(found_tails)),
-            case=partial(_numbers, own),
-            domain=tried_settings(one for one, _ in own),
-            scope=f"m = {'K q with K = 20 + 50 log(1/min(eps_1, eps_2))' if samples else 'q'}, {len(own)} settings; "
-            "exact law for one client, and at most N times that for N = 10, 1000",
-            printed="log of the probability of failure (of several clients: of an upper bound)",
-        )
     found = None
     for C in FACTORS:
         # With several clients the law is not in closed form: those cases only support a bound, and refute none.
@@ -112,39 +85,25 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix A.4). For one
         client and m = Cq the probability of failure is at least $\exp(-(x + 1)^2)$ with $x^2 =
         \frac{Cd\log(2/\epsilon_0)}{2(1-\epsilon_0)^2(1-\epsilon_1)^2}$: it does not fall when $\epsilon_2 \to 0$, while
-        $q^{-10} \to 0$. If C may depend on the thresholds the statement is true, at every $a^t$.""",
+        $q^{-10} \to 0$.""",
         {"bound": "least"},
         mutants=({"rate": 0.55}, {"power": 1e4}),
     ),
     vary=("power",),
-    best={"power": Best(83.9, "searched, for this K; for every power some K will do")},
+    best={"power": Best(51.9, r"searched, for $m \ge 20q$; 10.3 by the same proof")},
     also=("rolora/eq-13",),
     because=r"With $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0.",
-    readings=(
-        LITERAL,
-        Reading(
-            "constant of the thresholds",
-            FOR_ALL_THRESHOLDS + "then "
-            r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, at every $a^t$, with "
-            r"fresh samples in each iteration or the same in all of them.",
-            {"constant": "thresholds"},
-            LEFT_OPEN,
-            ({"power": 1000.0},),
-        ),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“for large absolute constant C” before (43): q displays the thresholds, so the constant "
+        r"of $m = \Omega(q)$ is free of them; A.4 has $q = \max\{\log N, d\}$",
     ),
-    hypotheses=(Dropped(r"$m \ge Kq$ (but $m \ge q$)", {"samples": False}),),
-    expect=("depends on the reading", "proof"),
+    print="inconsistent",
 )
-def lem_A_9(
-    tails: Tails,
-    bound: str = "q",
-    power: float = 10.0,
-    rate: float = 0.5,
-    constant: str = "absolute",
-    samples: bool = True,
-) -> Evidence:
+def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5) -> Evidence:
     """Student's law against the printed probability, for every constant in m = C q that was tried."""
-    return judge_law(tails, bound, power, rate, constant, samples)
+    return judge_law(tails, bound, power, rate)
 
 
 def printed_p0(one: Setting, m: float) -> float:
@@ -175,25 +134,17 @@ def printed_p0(one: Setting, m: float) -> float:
         mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
     ),
     best={
-        "C": Best(5.8, "proved, by the same argument, for the constant of the thresholds"),
-        "factor": Best(22.0, "proved, by the same argument, for the constant of the thresholds"),
+        "C": Best(4.8, "searched, for this number of samples; 4.05 by the same proof"),
+        "factor": Best(23.4, "searched, for this C; 27.8 by the same proof"),
     },
     uses=("rolora/eq-36",),
     because=r"The exponents of $p_0$ are $\epsilon_2^2m$ and $\epsilon_1^2m$, not m, so that $m = Cq$ does not give "
     r"$\exp(-Cq)$.",
-    readings=(
-        LITERAL,
-        Reading(
-            "constant of the thresholds",
-            FOR_ALL_THRESHOLDS + "then "
-            r"$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for an absolute constant C, and with probability at least $1 - "
-            r"q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$; $K = 28/\min(\epsilon_1, \epsilon_2)^2$ serves.",
-            {"constant": "thresholds", "factor": 28.0},
-            LEFT_OPEN,
-            ({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
-        ),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", r"“$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for large absolute constant C” (before (43))"
     ),
-    expect=("depends on the reading", "proof"),
+    print="inconsistent",
 )
 def eq_43(
     settings: tuple[Setting, ...],
@@ -202,7 +153,6 @@ def eq_43(
     first: bool = True,
     factor: float = 0.0,
     power: int = 10,
-    constant: str = "absolute",
 ) -> Evidence:
     """Both inequalities, in logarithms; of the printed form m = C'q with C' up to 1000.
 
@@ -213,13 +163,12 @@ def eq_43(
         first: whether the first inequality is judged.
         factor: constant in the number of samples, if not the setting's.
         power: printed as 10.
-        constant: whether the constant of Omega is absolute, or one of the thresholds.
     """
     largest = [one for one in settings if (40.0 if form == "least" else 10.0) == one.C]
     left, right, samples = [], [], []
     for one in largest:
         Q = one.least if form == "least" else one.q
-        needed = Q if constant == "thresholds" else max(log(one.N), one.d * log(2.0 / one.e0))
+        needed = max(log(one.N), one.d * log(2.0 / one.e0))
         m = factor * needed / min(one.e1, one.e2) ** 2 if factor else float(one.m)
         samples.append(m)
         if first:

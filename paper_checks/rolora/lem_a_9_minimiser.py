@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, tried
 from paper_checks.methods.identity import (
@@ -22,7 +22,7 @@ from paper_checks.methods.identity import (
     rational,
 )
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.laws import BEST_C1, chi_square_tails
 from paper_checks.rolora.measurements.second_iteration import least_values
 from paper_checks.rolora.sec_a_2 import BEST_SHARE, circle_nets
@@ -134,7 +134,13 @@ LONGER: dict[str, Any] = {"cosine": "3/5", "sine": "4/5", "s": "1/2", "n": 1_000
     ),
     because=r"Algorithm 2 uses the same samples in every iteration: from the second one on a depends on them.",
     uses=("rolora/def-A.1",),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a independent of the samples",
+        "“$X_ia$ is a random standard Gaussian vector” (before (18)); “m ... samples for each "
+        "updating step” (Lemma 5.3): fresh samples",
+    ),
+    print="unstated",
 )
 def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True) -> Evidence:
     r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, the largest; the text calls it large.
@@ -148,14 +154,14 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
     if own:
         found, missed = least_values(LONGER)
         n, times = LONGER["n"], float(LONGER["times"])
-        more = Promise(
+        more = Relation(
             f"a lower bound of the probability that |X a|^2 > {times:g} m, and an upper one for a normal vector",
             1.0 - missed if found.square > times else 0.0,
             2.0 / (n * (times - 1.0) ** 2),
             at_most=True,
             case=LONGER,
         )
-        return judge_promises(
+        return judge_relations(
             [more],
             f"one client, the second iteration on the samples of the first, d = 10 m: |X a|^2 is at least "
             f"{found.square:.3g} m with a probability of at least {1.0 - missed:.3g}. Whether the bound by itself "

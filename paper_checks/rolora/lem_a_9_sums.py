@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, UP_TO_ONE, tried
 from paper_checks.methods.inequality import judge_inequality, steps_of
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.laws import BEST_C3, gaussian_product_norm
 from paper_checks.rolora.measurements.second_iteration import least_values
 
@@ -75,7 +75,12 @@ def size_of_summand() -> tuple[float, str]:
     because=OWN_A,
     stands_in={"c2": ("step 2",)},  # in the lines after it, it is on both sides
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a and w fixed",
+        "“(23) is due to Corollary A.5”, which is “for any fixed a”; “samples for each updating step” (Lemma 5.3)",
+    ),
+    print="unstated",
 )
 def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     """The factors are independent, since v is orthogonal to a; w at every angle to b*.
@@ -88,8 +93,8 @@ def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     if own:
         least_size, told = size_of_summand()
         # K = delta |b*| is at most 1.
-        line = Promise("(22) to (25)", least_size, c2, at_most=True, case=LARGER)
-        return judge_promises([line], told)
+        line = Relation("(22) to (25)", least_size, c2, at_most=True, case=LARGER)
+        return judge_relations([line], told)
     cosines = np.linspace(0.0, 1.0, 11)
     lines = [norm * cosines, 8.0 / 3.0 * cosines, c2 * cosines, np.full(11, c2)]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
@@ -155,7 +160,13 @@ def summed_products(_: Context) -> Array:
         mutants=({"c3": 0.42}, {"power": 1.9}, {"equal": True}),
         asks="weaker",
     ),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"(30) and (31), given for (29), are lower bounds “$\ge \epsilon_2^2m/c_2^2$”: (29) is a "
+        "bound of (28)",
+    ),
+    print="misprint",
 )
 def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = True) -> Evidence:
     """The worst w is parallel to b*; then the sum is a normal variable times an independent chi.
@@ -169,8 +180,8 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     if equal:
         # Over c e^2 m / |Z|^2 with the norm of a summand for w along b*, which is proportional to the cosine.
         e, cosine = 0.25, 0.5
-        return judge_promises(
-            [Promise("(28) = (29)", cosine**-2, 1.0, case={"eps_2": f"{e:g}", "cosine": f"{cosine:g}"})],
+        return judge_relations(
+            [Relation("(28) = (29)", cosine**-2, 1.0, case={"eps_2": f"{e:g}", "cosine": f"{cosine:g}"})],
             "the exponents of (28) for w at 60 degrees to b* and along it: (29) is the same for both",
         )
     left, right = rows[:, 0], log(2.0) - c3 * rows[:, 1] ** power * rows[:, 2]
@@ -209,7 +220,12 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     because=OWN_A,
     best={"c2": Best(1.479, "searched: the norm of a summand for w along b*, by a closed form of its moments")},
     uses=("rolora/eq-22",),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "for a positive K",
+        "the norms are those of (22) to (25), by Corollary A.5 “for any fixed a”; K = 0 is degenerate",
+    ),
+    print="unstated",
 )
 def eq_30(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     """In units of the operator norm, for w at several angles to b*, with the exact norm of a summand.
@@ -222,8 +238,8 @@ def eq_30(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     if own:
         least_size, told = size_of_summand()
         e_2, m = float(Fraction(LARGER["eps_2"])), LARGER["n"]
-        line = Promise("(31)", e_2 * m / c2, e_2 * m / least_size, at_most=True, case=LARGER)
-        return judge_promises([line], told)
+        line = Relation("(31)", e_2 * m / c2, e_2 * m / least_size, at_most=True, case=LARGER)
+        return judge_relations([line], told)
     rows = list(product((0.01, 0.5, 0.999), (1, 100), (0.1, 0.7, 1.0)))
     e, m, cosine = np.array(rows).T
     c2 = max(c2, 1e-9)

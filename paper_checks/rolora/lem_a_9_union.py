@@ -10,11 +10,11 @@ from math import exp, log, log1p
 import numpy as np
 import sympy
 
-from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from paper_checks.rolora.measurements.laws import BEST_C1, BEST_C3, student_tail
 from paper_checks.rolora.measurements.settings import Setting, tried_settings
 
@@ -42,7 +42,12 @@ NO_TARGET = {"b": "0", "d": "2", "eps_0": "1/2", "eps_2": "1/2", "m": "10000", "
     ),
     because=r"Assumption 5.1 does not exclude $b^* = 0$: then $K = 0$, and (32) is the probability of $0 \ge 0$.",
     uses=("rolora/eq-26", "rolora/def-A.6"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "for a positive K",
+        "sums (29), which is “for any fixed $w$” and a fixed a; $b^* = 0$, that is K = 0, is degenerate",
+    ),
+    print="unstated",
 )
 def eq_32(points: list[Point], every: bool = True, one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
     """The powers for d = 1 to 4, E standing for the exponential.
@@ -58,8 +63,8 @@ def eq_32(points: list[Point], every: bool = True, one: int = 1, extra: int = 0,
         d, e0, e2, m, rate = (float(Fraction(NO_TARGET[name])) for name in ("d", "eps_0", "eps_2", "m", "c_3"))
         right = log(2.0) + d * log1p(2.0 / e0) - rate * e2**2 * m
         # v = 0 and K = 0 on all samples: the event is certain.
-        line = Promise("log of (32)", 0.0, right, 1e-12 * abs(right), at_most=True, case=NO_TARGET)
-        return judge_promises([line], "b* = 0, d = 2, the number of samples so large that (35) is below 1")
+        line = Relation("log of (32)", 0.0, right, 1e-12 * abs(right), at_most=True, case=NO_TARGET)
+        return judge_relations([line], "b* = 0, d = 2, the number of samples so large that (35) is below 1")
     e, E = sympy.symbols("e E")
     scale = 2 * rational(weight) * E
     equations = [
@@ -153,7 +158,7 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
     return found
 
 
-@promises(
+@relations(
     "rolora/eq-38",
     where="Appendix A.3, eqs. (38) to (42)",
     says=r"""$\|\bar b - g\| = \|\frac1N\sum_i(\tilde b_i - g)\| \le \frac1N\sum_i\|\tilde b_i - g\| \le \epsilon'\|(I_d
@@ -164,10 +169,10 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
     uses=("rolora/eq-36", "rolora/def-5.2"),
     expect=("holds", "proof"),
 )
-def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Promises:
+def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Relations:
     r"""On samples, with $\epsilon'$ the smallest level that all clients keep."""
     for one in chains:
-        yield Promise("(39)", one["38"], weight * one["39"], 1e-12 * one["39"], at_most=True)
-        yield Promise("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True)
-        yield Promise("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"])
+        yield Relation("(39)", one["38"], weight * one["39"], 1e-12 * one["39"], at_most=True)
+        yield Relation("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True)
+        yield Relation("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"])
     return f"{len(chains)} draws with 1 to 4 clients, d up to 29, m up to 39"

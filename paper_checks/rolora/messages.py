@@ -15,7 +15,7 @@ from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures.rolora.printed import TABLE_9
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from toymodels.quadratic import random_quadratics
@@ -96,7 +96,13 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         mutants=({"over": "round"}, {"ffa": "half"}, {"share": 0.45}),
         asks="neither",
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "square matrices",
+        r"“$W_0 \in \mathbb R^{d \times d}$” (3.1), and the adapted $W_q$, $W_v$ of RoBERTa-Large "
+        "are square",
+    ),
+    print="unstated",
 )
 def txt_half_cost(
     traffic: Mapping[tuple[int, int], Traffic],

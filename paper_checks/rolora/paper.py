@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paper_checks.paper import Paper
+from paper_checks.rolora.findings import FINDINGS
 from paper_checks.rolora.pages import ANALYSIS, ANALYSIS_THEMES, NUMBER_THEMES, NUMBERS
 
 PAPER = Paper(
@@ -11,12 +12,10 @@ PAPER = Paper(
     "paper_checks.rolora",
     (*ANALYSIS_THEMES, *NUMBER_THEMES),
     (ANALYSIS, NUMBERS),
+    findings=FINDINGS,
     called="RoLoRA",
-    main="Clients train the two factors of LoRA in turn, so that averages are exact, which they are; on a linear model "
-    "this is said to converge exponentially at a stated rate, and to be more accurate than LoRA and FFA-LoRA with many "
-    "clients or few parameters. The rate is proved here for steps up to half of the largest one allowed, and fails at "
-    "the largest; runs of a small language model find RoLoRA above FFA-LoRA in 8 of 18 settings (4 of 5 by clients, 4 "
-    "of 12 by rank and layers, not in one of higher uplink), and are undecided against LoRA in all.",
+    main="Clients train the two factors of LoRA in turn, so that averages are exact. On a linear model the stated rate "
+    "of convergence holds for steps up to half of the largest one allowed, and fails at the largest.",
     cited="Shuangyi Chen, Yuanxin Guo, Yue Ju, Harik Dalal, Zhongwen Zhu and Ashish Khisti, arXiv 2502.01755; the "
     "statements are those of its anonymous conference submission",
     link="https://arxiv.org/abs/2502.01755",

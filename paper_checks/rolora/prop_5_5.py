@@ -20,12 +20,12 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.mean import Tails, judge_means
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction
 
@@ -60,6 +60,12 @@ def draw_entries(context: Context) -> list[Point]:
         ),
     ),
     expect=("holds", "proof"),
+    intended=Intended(
+        "the sum from 1",
+        r"“$\sum_{p=i}^d$” (after (10)): there is an entry “$b_p$ as the p-th entry”, and i is not "
+        "defined",
+    ),
+    print="misprint",
 )
 def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Equations:
     """A squared Frobenius norm is the sum over the columns, which are $X(a^*b_p^* - a^0b_p)$."""
@@ -155,9 +161,15 @@ def draw_frozen(context: Context) -> list[Frozen]:
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
         asks="weaker",
     ),
-    because=r"One sample with $Xa^0 \ne 0$ is fitted exactly by some b, at whatever angle $a^0$ is, and so is $b^* = "
+    because=r"One sample with $Xa^0 \ne 0$ is fitted exactly by some b, for every $a^0$, and so is $b^* = "
     "0$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "normal samples, two or more",
+        "“Each $X_i$ is assumed to be a Gaussian random matrix” (5.1); with $m = 1$ or $b^* = 0$ "
+        "the case is degenerate",
+    ),
+    print="unstated",
 )
 def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
     """The least value exactly; the toolkit's minimiser reaches it."""
@@ -180,7 +192,7 @@ def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool =
             witness=zero[0].case,
         )
     reached = [
-        Promise(
+        Relation(
             "the toolkit's minimiser reaches the least value",
             one.found,
             share * float(one.least),
@@ -189,7 +201,7 @@ def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool =
         for one in kept
         if one.found is not None
     ]
-    evidence = judge_promises(reached, scope)
+    evidence = judge_relations(reached, scope)
     return replace(evidence, printed="the least value is positive") if evidence.ok else evidence
 
 
@@ -293,7 +305,13 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
         Dropped("N and m are large: at least 3 samples", {"fewest": 1}),
         Dropped(r"$\delta^0 \in (0, 1)$", {}, r"both sides are $(\delta^0)^2$ times what does not depend on it"),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        r"“$\tilde c = O(1/(Nm))$ as N and m approach infinity” (after (243)); (218) divides by $m "
+        "- 2$",
+    ),
+    print="unstated",
 )
 def prop_5_5(
     data: dict[str, NDArray[np.float64]],
@@ -312,8 +330,8 @@ def prop_5_5(
     if fewest < 3:
         case = {"N": 2, "m": 2, "constant": f"{constant:g}", "halvings": 64}
         cut = 0.625 + 64 * log(2.0) * exp(-0.5) / 8.0
-        return judge_promises(
-            [Promise("the mean of the loss, cut off, from below", cut, 1.0 + constant / 4.0, at_most=True, case=case)],
+        return judge_relations(
+            [Relation("the mean of the loss, cut off, from below", cut, 1.0 + constant / 4.0, at_most=True, case=case)],
             "two clients with two samples",
         )
     largest, at = max((abs(ffa_correction(N, m)) * N**clients_power * m**samples_power, (N, m)) for N, m in GRID)

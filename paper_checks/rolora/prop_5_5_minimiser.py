@@ -8,10 +8,10 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.methods.identity import Equation, rational
 from paper_checks.methods.parts import judge_parts
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.expectations import (
     ALPHA,
     BETA,
@@ -140,10 +140,10 @@ def without_mean(name: str, share: float) -> Evidence:
     $s_2 = \alpha + \beta R$ with R of Cauchy's law, and $E\min(|R|, 2^k) \ge \frac k\pi\log4$.
     """
     least = 0.8 * CUT["halvings"] * log(4.0) / pi - 0.6
-    promise = Promise(
+    promise = Relation(
         f"a lower bound of the mean size of {name}", share * least, float(CUT["constant"]), at_most=True, case=CUT
     )
-    return judge_promises([promise], "two clients with one sample each, sizes cut off")
+    return judge_relations([promise], "two clients with one sample each, sizes cut off")
 
 
 @claim(
@@ -168,7 +168,9 @@ def without_mean(name: str, share: float) -> Evidence:
     importance="detail",
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-205",),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", r"(230) to (236) serve (242), which divides by “$m(m-2)$”, so $m \ge 3$"),
+    print="unstated",
 )
 def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0, fewest: int = 1) -> Evidence:
     r"""Independence of the other clients from the first, whose $|(X_1a)^\top(X_1a^*)|$ is at least 3/5 on average."""
@@ -212,7 +214,9 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     importance="detail",
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-230",),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", r"(237) to (240) serve (242), which divides by “$m(m-2)$”, so $m \ge 3$"),
+    print="unstated",
 )
 def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2, fewest: int = 1) -> Evidence:
     r"""Independence again; $u_1^\top u_2$ is $z_2/N$ times the same product."""

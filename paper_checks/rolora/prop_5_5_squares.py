@@ -8,11 +8,11 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.parts import judge_parts
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.expectations import (
     ALPHA,
     BETA,
@@ -75,7 +75,11 @@ def measure_products(_: Context) -> Products:
     ),
     importance="detail",
     because="The indices of the double sum start at 1, so that the products with $s_1$ are counted too.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "(224) counts “$(N-1)(N-2)E[s_is_j]$”, so both indices of the double sum start at 2"
+    ),
+    print="misprint",
 )
 def eq_207(products: Products, lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
     """N^2 times both sides, exact expectations, for 1 to 4 clients."""
@@ -132,7 +136,9 @@ FEW, FROM_FOUR = (f"1 to 4 clients, every m >= {fewest}, every angle" for fewest
     importance="detail",
     uses=("rolora/eq-207",),
     because="With one sample the mean of the inverse chi-square variable is infinite, and 1/(m - 2) is -1.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", r"“$E[R^2] = \frac{1}{m-2}$” (after (216)) is used, so $m \ge 3$"),
+    print="unstated",
 )
 def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:
     """Every expectation where it is finite; with fewer samples, one of them by itself."""
@@ -174,8 +180,8 @@ def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1
         ]
     found = [judge_moments(data, formulas, FEW if fewest < 4 else FROM_FOUR, lines)]
     if fewest < 3:
-        few = Promise("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
-        found.append(judge_promises([few], f"{fewest} samples"))
+        few = Relation("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
+        found.append(judge_relations([few], f"{fewest} samples"))
     return judge_parts(found)
 
 
@@ -203,7 +209,11 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
     importance="detail",
     because="The expectation sign is missing: the left side varies with the samples, the right side does not.",
     uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "“Now we compute the expectation term by term” and (244) has E: the E is left out in (241)"
+    ),
+    print="misprint",
 )
 def eq_241(
     data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0, mean: bool = False
@@ -215,7 +225,7 @@ def eq_241(
     if not mean:
         case = {"m": 3, "xx": "1", "xy": "1/2", "yy": "1", "sine": "4/5"}
         left, right = 0.25, float(corrected_loss(sympy.Integer(1), four, two, power).subs(M, 3))
-        return judge_promises([Promise("(242), over the squared sine", left, right, 1e-12, case=case)], "one client")
+        return judge_relations([Relation("(242), over the squared sine", left, right, 1e-12, case=case)], "one client")
     lines = [Equation("one client", corrected_loss(sympy.Integer(1), four, two, power), 1 - 1 / M)]
     for N in CLIENTS:
         t = {name: terms[N] for name, terms in data.terms.items()}

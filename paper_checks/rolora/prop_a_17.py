@@ -10,12 +10,12 @@ from algorithms.federation import Federation
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Dropped, Evidence, claim
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from paper_checks.rolora.measurements.population import FEDERATIONS, SCOPE, Iteration, close, draw_problems, iterations
 from toymodels.problem import Problem
 
 
-@promises(
+@relations(
     "rolora/prop-A.17",
     where="Appendix A.5, Proposition A.17, eq. (274)",
     says=r"""For any $(a^*, \{b_i^*\})$, $a^0$ and $\delta_0 \in (0, 1)$ the Freezing-A scheme with $b^{FFA} = \bar
@@ -27,7 +27,7 @@ from toymodels.problem import Problem
     hypotheses=(Dropped(r"$\delta_0 \in (0, 1)$", {}, r"(274) to (285) are identities for every unit vector $a^0$"),),
     expect=("holds", "proof"),
 )
-def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Promises:
+def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Relations:
     """The toolkit's Algorithm 2 with a frozen, run for two iterations, of which the second changes nothing."""
     for problem in problems:
         truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))
@@ -70,7 +70,7 @@ def eq_274(
     promises = []
 
     def line(name: str, left: float, right: float) -> None:
-        promises.append(Promise(name, left, right, 1e-10 * (1.0 + abs(left) + abs(right))))
+        promises.append(Relation(name, left, right, 1e-10 * (1.0 + abs(left) + abs(right))))
 
     for one in found:
         a, mean, N = one.a, one.mean_b, len(one.own_b)
@@ -97,4 +97,4 @@ def eq_274(
         line("(283), (284): the projection", common, float((side**2).sum() * (mean**2).sum()))
         bound = one.gamma_squared + last * float((mean**2).sum()) * one.sine_squared(a)
         line("(285)", loss, bound)
-    return judge_promises(promises, SCOPE)
+    return judge_relations(promises, SCOPE)

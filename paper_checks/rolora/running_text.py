@@ -21,7 +21,7 @@ from algorithms.flexlora import FlexLoRA
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from figures.rolora.printed import TABLE_6
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Order, Rounded, judge_order
 from paper_checks.recorded_federation import Watched
@@ -119,7 +119,12 @@ def enclose(value: float) -> Rounded:
     because=r"With unlimited samples and the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1: the "
     r"angle falls like $1/\sqrt t$.",
     readings=(
-        LITERAL,
+        Reading(
+            "for every step",
+            r"With unlimited samples (the expected loss) and every step that Theorem 5.4 allows, $0 < \eta\|b^*\|^2 "
+            r"\le 1$, RoLoRA converges exponentially to the global minimiser, and its loss is below FFA-LoRA's.",
+            why="Theorem 5.4, to which Section 5.1 refers, is stated for all these steps.",
+        ),
         Reading(
             "for a suitable step",
             r"With unlimited samples (the expected loss) and a step size for which $0 < \eta\|b^*\|^2 < 1$, RoLoRA "
@@ -129,7 +134,12 @@ def enclose(value: float) -> Rounded:
             ({"most": 0.9},),
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "for a suitable step",
+        "“in a tractable setting ... converges exponentially” (1.1) names no step; only the end "
+        r"point $\eta\|b^*\|^2 = 1$ fails",
+    ),
 )
 def txt_exponential(
     courses: Sequence[Course], closed: bool = True, bounded: bool = False, factor: float = 2.0, most: float = 1.0
@@ -222,7 +232,7 @@ def run_interference(context: Context) -> list[Interference]:
     measure=run_interference,
     expect=("not checkable here", None),
     expect_reason="that the aggregation is in general inexact where clients differ in both factors is rolora/eq-1; "
-    "that this is the cause of a decline cannot be told from what is printed: Figure 2 has no numbers, and what its "
+    "that this is the cause of a decline cannot be decided from what is printed: Figure 2 has no numbers, and what its "
     "runs need is not all printed (rolora/fig-2). In Tables 1 and 6, of which it is not said, the methods that average "
     "exactly, FFA-LoRA and RoLoRA, decline with more clients as well, by less than LoRA; FlexLoRA, which averages the "
     "products and cuts the mean to the rank, declines by more than LoRA",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.rolora.measurements.symbolic_factors import SHAPES, entrywise, factors, mean, points_of
 
 ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
@@ -20,7 +20,11 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
     A_N)\frac1N(B_1 + \cdots + B_N)$: aggregating the two factors apart is inaccurate.""",
     measure=points_of,
     readings=(
-        LITERAL,
+        Reading(
+            "for all factors",
+            "The two sides of (2) differ for every N and all factors.",
+            why="It is printed with $\\ne$ and without a condition on the factors.",
+        ),
         Reading(
             "in general position",
             r"The difference of the two sides is $\frac1N\sum_i(A_i - \bar A)(B_i - \bar B)$, which from two clients "
@@ -33,7 +37,11 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
     also=("rolora/eq-2",),
     importance="result",
     because="The sides are equal for one client, and wherever the clients agree in one of the two factors.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "in general position",
+        "“leads to inaccurate model aggregation” (3.2): a statement about factors in general, not about equal ones",
+    ),
 )
 def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
     r"""The difference is $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$, by expansion; for N > 1 no zero polynomial.
@@ -46,8 +54,8 @@ def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
     if of == "all":
         As, Bs = ([Fraction(number) for number in ONE_B[name]] for name in ("A", "B"))
         apart = sum(A * B for A, B in zip(As, Bs, strict=True)) / 2 - sum(As) / 2 * sum(Bs) / 2
-        line = Promise("sides that differ", Fraction(1), Fraction(apart != 0), case=ONE_B)
-        return judge_promises([line], "two clients whose A and B are numbers")
+        line = Relation("sides that differ", Fraction(1), Fraction(apart != 0), case=ONE_B)
+        return judge_relations([line], "two clients whose A and B are numbers")
     lines = []
     for clients in (1, 2, 3):
         As, Bs = factors(clients)

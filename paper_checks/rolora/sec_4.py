@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from algorithms.rolora import RoLoRA
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.rolora.measurements.symbolic_factors import SHAPES, entrywise, factors, mean, points_of
 from paper_checks.rolora.measurements.watched_rounds import LOCAL, Round, rounds_of
 from paper_checks.rolora.messages import Traffic, count_traffic
@@ -60,7 +60,11 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     A_N^{t+1}B_N^{t+1}) = \frac1N(A_1^{t+1} + \cdots + A_N^{t+1})B^{t+1}$.""",
     measure=points_of,
     readings=(
-        LITERAL,
+        Reading(
+            "B of each client's own update",
+            r"(4) with the $B_i^{t+1}$ of (3), the clients' own updates before the mean is taken.",
+            why=r"(3) and Algorithm 1 write $B_i^{t+1}$ for a client's own update.",
+        ),
         Reading(
             "B distributed",
             r"(4) with $B_i^{t+1} = B^{t+1}$ for every client i, the mean that the server distributes before the even "
@@ -73,7 +77,11 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     uses=("rolora/alg-1",),
     importance="result",
     because=r"In (3) and Algorithm 1 $B_i^{t+1}$ is a client's own update, before the mean is taken; these differ.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "B distributed",
+        "“clients freeze $B^{t+1}$ and update $A^t$” (after (4)): the B of the even round is the distributed mean",
+    ),
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of: str = "updates") -> Evidence:
     """The common B is taken out of the sum; where the $B_i$ differ, the two sides do.
@@ -88,8 +96,8 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
         return judge_half(points, "B", weight, synchronised, "4")
     As, Bs = ([Fraction(number) for number in TWO_UPDATES[name]] for name in ("A", "B"))
     left = sum(A * B for A, B in zip(As, Bs, strict=True)) / 2
-    line = Promise("(4)", left, Fraction(weight) * sum(As) / 2 * sum(Bs) / 2, case=TWO_UPDATES)
-    return judge_promises([line], "two clients whose A and B are numbers")
+    line = Relation("(4)", left, Fraction(weight) * sum(As) / 2 * sum(Bs) / 2, case=TWO_UPDATES)
+    return judge_relations([line], "two clients whose A and B are numbers")
 
 
 @claim(
@@ -112,13 +120,13 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
         sent = {"first": first_sent.shape, "second": last_sent.shape}
         shapes = {"A": one.before.A["W"].shape, "B": one.before.B["W"].shape}
         order = [first, "A" if first == "B" else "B"]
-        promises.append(Promise("communication rounds of an iteration", len(one.trips), trips))
+        promises.append(Relation("communication rounds of an iteration", len(one.trips), trips))
         for half, name in zip(sent, order, strict=True):
-            promises.append(Promise(f"{name} travels {half}", float(sent[half] == shapes[name]), 1.0))
+            promises.append(Relation(f"{name} travels {half}", float(sent[half] == shapes[name]), 1.0))
         for trip, after in zip(one.trips, (one.after.B["W"], one.after.A["W"]), strict=True):
             total = sum(upload.factor["W"] for upload in trip.uploads)
             promises.append(same("the server's factor is the mean", weight * total / len(trip.uploads), after))
-    return judge_promises(promises, "1 to 4 clients, square, tall and wide weights; one iteration")
+    return judge_relations(promises, "1 to 4 clients, square, tall and wide weights; one iteration")
 
 
 SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "other x": ["1", "3"]}
@@ -147,7 +155,16 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
     because="Training A needs the layer's whole input in the backward pass, d numbers a token; training B only xA, r "
     "numbers.",
     importance="result",
-    expect=("depends on the reading", "proof"),
+    expect=("ambiguous", "proof"),
+    intended=Intended(
+        "numbers trained and sent",
+        "“the number of trainable parameters in the model is effectively halved” (4), then “the only additional cost”",
+    ),
+    print="unstated",
+    ambiguous="The paragraph is headed “Computation and Communication Cost” and says “only additional "
+    "cost”, which takes in the memory for training A; but its one measure is the number of "
+    "trainable parameters. Counted in numbers trained and sent it holds, counted with stored "
+    "inputs it does not.",
 )
 def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, of: str = "all") -> Evidence:
     """One of two factors of equal size is trained and sent in a round; counted for square layers of several sizes.
@@ -164,8 +181,8 @@ def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, of: 
             x, trained = torch.tensor([float(entry) for entry in SAME_PRODUCT[name]]), A.clone().requires_grad_()
             slopes += torch.autograd.grad((x @ trained) * B, trained)
         apart = float((slopes[0] - slopes[1]).abs().max())
-        line = Promise("gradients of A for inputs with the same xA", apart, 0.0, case=SAME_PRODUCT)
-        return judge_promises([line], "one layer of rank 1 with two inputs; memory of the backward pass")
+        line = Relation("gradients of A for inputs with the same xA", apart, 0.0, case=SAME_PRODUCT)
+        return judge_relations([line], "one layer of rank 1 with two inputs; memory of the backward pass")
     cells, widest = {}, Fraction(1, 2)
     for (inputs, outputs), counts in traffic.items():
         (whole,) = counts["LoRA"]["up"]

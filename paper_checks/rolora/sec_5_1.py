@@ -17,7 +17,7 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 from paper_checks.rolora.measurements.watched_rounds import Iteration, exact_iterations
 from toymodels.problem import Problem
 from toymodels.regression import Regressor, regression
@@ -59,7 +59,7 @@ def draw_samples(context: Context) -> list[Sample]:
 SIZES = "d from 2 to 10, m from 1 to 40"
 
 
-@promises(
+@relations(
     "rolora/eq-5",
     where="Section 5.1, eq. (5)",
     says=r"""$f_i(X_i) = X_iab^\top$ with $X_i, Y_i \in \mathbb R^{m \times d}$, sample size m, a unit vector $a \in
@@ -69,13 +69,13 @@ SIZES = "d from 2 to 10, m from 1 to 40"
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_5(samples: list[Sample], power: float = 1.0) -> Promises:
+def eq_5(samples: list[Sample], power: float = 1.0) -> Relations:
     """Every update of rank 1 has that form with a unit a: its length goes to b, once."""
     for one in samples:
         length = torch.linalg.vector_norm(one.a)
         unit, b = one.a / length, length**power * one.b
         yield same("any update of rank 1 is ab^T with a unit a", one.X @ unit @ b, one.X @ (one.a @ one.b))
-        yield Promise("f has the shape of Y", (one.X @ unit @ b).numel(), len(one.X) * len(one.a))
+        yield Relation("f has the shape of Y", (one.X @ unit @ b).numel(), len(one.X) * len(one.a))
     return SIZES
 
 
@@ -87,7 +87,7 @@ def make_problems(context: Context) -> list[Problem]:
     ]
 
 
-@promises(
+@relations(
     "rolora/eq-6",
     where="Section 5.1, eq. (6)",
     says=r"""$Y_i = X_ia^*b^{*\top}$ for some unit vector $a^* \in \mathbb R^d$ and $b^* \in \mathbb R^d$, the same for
@@ -97,7 +97,7 @@ def make_problems(context: Context) -> list[Problem]:
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promises:
+def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Relations:
     r"""The targets of the toolkit's clients are $a^*b^{*\top}$, where every loss is zero."""
     for problem in problems:
         truth, own = problem.facts["truth"], problem.facts["own_B"]
@@ -105,12 +105,12 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
             labels = scale * truth @ b * torch.linalg.vector_norm(b) ** power
             yield same("all targets are a* b*^T", labels, client.target)
             yield same("one b* for all clients", b, own[0])
-            yield Promise("no loss at the truth", float(client.loss({"W": labels})), 0.0, 1e-20)
-        yield Promise("a* is a unit vector", float((truth**2).sum()), 1.0, 1e-12)
+            yield Relation("no loss at the truth", float(client.loss({"W": labels})), 0.0, 1e-20)
+        yield Relation("a* is a unit vector", float((truth**2).sum()), 1.0, 1e-12)
     return "d from 2 to 10, 1 to 4 clients, with samples and in expectation"
 
 
-@promises(
+@relations(
     "rolora/eq-7",
     where="Section 5.1, eq. (7) with the local loss and the law of the samples after it; that a is a unit vector is in "
     "(5), that the clients' samples are independent of one another in neither",
@@ -122,7 +122,7 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Promises:
+def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Relations:
     """Loss and gradient of the toolkit's clients are the samples' own; the minimum is zero, at the truth."""
     for one in samples:
         W = (one.a @ one.b).requires_grad_()
@@ -132,7 +132,7 @@ def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", fac
         (slope,) = torch.autograd.grad(loss, W)
         yield same("the loss", one.client.loss({"W": W.detach()}), loss.detach())
         yield same("its gradient", one.client.gradient({"W": W.detach()})["W"], slope)
-        yield Promise("its minimum", float(one.client.loss({"W": one.truth @ one.own_b})), 0.0)
+        yield Relation("its minimum", float(one.client.loss({"W": one.truth @ one.own_b})), 0.0)
     return f"{SIZES}; every line for samples of any law: that they are normal is a hypothesis, not checked here"
 
 
@@ -223,7 +223,7 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
     return points, "all pairs of unit vectors, in the plane that they span"
 
 
-@promises(
+@relations(
     "rolora/table-3",
     where=r"Appendix A.1, Table 3; $\|\cdot\|$ of a matrix, which it leaves out, is the Frobenius norm (Section 1.2)",
     says=r"""Table 3: $a^*, b_i^*$ are the true parameters of client i, $\bar b^*$ the average of the $b_i^*$, $a^t,
@@ -239,12 +239,12 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
     importance="detail",
     expect=("holds", "search"),
 )
-def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Promises:
+def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Relations:
     """On iterations of Algorithm 2 every entry that states a relation holds."""
     for one in found:
         yield same("b-bar is the average", weight * one.mean_of_minimisers(), one.b_after)
         after = one.a_after if unit else 2.0 * one.a_after
-        yield Promise("a-hat has length 1", float((after**2).sum()), 1.0, 1e-12)
+        yield Relation("a-hat has length 1", float((after**2).sum()), 1.0, 1e-12)
         sine = torch.linalg.vector_norm(after - one.truth * (one.truth * after).sum())
         other = torch.linalg.vector_norm(one.truth - after * (one.truth * after).sum())
         yield same("both forms of the angle distance", sine, other)

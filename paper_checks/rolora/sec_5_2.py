@@ -18,9 +18,9 @@ from algorithms.optimisers import Sgd
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
-from paper_checks.claim import Reading
+from paper_checks.claim import Form, Intended, Reading
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 from runs.network_problem import network_problem
 from workloads.image_networks.two_layer import two_layer
 from workloads.partition import ByLabel
@@ -63,7 +63,7 @@ def build_layers(context: Context) -> list[Layers]:
     return found
 
 
-@promises(
+@relations(
     "rolora/eq-12",
     where="Section 5.2, eq. (12)",
     says=r"""$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with weights $W_{out} \in \mathbb R^{d \times c}$, $A \in \mathbb
@@ -73,7 +73,7 @@ def build_layers(context: Context) -> list[Layers]:
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Promises:
+def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Relations:
     """Values and derivatives in both factors agree with formulas in matrices; ``slope`` is that below 0."""
     for one in found:
         before = one.x @ one.A
@@ -195,7 +195,7 @@ def make_runs(context: Context) -> Setting:
     return Setting(runs, {slope: _small_step(slope) for slope in (0.0, 1.0)}, divided)
 
 
-@promises(
+@relations(
     "rolora/exp-5.2",
     where="Section 5.2, with Figure 2; judged is whether the model trains from the printed start; the loss, the "
     "optimiser, the rates, the laws of A and of the fixed layer, and the numbers of iterations and of runs are not "
@@ -220,34 +220,43 @@ def make_runs(context: Context) -> Setting:
             {"slope": 1},
             "Any number from 0 to 1 is a subgradient of ReLU at 0; a clamp at 0, in place of ReLU, is given 1.",
         ),
-        Reading(
-            "beside a frozen weight",
-            r"The model $\mathrm{ReLU}(x_i(W_0 + AB))W_{out}$ with a frozen random $W_0$ trains from this start.",
-            {"base": "normal"},
-            "Section 5.2 calls this start typical; it is that of adapters beside frozen weights, as in Section 3.1.",
-        ),
+    ),
+    correction=Form(
+        r"""With a frozen random $W_0$ added to AB, $\mathrm{ReLU}(x_i(W_0 + AB))W_{out}$, the model trains from the
+        printed start, which is the typical one of adapters that are added to frozen weights, as in Section 3.1. The
+        model (12) itself trains from it only where a number above 0 is taken as the derivative of ReLU at 0: with 0
+        both gradients are 0 at B = 0.""",
+        {"base": "normal"},
+        mutants=({"out": 0}, {"labels": (3, 1)}, {"base": "zero"}),
+        asks="neither",
     ),
     uses=("rolora/eq-12",),
     seen_in=("rolora/fig-2",),
     kind="setting",
     importance="detail",
     because="With B = 0 all hidden units are at 0, where frameworks take 0 as ReLU's derivative: neither factor moves.",
-    expect=("depends on the reading", "search"),
+    expect=("corrected", "search"),
+    intended=Intended(
+        "derivative 0 at 0",
+        "(12) has no frozen weight, like (5), and “B is initialized to zero” (5.2); frameworks "
+        "take 0 as the derivative of ReLU at 0",
+    ),
+    print="inconsistent",
 )
 def exp_5_2(
     found: Setting, slope: int = 0, base: str = "zero", out: int = 1, labels: tuple[int, int] = (2, 1)
-) -> Promises:
+) -> Relations:
     """Each method lowers the loss from this start, on small drawn images; the labels divide as printed."""
     for clients, each in zip((5, 10), labels, strict=True):
         has, images = found.labels[clients]
-        yield from [Promise("labels of each client", float(own), float(each), case=None) for own in has] + [
-            Promise("images in all", float(images), 60_000.0)
+        yield from [Relation("labels of each client", float(own), float(each), case=None) for own in has] + [
+            Relation("images in all", float(images), 60_000.0)
         ]
     case: dict[str, Any] | None = dict(SMALL) if base == "zero" and slope == 0.0 else None
     if base == "zero":
-        yield Promise("a step moves a factor", FALL, found.small[slope], at_most=True, case=case)
+        yield Relation("a step moves a factor", FALL, found.small[slope], at_most=True, case=case)
     runs = found.runs[slope, base, out]
-    yield from [Promise("the loss falls", FALL, one.fall, at_most=True) for one in runs]
+    yield from [Relation("the loss falls", FALL, one.fall, at_most=True) for one in runs]
     lit = [one.lit for one in runs]
     moved = [one.moved for one in runs]
     return (

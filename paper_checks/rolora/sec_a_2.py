@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.stats import binom, chi2, gamma
 
-from paper_checks.claim import Best, Dropped, Evidence, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, Stated, tried
 from paper_checks.methods.identity import (
@@ -25,7 +25,7 @@ from paper_checks.methods.identity import (
     rational,
 )
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.laws import discrete_norm, gaussian_product_norm, orlicz_norm
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     return [(x - p @ x, p) for x, p in simple] if centred else simple
 
 
-@promises(
+@relations(
     "rolora/def-A.2",
     where="Appendix A.2, Definition A.2, with the constants after eq. (58)",
     says=r"""$\|\xi\|_{\psi_1} = \inf\{t > 0 : E[\exp(|\xi|/t)] \le 2\}$; a variable is sub-exponential if this is
@@ -89,15 +89,21 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
         ),
     ),
     expect=("holds", "search"),
+    intended=Intended(
+        "the exponential inside",
+        r"“$\inf_t\exp\{|c|/t \le 2\} = |c|/\log 2$” (after (58)) has a brace set wrong; "
+        "Definition A.2 has it right",
+    ),
+    print="misprint",
 )
-def def_A_2(laws: list[Law], base: float = 2.0, power: float = 1.0) -> Promises:
+def def_A_2(laws: list[Law], base: float = 2.0, power: float = 1.0) -> Relations:
     """The norm of a constant is as stated; at the norm of a law with finitely many values the mean is 2."""
     for c in (0.01, -1.0, 7.0):
         found = discrete_norm(np.array([c]), np.ones(1), 1)
-        yield Promise("a constant", found, abs(c) / log(base), 1e-9 * abs(c))
+        yield Relation("a constant", found, abs(c) / log(base), 1e-9 * abs(c))
     for values, masses in laws:
         shares = np.abs(values) / discrete_norm(values, masses, 1)
-        yield Promise("the mean exponential is 2 at the norm", float(masses @ np.exp(shares**power)), 2.0, 1e-8)
+        yield Relation("the mean exponential is 2 at the norm", float(masses @ np.exp(shares**power)), 2.0, 1e-8)
     return f"constants, {len(laws)} laws of two to four values, of which each mean falls in t"
 
 
@@ -265,7 +271,7 @@ def circle_nets(_: Context) -> Array:
     return np.array(rows)
 
 
-@promises(
+@relations(
     "rolora/def-A.6",
     where="Appendix A.2, Definition A.6",
     says=r"""For $\epsilon > 0$ a subset $\mathcal N$ of $\mathcal A \subseteq \mathbb R^d$ is an $\epsilon$-net of
@@ -275,15 +281,15 @@ def circle_nets(_: Context) -> Array:
     kind="definition",
     expect=("holds", "search"),
 )
-def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Promises:
+def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Relations:
     """On the circle equally spaced points are a net for the radius found by hand, and for no smaller one."""
     for k, radius, _ in nets[:30]:
         angles = 2.0 * pi * np.arange(int(k)) / k
         points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc represents all; its middle is among them
         distances = 2.0 * np.abs(np.sin(0.5 * np.subtract.outer(points, angles))).min(axis=1)
         found = distances.min() if smallest else distances.max()
-        yield Promise("the farthest point is at the radius found by hand", float(found), factor * radius, 1e-9)
-        yield Promise(
+        yield Relation("the farthest point is at the radius found by hand", float(found), factor * radius, 1e-9)
+        yield Relation(
             "at most (1 + 2/eps)^2 points, the number that (64) takes", k, (1.0 + 2.0 / radius) ** 2, at_most=True
         )
     return "nets of 2 to 32 equally spaced points of the circle"

@@ -15,9 +15,9 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.heterogeneous_contraction import Slopes, judge_contraction, search_contraction
 from paper_checks.rolora.measurements.population import FEDERATIONS, SCOPE, close, draw_problems, iterations
 from toymodels.problem import Problem
@@ -54,7 +54,7 @@ def measure_losses(context: Context) -> list[Model]:
     return found
 
 
-@promises(
+@relations(
     "rolora/eq-245",
     where="Appendix A.5, eqs. (245) and (246), with the law of the samples of Section 5.1, as A.5 names none; a is "
     "called a unit vector, and the minimum is printed over all of R^d: its value is the same, the minimisers are not "
@@ -67,7 +67,7 @@ def measure_losses(context: Context) -> list[Model]:
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Promises:
+def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Relations:
     """The toolkit's population loss is as in the formula, and is the mean of the loss over samples of random signs."""
     for one in models:
         formula = scale * sum(apart**norm_power for apart in one.apart) / (len(one.apart) if over == "mean" else 1)
@@ -114,7 +114,7 @@ def draw_pairs(context: Context) -> list[Pair]:
     return found
 
 
-@promises(
+@relations(
     "rolora/a5-minimiser",
     where=r"Appendix A.5, after eq. (246); the transpose of $\bar b^*$ is missing in the print",
     says=r"""$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$;
@@ -130,15 +130,21 @@ def draw_pairs(context: Context) -> list[Pair]:
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
     because=r"$(-a^*, -\bar b^*)$ has the same product, and so has $(ca^*, \bar b^*/c)$: the minimiser is not unique.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"$a$ “is a unit vector” (after (245)), and the angle $|\sin\theta|$ of (8) ignores the "
+        "sign: unique up to the common sign",
+    ),
+    print="unstated",
 )
-def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Promises:
+def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Relations:
     """The loss at all pairs; minimisers with a unit a are compared with the stated one."""
     name = "the loss is the least value plus the square distance of the products"
     for one in pairs:
         yield close(name, one.loss, least * one.least + excess * one.off)
         if one.sign and unique == "pair":
-            yield Promise("a minimiser with a unit a is the stated one", one.apart, 0.0, 1e-10, case=one.case)
+            yield Relation("a minimiser with a unit a is the stated one", one.apart, 0.0, 1e-10, case=one.case)
     return f"{SCOPE}; pairs with the product of the minimiser, and others"
 
 
@@ -157,7 +163,7 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     return judge_contraction(data, 2.0, 2, 0.5 * reach**2, True)
 
 
-@promises(
+@relations(
     "rolora/def-A.13",
     where="Appendix A.5, Definition A.13",
     says=r"""For $\gamma > 0$, $\gamma^2 := \frac1N\sum_{i=1}^N\|b_i^* - \bar b^*\|^2$ with $\bar b^* =
@@ -167,7 +173,7 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     kind="definition",
     expect=("holds", "search"),
 )
-def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Promises:
+def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Relations:
     """It is the one of the federation as run, half the mean square distance of all pairs, and the least global loss."""
     for problem in problems:
         own = problem.facts["own_B"][:, 0]
@@ -213,7 +219,7 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
 """A run of Theorem A.14: step, first angle distance, c, accuracy over that distance."""
 
 
-@promises(
+@relations(
     "rolora/a5-loss",
     where="Appendix A.5, after the proof of Theorem A.14",
     says=r"""By Theorem A.14 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser, with a global loss of
@@ -222,7 +228,7 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     measure=run_to_the_end,
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
     importance="result",
-    because="The iterations of Theorem A.14, with a c that is tied to nothing, do not reach the accuracy.",
+    because="The iterations of Theorem A.14, with a c that ignores the step, do not reach the accuracy.",
     readings=(
         LITERAL,
         Reading(
@@ -237,7 +243,13 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
             ({"share": 0.99}, {"spread": 0.99}, {"refitted": False}),
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "at recovery",
+        r"“By Theorem A.14, RoLoRA achieves $\epsilon$-accurate recovery” (A.5), so the loss where "
+        r"$\delta^T \le \epsilon$, at $b^{T+1}$ of the theorem",
+    ),
+    print="unstated",
 )
 def a5_loss(
     found: list[Reached],
@@ -246,7 +258,7 @@ def a5_loss(
     spread: float = 1.0,
     refitted: bool = True,
     power: int = 2,
-) -> Promises:
+) -> Relations:
     r"""The loss at $(a^T, b^{T+1})$ with $\epsilon = \delta_T$, an equality; $b^T$ of the box is not enough."""
     if not given:
         s, delta_0, c, quotient = SHORT
@@ -255,13 +267,13 @@ def a5_loss(
             delta = population_map(delta, s)
         case = {"step": f"{s:g}", "delta_0": f"{delta_0:g}", "c": f"{c:g}", "quotient": f"{quotient:g}", "T": T}
         name = "the loss above gamma^2 after the iterations of the theorem, over |mean b*|^2"
-        yield Promise(name, delta**2, (quotient * delta_0) ** 2, at_most=True, case=case)
+        yield Relation(name, delta**2, (quotient * delta_0) ** 2, at_most=True, case=case)
     for one in found:
         delta, size = one.angles[-1], float((one.problem.facts["mean_B"] ** 2).sum())
         loss = one.loss if refitted else one.loss_of_last
         bound = spread * one.problem.facts["gamma_squared"] + share * size * delta**power
-        yield Promise("the loss is at most the bound", loss, bound, 1e-10 * (1.0 + loss), at_most=True)
+        yield Relation("the loss is at most the bound", loss, bound, 1e-10 * (1.0 + loss), at_most=True)
         if len(one.angles) > 3:
-            yield Promise("epsilon becomes small", delta, 1e-6, at_most=True)
+            yield Relation("epsilon becomes small", delta, 1e-6, at_most=True)
     first = "" if given else "; before these, by the exact map, the 3 iterations of the theorem at 0.01"
     return f"{FEDERATIONS}; 3 and 40 iterations at eta ||mean b*||^2 of 0.25, 0.4 and 0.5{first}"

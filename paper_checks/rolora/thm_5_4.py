@@ -10,11 +10,11 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import drawn_in_words
+from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.contraction_events import events
 from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.fixed_samples import FixedRun, excess, fixed_runs
@@ -98,21 +98,7 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     )
 
 
-LARGEST = {"s": "1", "sine": "0.28", "target": "0.08", "c": "0.5"}
-r"""The largest step, at which the tangent of the angle falls like $1/\sqrt{8t}$."""
-
-
-def largest_step() -> Promises:
-    """Return the angle after as many iterations as one c asks for, with infinitely many samples."""
-    s, sine, target, c = (float(value) for value in LARGEST.values())
-    delta = sine
-    for _ in range(ceil(2.0 / (c * (1.0 - sine**2)) * log(sine / target))):
-        delta = population_map(delta, s)
-    yield Promise("sine of the angle at most eps", delta, target, at_most=True, case=LARGEST)
-    return ""
-
-
-@promises(
+@relations(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
     says=r"""In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le
@@ -137,7 +123,7 @@ def largest_step() -> Promises:
         r"\frac3{10}$ and $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples of each client all "
         r"distances are at most $\rho$ with probability at least $1 - p$, once for all iterations; for $m \ge 100q$ "
         r"and "
-        r"the printed thresholds the condition is met with $p = 2\max\{\log N, d\}^{-10}$, whatever T is. (c must be "
+        r"the printed thresholds the condition is met with $p = 2\max\{\log N, d\}^{-10}$ for every T. (c must be "
         r"tied to "
         r"the step: for $\eta \to 0$ nothing moves. For c near 1 and infinitely many samples the rate near $a^*$ is "
         r"$2c - 1$, and T is too small for small $\epsilon$: for all starts but those that meet $a^*$ exactly after "
@@ -148,8 +134,8 @@ def largest_step() -> Promises:
     ),
     uses=("rolora/lem-5.3",),
     importance="result",
-    because=r"c is tied to nothing: T is too small for short steps; with $c = \eta\|b^*\|^2$ it is too small for those "
-    "near the largest.",
+    because=r"With $c = \eta\|b^*\|^2$ T is too small for steps near $1/L_{max}^2$. A c that ignores the step also "
+    "fails for short ones.",
     readings=(
         LITERAL,
         Reading(
@@ -162,15 +148,6 @@ def largest_step() -> Promises:
             r"The factor of Lemma 5.3 is $\sqrt{1 - c(1-(\delta^0)^2)}$, as Appendix A.4 writes it, with this c.",
             ({"share": 0.2},),
         ),
-        Reading(
-            "some c",
-            r"For every $\eta \le \frac1{L_{max}^2}$ there is a $c \in (0, 1)$, the same for all $\epsilon$, with "
-            r"which "
-            r"the theorem holds.",
-            {"some": True},
-            r"$c \in (0, 1)$ can mean a constant that is not named.",
-            ({"share": 0.2},),
-        ),
     ),
     hypotheses=(
         Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 1.0}),
@@ -180,6 +157,12 @@ def largest_step() -> Promises:
     ),
     vary=(),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "c of the step",
+        r"“$C = \sqrt{1 - c(1 - (\delta^0)^2)}$ with proper choice of step size” (A.4) is (80) "
+        r"with $c = \eta\|b^*\|^2$",
+    ),
+    print="unstated",
 )
 def thm_5_4(
     found: tuple[list[Course], list[FixedRun]],
@@ -188,8 +171,7 @@ def thm_5_4(
     sampled: bool = True,
     share: float = 1.0,
     fixed: float = 0.0,
-    some: bool = False,
-) -> Promises:
+) -> Relations:
     r"""Ends of runs of T iterations.
 
     Args:
@@ -199,14 +181,10 @@ def thm_5_4(
         sampled: whether runs on samples are judged.
         share: of the number of iterations in the theorem.
         fixed: of the first cosine, how far the Gram matrices of fixed samples may be from the identity.
-        some: whether one c is meant for every accuracy, judged for c = 1/2 at the largest step.
     """
     courses, runs = found
-    if some:
-        yield from largest_step()
-        return "c = 1/2 at the largest step; for any other c a smaller eps fails likewise"
     yield from [
-        Promise("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
+        Relation("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
         for run in runs
         if run.share <= fixed
     ]
@@ -215,14 +193,14 @@ def thm_5_4(
     for one in kept:
         sine, product_error, _ = one.ends[ends]
         case = case_of(one, tied)
-        yield Promise("sine of the angle at most eps", sine, one.target, at_most=True, case=case)
+        yield Relation("sine of the angle at most eps", sine, one.target, at_most=True, case=case)
         # On samples eps' = 0.1 for 3 x 1000 samples is generous; without sampling b is g and eps' may be 0.
         allowed = (1.1 if one.samples else 1.0) * one.target
-        yield Promise("error of the product", sqrt(product_error), allowed, at_most=True, case=case)
+        yield Relation("error of the product", sqrt(product_error), allowed, at_most=True, case=case)
     return course_scope(kept, tied)
 
 
-@promises(
+@relations(
     "rolora/s5-rolora-loss",
     where="Section 5.1, after Proposition 5.5",
     says=r"""By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser; its expected global
@@ -241,8 +219,8 @@ def thm_5_4(
     ),
     uses=("rolora/thm-5.4",),
     importance="result",
-    because=r"c is tied to nothing: T is too small for short steps; with $c = \eta\|b^*\|^2$ it is too small for those "
-    "near the largest.",
+    because=r"With a c that ignores the step T is too small for short steps. With $c = \eta\|b^*\|^2$ it is for the "
+    "longest ones.",
     readings=(
         LITERAL,
         Reading(
@@ -268,7 +246,13 @@ def thm_5_4(
         ),
     ),
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "at recovery",
+        r"“By Theorem 5.4 ... achieves $\epsilon$-accurate recovery ... Specifically, the expected "
+        "global loss” (5.1): the loss given recovery",
+    ),
+    print="unstated",
 )
 def s5_rolora_loss(
     courses: list[Course],
@@ -277,7 +261,7 @@ def s5_rolora_loss(
     given: bool = False,
     share: float = 1.0,
     one: float = 1.0,
-) -> Promises:
+) -> Relations:
     r"""Losses at the ends of the same runs, and the closed form of the expectation at a given angle.
 
     Args:
@@ -293,12 +277,12 @@ def s5_rolora_loss(
     kept = [run for run in kept if not given or run.ends[ends][0] <= run.target]
     for run in kept:
         (sine, _, reached), allowed = run.ends[ends], (one + run.target) * run.target**2
-        yield Promise("loss", reached, allowed, at_most=True, case=case_of(run, tied))
-        yield Promise("loss caused by the angle", sine**2, run.target**2, at_most=True)
-        yield Promise("below FFA-LoRA's", reached, run.sine**2, at_most=True)
+        yield Relation("loss", reached, allowed, at_most=True, case=case_of(run, tied))
+        yield Relation("loss caused by the angle", sine**2, run.target**2, at_most=True)
+        yield Relation("below FFA-LoRA's", reached, run.sine**2, at_most=True)
     for (N, m), eps in product(product((1, 2, 10), (4, 5, 100)), (1e-3, 1e-8)):
         left = 1.0 + ffa_correction(N, m)
-        yield Promise("expected loss at delta = eps", left, one + eps, 1e-12, at_most=True)
+        yield Relation("expected loss at delta = eps", left, one + eps, 1e-12, at_most=True)
     return course_scope(kept, tied or given)
 
 
@@ -310,8 +294,8 @@ def s5_rolora_loss(
     measure=search_rates,
     best={"rate": Best(1.98, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
-    because="For c near 1 and a small first angle the bound is below what the noise of the samples leaves, whatever "
-    "the step is.",
+    because="For c near 1 and a small first angle the bound is below what the noise of the samples leaves, for "
+    "every step.",
     readings=(
         Reading(
             "every c",
@@ -333,7 +317,13 @@ def s5_rolora_loss(
         ),
     ),
     hypotheses=(Dropped(r"steps up to $\frac1{2L_{max}^2}$", {"cap": 1.0}),),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "c of the step",
+        r"“with proper choice of step size $\eta$” (A.4): c is the $\eta\|b^*\|^2$ of (123), and "
+        "the step is chosen",
+    ),
+    print="unstated",
 )
 def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.0, rate: float = 1.0) -> Evidence:
     r"""The exact map at the step min(c, cap) against C, for every $\delta_t \le \delta_0$; then c = s on the events.
@@ -379,5 +369,5 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         scope=f"{len(left)} cases on the events: steps up to 1/2, thresholds up to their bounds, every angle up to the "
         "first one, five lengths of b, the gradient off in the worst direction",
         printed=f"(delta_(t+1)/delta_t)^2 <= 1 - {rate:g} s (1 - delta_0^2) on the events",
-        domain=f"{drawn_in_words(len(left))}; before these {first.scope}",
+        domain=f"{describe_draws(len(left))}; before these {first.scope}",
     )

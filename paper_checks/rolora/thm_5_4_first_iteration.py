@@ -12,10 +12,10 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, Intended, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, identity, together
-from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched, drawn_in_words
+from paper_checks.facts import Fact, combine, identity
+from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched, describe_draws
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.rolora.measurements.rates import quotient_squared
 
@@ -52,7 +52,7 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     """Prove that bound minus square quotient, times a positive denominator, is sx times what the bound can spare."""
     s, x = sympy.symbols("s x")
     spare = s * x * (3 - bounded_quantity(x, s)) / (1 + 4 * s**2 * x * (1 - x))
-    return together(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))
+    return combine(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))
 
 
 @claim(
@@ -77,6 +77,9 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     because=r"For small $\delta^0$ a step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the next "
     "angle is too large.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", r"“Assuming $\eta \le 1/L_{max}^2 \le 1/\|b^*\|^2$ ... strictly positive” before (166)"
+    ),
 )
 def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:
     """The exact first step; ``exactly`` asks for it where the bound is met and for its failure elsewhere."""
@@ -268,6 +271,11 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars, and before (155) "
     r"is a wrong minus sign.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "(144) and (160) repeat (101) and (117) for “the first iteration”; the minus before (155) is a misprint",
+    ),
+    print="misprint",
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625, minus: bool = True) -> Evidence:
     r"""Every line in every case; ``longest`` is $\eta L_{max}^2$ and $\|b^*\| = L_{max} = 1$."""
@@ -289,7 +297,7 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625, minus: boo
             },
             scope=f"{len(left)} first steps: delta_0 in (0, 1), eta ||b*||^2 up to {longest:g}, eps' = eps~ up to "
             "their bound, errors of every direction up to theirs",
-            domain=drawn_in_words(len(left)),
+            domain=describe_draws(len(left)),
             lines=[name] * len(left),
         )
         for name, (left, right) in lines.items()

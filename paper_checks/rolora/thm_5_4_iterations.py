@@ -15,11 +15,11 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.facts import identity, together
+from paper_checks.facts import combine, identity
 from paper_checks.methods.identity import rational
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.measurements.rates import Rates, search_rates
@@ -61,11 +61,15 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             ({"factor": 1.99}, {"cap": 1.0}),
         ),
     ),
-    because="For c near 1 and a small first angle one iteration misses the factor more often than that, whatever the "
-    "step is.",
+    because="For c near 1 and a small first angle one iteration misses the factor more often than that, for every "
+    "step.",
     vary=("factor",),
     uses=("rolora/a4-first-step", "rolora/a4-c"),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as a union bound", r"“We take a union bound over all $t \in [T]$” (A.4): each contraction is taken as proved"
+    ),
+    print="unstated",
 )
 def eq_167(
     found: tuple[list[tuple[int, Fraction]], Rates],
@@ -118,7 +122,7 @@ def eq_167(
         float(margin),
         cases=tried,
         witness={"T": T, "q": str(q), "law": name},
-        facts=together(shown),
+        facts=combine(shown),
     )
 
 
@@ -165,7 +169,12 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
     measure=search_counts,
     because=r"(168) bounds $\delta^T$ from above: with unlimited samples fewer iterations are enough.",
     readings=(
-        LITERAL,
+        Reading(
+            "needed",
+            r"$\epsilon$-recovery of $a^*$ is achieved only where $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le "
+            r"\epsilon$, and the three lines say the same of T.",
+            why="“we need” can mean a necessary condition.",
+        ),
         Reading(
             "enough",
             r"Where $\delta^T \le \delta^0(1 - c(1-(\delta^0)^2))^{T/2}$, $\epsilon$-recovery of $a^*$ needs no more "
@@ -176,7 +185,12 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
             ({"root_log": 1.0}, {"power": 1.0}, {"flip": -1}),
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "enough",
+        r"“In order to achieve $\epsilon$-recovery of $a^*$, we need” (before (168)) is followed "
+        "by a choice of T: it is enough",
+    ),
 )
 def eq_168(
     counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1, needed: bool = True
@@ -204,7 +218,13 @@ def eq_168(
     ),
     uses=("rolora/eq-168",),
     because=r"(173) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“(173) follows by using $\log(1-x) < -x$”, which gives <, and the T of the theorem is "
+        "used as enough",
+    ),
+    print="misprint",
 )
 def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
     """The order of the two quotients."""
@@ -264,7 +284,7 @@ def draw_endings(context: Context) -> list[Ending]:
     return found
 
 
-@promises(
+@relations(
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
     says=r"""Where $\delta^T \le \epsilon$ and, by Lemma A.9, $\|b^{T+1} - g^T\| \le \epsilon'\delta^T\|b^*\|$ with
@@ -289,11 +309,17 @@ def draw_endings(context: Context) -> list[Ending]:
         mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
         asks="weaker",
     ),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"the theorem asks for “$\le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$”, and $\delta^T \le "
+        r"\epsilon$ is known: (180) is a bound",
+    ),
+    print="misprint",
 )
 def eq_175(
     endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 5 / 4
-) -> Promises:
+) -> Relations:
     r"""Every line on samples, with the least $\epsilon'$ there, and $\epsilon$ of ``above`` times $\delta_T$."""
     for one in endings:
         error = 1e-9 * (1.0 + one.size)
@@ -301,16 +327,16 @@ def eq_175(
         last = (1.0 + one.eps) * above * one.delta * one.size
         root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
         yield from [
-            Promise("(175)", one.apart, one.summed, error),
-            Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
-            Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
-            Promise("(179)", one.first + one.second, bound, error, at_most=True),
-            Promise("(180): at most", bound, last, error, at_most=True),
-            Promise("the parts are orthogonal", one.apart, root, error, at_most=True),
+            Relation("(175)", one.apart, one.summed, error),
+            Relation("(176)", one.apart, one.first + one.second, error, at_most=True),
+            Relation("(177), (178): the second part", one.second, one.delta * one.size, error),
+            Relation("(179)", one.first + one.second, bound, error, at_most=True),
+            Relation("(180): at most", bound, last, error, at_most=True),
+            Relation("the parts are orthogonal", one.apart, root, error, at_most=True),
         ]
         if equal:
             case = ENDING if one is endings[-1] else None
-            yield Promise("(180): at least, as it prints an equality", last, bound, error, at_most=True, case=case)
+            yield Relation("(180): at least, as it prints an equality", last, bound, error, at_most=True, case=case)
     scope = (
         f"{len(endings)} means of minimisers, 1 to 5 clients in 2 to 10 dimensions with 5 to 400 samples; the two "
         "parts are orthogonal, so that already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"

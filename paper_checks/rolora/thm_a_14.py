@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UP_TO_ONE, Stated, tried
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.measurements.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterations
 from toymodels.regression_rates import population_map
@@ -61,10 +61,11 @@ def run_courses(context: Context) -> list[Course]:
         step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c; that 2 is the best for short
         steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and acute angles of
         $\sin\theta_0 = \delta_0$ and $\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s +
-        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: there is no $1/(1 - \delta_0^2)$, so that, at
-        fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of iterations
-        of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 + 2s\delta_t^2}$ in every
-        iteration. Some longer steps do as well with this c: see the best value known of the longest step.""",
+        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: it has no factor $1/(1 - \delta_0^2)$, so that,
+        at fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of
+        iterations of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 +
+        2s\delta_t^2}$ in every iteration. Some longer steps do as well with this c: see the best value known of the
+        longest step.""",
         {"tied": True, "tangents": True},
         mutants=({"tie": 2.1}, {"power": 3}, {"slack": 0.5}, {"lead": 2.05}, {"pull": 1.5}, {"cross": 1.0}),
         asks="neither",
@@ -79,7 +80,7 @@ def run_courses(context: Context) -> list[Course]:
     },
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
     importance="result",
-    because=r"c is tied to nothing: for short steps, a number of iterations that ignores $\eta$ is too small.",
+    because=r"For short steps a number of iterations whose c ignores $\eta$ is too small.",
     readings=(
         LITERAL,
         Reading(
@@ -97,7 +98,13 @@ def run_courses(context: Context) -> list[Course]:
         Dropped(r"$c \le 2\eta\|\bar b^*\|^2$", {"tied": False}),
         Dropped("T iterations (but half of them)", {"slack": 0.5}),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "c of Lemma A.16",
+        r"“recursively applying Lemma A.16”: (286) has $1 - c(1-(\delta^0)^2)$ for the factor of "
+        r"(254), so $c = 2\eta\|\bar b^*\|^2$",
+    ),
+    print="unstated",
 )
 def thm_A_14(
     courses: list[Course],
@@ -214,7 +221,13 @@ def thm_A_14(
         asks="neither",
     ),
     because=r"(291) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        r"“(291) follows by using $\log(1-x) < -x$”, which gives <; “we need” (286) means that it "
+        "is enough",
+    ),
+    print="misprint",
 )
 def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0, root_log: int = 1) -> Evidence:
     """The lines before the quotient say the same of T; then the order of the two quotients."""
@@ -222,7 +235,7 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     return judge_order(counts, sense, beyond, 1.0, size) if lines.ok else lines
 
 
-@promises(
+@relations(
     "rolora/eq-293",
     where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
     says=r"""Where $\delta^T \le \epsilon$, with $b^{T+1} = \bar b^*a^{*\top}a^T$: $\|a^T(b^{T+1})^\top - a^*\bar
@@ -233,7 +246,7 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     uses=("rolora/lem-A.15",),
     expect=("holds", "proof"),
 )
-def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Promises:
+def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Relations:
     r"""The product of a with the next minimiser, at $\epsilon = \delta_T$; the mutant takes b of another a."""
     for one in found:
         a, target = one.a, one.truth @ one.mean_b
@@ -245,9 +258,9 @@ def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: 
         error = 1e-10 * (1.0 + apart)
         product = float(torch.linalg.matrix_norm(a @ (a.mT @ target) - target))
         yield from [
-            Promise("(293)", apart, product, error),
-            Promise("(294), (295)", apart, middle, error),
-            Promise(
+            Relation("(293)", apart, product, error),
+            Relation("(294), (295)", apart, middle, error),
+            Relation(
                 "(296), (297)", middle, size * delta * float(torch.linalg.matrix_norm(target)), error, at_most=True
             ),
         ]

@@ -13,7 +13,7 @@ from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.methods.relations import Relations, relations, same
 from toymodels.quadratic import centred
 
 
@@ -29,7 +29,7 @@ class Round:
 
 
 def run_rounds(context: Context) -> list[Round]:
-    """One round of clients with quadratic losses, for several numbers of clients and steps."""
+    """Return one round of clients with quadratic losses, for several numbers of clients and steps."""
     rng, found = torch.Generator().manual_seed(context.integer_seed("clients")), []
     for count, step in ((1, 0.5), (2, 0.1), (5, 0.01)):
         roots = torch.randn(count, 6, 6, generator=rng, dtype=torch.float64)
@@ -43,7 +43,7 @@ def run_rounds(context: Context) -> list[Round]:
     return found
 
 
-@promises(
+@relations(
     "your-paper/alg-1",
     where="Section 4, Algorithm 1",
     says=r"Each of $K$ clients takes one step of size $\eta$ from $w$ and sends its weights; the server averages them: "
@@ -53,7 +53,7 @@ def run_rounds(context: Context) -> list[Round]:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_1(rounds: list[Round], factor: float = 1.0, mean: bool = True) -> Promises:
+def alg_1(rounds: list[Round], factor: float = 1.0, mean: bool = True) -> Relations:
     """The weights after every round."""
     for one in rounds:
         step = one.gradients.mean(dim=0) if mean else one.gradients.sum(dim=0)

@@ -10,7 +10,7 @@ from paper_checks.methods.experiments import Comparisons, experiment
 
 
 def full_above_low_rank(table: pd.DataFrame) -> Comparisons:
-    """The difference of final accuracies, seed by seed, for each number of clients."""
+    """Yield the difference of final accuracies, seed by seed, for each number of clients."""
     ends = finals(table)
     for count in sorted(ends.clients.unique()):
         full, low = (by_seed(ends, method=method, clients=int(count)) for method in ("FedAvg", "FedLoRA"))

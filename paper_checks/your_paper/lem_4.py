@@ -10,7 +10,7 @@ from paper_checks.methods.probability import Counted, judge_probability
 
 
 def count_longer(context: Context) -> Counted:
-    """Pairs of updates whose sum is longer than the first of them."""
+    """Return pairs of updates whose sum is longer than the first of them."""
     a, b = context.rng("updates").standard_normal((2, context.size(500_000, 5_000_000)))
     return Counted(int(np.sum((a + b) ** 2 > a**2)), len(a))
 

@@ -19,7 +19,7 @@ def stored_answers(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _each_worst_case_once(monkeypatch):
-    """The same certificate of a worst case is verified once for many changes of its neighbours."""
+    """Return the same certificate of a worst case is verified once for many changes of its neighbours."""
     for module, name, proved in _PROVED:
         monkeypatch.setattr(module, name, lambda content, proved=proved: _proved_once(repr(_whole(content)), proved))
 
@@ -33,7 +33,7 @@ _PROVED = (
 
 
 def _whole(content):
-    """All of it, read."""
+    """Return all of it, read."""
     if isinstance(content, Mapping):
         return {name: _whole(part) for name, part in content.items()}
     return [_whole(part) for part in content] if isinstance(content, list) else content

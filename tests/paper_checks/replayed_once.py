@@ -15,7 +15,7 @@ from paper_checks.replay import Replayed, Stored, replay_in_fresh_process
 
 @contextmanager
 def _alone(place: Path):
-    """Waits until no other process of the run is here; on Windows, where nothing waits, they do the same work."""
+    """Wait until no other process of the run is here; on Windows, where nothing waits, they do the same work."""
     try:
         from fcntl import LOCK_EX, flock
     except ImportError:
@@ -28,7 +28,7 @@ def _alone(place: Path):
 
 @cache
 def _answers(package: str, shared: Path) -> dict[tuple[str, str], tuple[Stored, Replayed]]:
-    """Answers for all files of a paper, from the first process that asks; the others read them."""
+    """Return the answers for all files of a paper, from the first process that asks; the others read them."""
     kept = shared / f"{package}.replayed"
     with _alone(shared / f"{package}.lock"):
         if not kept.exists():
@@ -40,7 +40,7 @@ def _answers(package: str, shared: Path) -> dict[tuple[str, str], tuple[Stored, 
 
 
 def replayed_once(shared: Path):
-    """A replacement of `replay_in_fresh_process` for files as they are stored.
+    """Return a replacement of `replay_in_fresh_process` for files as they are stored.
 
     Args:
         shared: A folder of this run of the tests, the same in all of its processes.

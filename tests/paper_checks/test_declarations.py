@@ -1,4 +1,4 @@
-"""Claims and replays that would vanish, and replays that return what they should not: each is told, and no other."""
+"""Claims and replays that would vanish, and replays that return what they should not, are reported; others not."""
 
 import sys
 from itertools import count
@@ -28,7 +28,7 @@ PROOF = "def {}(K=1):\n    return 'steps'\n"
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A function that writes and names a package with these modules after the imports above."""
+    """Yield a function that writes and names a package with these modules after the imports above."""
     monkeypatch.syspath_prepend(str(tmp_path))
     name = f"declared_{next(NUMBERS)}"
     folder = tmp_path / name
@@ -47,7 +47,7 @@ def package(tmp_path, monkeypatch):
 
 
 def told(name):
-    return [claim.id for claim in Paper("own", "Own", name, ("theme",)).told("theme")[1]]
+    return [claim.id for claim in Paper("own", "Own", name, ("theme",)).read_theme("theme")[1]]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.claim import LITERAL, Reading
+from paper_checks.claim import LITERAL, Intended, Reading
 from paper_checks.engine.verdict import decide
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.replay import Replayed, ReplayError, Stored, replay_in_fresh_process
@@ -39,8 +39,8 @@ def results(ledger):
         ("fixable", "corrected", "search"),
         ("proved-fix", "corrected", "proof"),
         ("read-twice", "holds", "search"),
-        ("ambiguous", "depends on the reading", "search"),
-        ("other-way-round", "depends on the reading", "proof"),
+        ("ambiguous", "ambiguous", "search"),
+        ("other-way-round", "holds", "proof"),
     ],
 )
 def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
@@ -60,7 +60,7 @@ def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
         ("outside", "an assumption is not met: x = 3 <= 1"),
         ("cheating-replay", "may not import rmt"),
         ("no-witness", "no witness is stored"),
-        ("no-control", "there is no control"),
+        ("no-control", "without a control"),
         ("missed-witness", "still violates the statement"),
         ("bad-certificate", "certificate does not verify"),
         ("other-constant", "it is one of another statement, with K = 1 for 1.5"),
@@ -131,10 +131,25 @@ def test_what_fails_is_explained_in_one_short_sentence(ledger):
     (true,) = ledger.select(["invented/true"])
     with pytest.raises(ValueError, match="takes 141 characters of 140"):
         replace(true, because="x" * 141)
-    with pytest.raises(ValueError, match="has more than one"):
-        replace(true, expect="depends on the reading")
     with pytest.raises(ValueError, match="a claim is statement or number"):
         replace(true, kind="artefact")
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"expect": "ambiguous"}, "ambiguous= says why"),
+        ({"ambiguous": "Section 2 says both"}, "ambiguous= says why"),
+        ({"ambiguous": "Section 2 says both", "expect": "ambiguous"}, "an ambiguous statement has several readings"),
+        ({"intended": Intended("doubled", "eq. 2")}, "the author means one of literal; got 'doubled' by intended="),
+        ({"intended": Intended("as corrected", "eq. 2")}, "the author means one of literal; got 'as corrected'"),
+        ({"print": "wrong"}, "a print is one of as meant, misprint, unstated, inconsistent; got 'wrong'"),
+    ],
+)
+def test_what_the_author_means_is_declared_completely(ledger, fields, complaint):
+    (true,) = ledger.select(["invented/true"])
+    with pytest.raises(ValueError, match=complaint):
+        replace(true, **fields)
 
 
 def test_a_budget_that_cannot_tell_says_so_and_is_no_defect(results, ledger):
@@ -159,8 +174,8 @@ def test_a_missing_extra_is_listed_and_excused(results):
 
 
 def copied(tmp_path, monkeypatch, *files):
-    """The invented paper in a folder of its own, with some of its stored files."""
-    name = f"copied_{tmp_path.name}"  # imported anew by every test
+    """Return the invented paper in a folder of its own, with some of its stored files."""
+    name = f"copied_{tmp_path.name}"  # imported again by every test
     package = tmp_path / name
     package.mkdir()
     for file in ("__init__.py", "claims.py", "replays.py", *files):
@@ -418,7 +433,8 @@ def test_slack_and_sensitivity_are_measured(results):
 
 
 def test_the_same_seed_gives_the_same_json_whatever_the_jobs(ledger):
-    claims = ledger.select(["invented/true", "invented/false", "invented/fixable"])
+    names = ("true", "false", "fixable", "other-way-round", "ambiguous")  # readings are other objects in a process
+    claims = ledger.select([f"invented/{name}" for name in names])
 
     def entries(jobs):
         found = [r.as_json() for r in run(claims, ledger, jobs=jobs).results]
@@ -459,6 +475,10 @@ def test_json_follows_the_contract(results):
         "says",
         "kind",
         "importance",
+        "intended",
+        "print",
+        "finding",
+        "family",
         "because",
         "readings",
         "constants",

@@ -139,8 +139,8 @@ def test_exact_sides_are_subtracted_exactly():
     [
         ([1.0], [1.0, 2.0], 0.0, False, r"expected two sides of shape \(cases,\), got \(1,\) and \(2,\)"),
         ([[1.0]], [[1.0]], 0.0, False, r"expected two sides of shape"),
-        ([1.0, np.nan], [1.0, 2.0], 0.0, True, "1 of 2 left sides are no number"),
-        ([1.0, 2.0], [np.nan, np.nan], 0.0, True, "2 of 2 right sides are no number"),
+        ([1.0, np.nan], [1.0, 2.0], 0.0, True, "1 of 2 left sides are not numbers"),
+        ([1.0, 2.0], [np.nan, np.nan], 0.0, True, "2 of 2 right sides are not numbers"),
         ([np.inf], [0.0], 0.0, False, "1 of 1 left sides are infinite, which is not declared"),
         ([np.inf], [np.inf], 0.0, True, "both sides of 1 cases are the same infinity"),
         ([1.0], [0.0], -1e-9, False, "an error bound is a finite number of at least 0"),

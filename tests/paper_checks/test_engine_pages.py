@@ -1,4 +1,4 @@
-"""Pages, cards and counts of an invented paper: what stands on them follows from the ledger and the replays."""
+"""Pages, cards and counts of an invented paper: their content follows from the ledger and the replays."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def ran(ledger):
 
 
 def part_of(text, label):
-    """Part of a page on one claim."""
+    """Return part of a page on one claim."""
     return text.split(f"#### invented/{label}\n")[1].split("\n####")[0]
 
 
@@ -81,7 +81,7 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "What passes" not in fix
     assert "Proved, as found ([the proof](proofs/invented--proved-fix.md)): two non-negative factors." in fix
     twice = part_of(text, "ambiguous")
-    assert "**Depends on the reading**: At x = 1 half is too small." in twice
+    assert "**Ambiguous**: At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
     assert "Witness, half, as in eq. 2: x = " in twice
@@ -117,9 +117,9 @@ def test_a_figure_s_finding_stands_on_the_page(tmp_path, monkeypatch):
     manifest = {"found": "Stated: $x$; found: 0.123456789."}
     (tmp_path / "figures" / "rmt-drawn.manifest.json").write_text(json.dumps(manifest))
     (tmp_path / "figures" / "rmt-drawn.png").touch()
-    about, claims = PAPER.told("claims")
+    about, claims = PAPER.read_theme("claims")
     seen = [replace(claims[0], seen_in=("rmt/drawn", "rmt/missing")), *claims[1:]]
-    monkeypatch.setattr(Paper, "told", lambda self, theme: (about, seen))
+    monkeypatch.setattr(Paper, "read_theme", lambda self, theme: (about, seen))
     text = findings.findings_page(PAPER, PAGE, tmp_path)
     drawn = "- [rmt/drawn](figures/rmt-drawn.png): Stated: $`x`$; found: 0.1235."
     assert f"{drawn} `rankproof figure rmt/drawn --scale laptop`" in text
@@ -136,7 +136,7 @@ def test_the_command_repeats_the_run(ran):
 
 
 def test_counts_of_a_run(ran):
-    claims = "5 claims: 2 hold, 1 depends on the reading, 1 is corrected, 1 is refuted"
+    claims = "5 claims: 2 hold, 1 is corrected, 1 is refuted, 1 is ambiguous"
     found = tally(replace(ran, of_no_claim=()))
     assert sorted(found.removeprefix("5 claims: ").split("; ")[0].split(", ")) == sorted(claims[10:].split(", "))
     assert found.endswith("; every verdict as recorded")
@@ -183,9 +183,9 @@ def test_a_witness_of_several_readings_is_told_once(ran):
     files = [file, *(replace(file, id=f"{file.id}@{key}") for key in ("as-meant", "third"))]
     answers = [answer, replace(answer, reading="as-meant"), replace(answer, reading="third", detail="another")]
     several = replace(one, judged=judged, stored=tuple(files), replayed=tuple(answers))
-    assert [names for _, _, names in several.files_told_once()] == [["literal", "as meant"], ["third"]]
+    assert [names for _, _, names in several.distinct_files()] == [["literal", "as meant"], ["third"]]
     single = replace(one, judged=judged, stored=(file,), replayed=(answer,))
-    assert [names for _, _, names in single.files_told_once()] == [[]]
+    assert [names for _, _, names in single.distinct_files()] == [[]]
 
 
 def test_the_report_has_the_argument_of_a_proof(ran):

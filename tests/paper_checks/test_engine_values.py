@@ -13,17 +13,17 @@ from paper_checks.engine.judging import judge
 from paper_checks.engine.lines import Line, line_of, strength
 from paper_checks.engine.processes import fresh_interpreter
 from paper_checks.engine.verdict import decide
-from paper_checks.evaluation import Hypothesis, Proof, Replay, Violation, assuming, evaluated, used
-from paper_checks.facts import Fact, compared
+from paper_checks.evaluation import Hypothesis, Proof, Replay, Violation, assuming, evaluate_replay, select_read
+from paper_checks.facts import Fact, compare
 from paper_checks.methods import inequality
 from paper_checks.methods.bands import Interval, bands, judge_bands
-from paper_checks.methods.domain import UNIT, Axis, drawn_in_words
+from paper_checks.methods.domain import UNIT, Axis, describe_draws
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import EDGE, Ladder, judge_limit
 from paper_checks.methods.mean import Tails, judge_means, robust_interval
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.methods.probability import Law, judge_probability
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
 from paper_checks.methods.units import judge_units
 from paper_checks.pages.card import first_sentence, sentence_case, shorten, stored_lines
@@ -65,14 +65,14 @@ def test_an_interval_across_the_end_of_its_band_decides_nothing():
 
 
 def test_draws_say_what_they_can_miss():
-    assert drawn_in_words(1).startswith("what has a probability of less than 1 in each of 1 draws")
+    assert describe_draws(1).startswith("what has a probability of less than 1 in each of 1 draws")
     rare = 1 - 1e-6 ** (1 / 1000)
-    assert drawn_in_words(1000) == f"what has a probability of less than {rare:.2g} in each of 1000 draws can be missed"
-    assert "less than 1 in each of 0 draws" in drawn_in_words(0)
+    assert describe_draws(1000) == f"what has a probability of less than {rare:.2g} in each of 1000 draws can be missed"
+    assert "less than 1 in each of 0 draws" in describe_draws(0)
 
 
 def searched(budget, restarts, monkeypatch):
-    """The cases of a square, and how many local searches were made."""
+    """Return the cases of a square, and how many local searches were made."""
     made = []
     monkeypatch.setattr(inequality, "minimize", lambda *arguments, **rest: made.append(rest))
     monkeypatch.setattr(
@@ -218,12 +218,12 @@ def test_a_probability_by_its_law_is_compared_exactly():
 
 
 def test_promises_are_kept_with_equality():
-    kept = [Promise("at most", 2.0, 2.0, at_most=True), Promise("the same", 1.0, 1.0)]
-    evidence = judge_promises(kept, "")
+    kept = [Relation("at most", 2.0, 2.0, at_most=True), Relation("the same", 1.0, 1.0)]
+    evidence = judge_relations(kept, "")
     assert (evidence.ok, evidence.margin) == (True, 0.0)
     assert {name: line.ok for name, line in evidence.lines.items()} == {"at most": True, "the same": True}
-    assert judge_promises([], "").margin == 0.0
-    broken = judge_promises([*kept, Promise("the same", 1.5, 1.0, case={"run": 1})], "")
+    assert judge_relations([], "").margin == 0.0
+    broken = judge_relations([*kept, Relation("the same", 1.5, 1.0, case={"run": 1})], "")
     assert (broken.ok, broken.margin) == (False, -0.5)
     assert {name: line.ok for name, line in broken.lines.items()} == {"at most": True, "the same": False}
     assert broken.witness == {"run": 1, "promise": "the same"}
@@ -231,24 +231,24 @@ def test_promises_are_kept_with_equality():
 
 def test_whole_promises_are_facts_of_their_sign():
     promises = [
-        Promise("at most", Fraction(1), Fraction(2), at_most=True),
-        Promise("the same", Fraction(3), Fraction(3)),
+        Relation("at most", Fraction(1), Fraction(2), at_most=True),
+        Relation("the same", Fraction(3), Fraction(3)),
     ]
-    facts = judge_promises(promises, "", whole=True).facts
+    facts = judge_relations(promises, "", whole=True).facts
     assert [str(fact.says) for fact in facts] == [
-        str(compared("at most", Fraction(1), "<=", Fraction(2)).says),
-        str(compared("the same", Fraction(3), "=", Fraction(3)).says),
+        str(compare("at most", Fraction(1), "<=", Fraction(2)).says),
+        str(compare("the same", Fraction(3), "=", Fraction(3)).says),
     ]
     with pytest.raises(UndefinedError, match="kept only within 1e-05, which is more than rounding"):
-        judge_promises([Promise("near", 1.2, 1.200_005, error=1e-5)], "")
-    assert judge_promises([Promise("near", 1.2, 1.200_000_5, error=1.15e-6)], "").ok is True  # rounding of 1.2
-    assert judge_promises([Promise("near", 0.1, 0.100_000_5, error=0.99e-6)], "").ok is True  # of order one
+        judge_relations([Relation("near", 1.2, 1.200_005, error=1e-5)], "")
+    assert judge_relations([Relation("near", 1.2, 1.200_000_5, error=1.15e-6)], "").ok is True  # rounding of 1.2
+    assert judge_relations([Relation("near", 0.1, 0.100_000_5, error=0.99e-6)], "").ok is True  # of order one
     with pytest.raises(UndefinedError, match="more than rounding"):
-        judge_promises([Promise("near", 0.1, 0.100_000_5, error=1.2e-6)], "")
+        judge_relations([Relation("near", 0.1, 0.100_000_5, error=1.2e-6)], "")
     for error, size in ((-1.0, 1.0), (0.0, -1.0)):
         with pytest.raises(UndefinedError, match="an error and a size are at least 0"):
-            Promise("a", 1.0, 1.0, error=error, size=size)
-    assert Promise("a", 1.0, 1.0, size=0.0).excess == 0.0
+            Relation("a", 1.0, 1.0, error=error, size=size)
+    assert Relation("a", 1.0, 1.0, size=0.0).excess == 0.0
 
 
 def test_printed_cells_that_do_not_follow_are_listed():
@@ -326,7 +326,7 @@ def test_a_form_is_weaker_where_it_leaves_more_room():
 
 def test_a_replay_tells_the_sides_apart():
     def told(left, right, **rest):
-        return evaluated(Replay("id", "witness", lambda values: Violation(left, right, **rest), {}), {})
+        return evaluate_replay(Replay("id", "witness", lambda values: Violation(left, right, **rest), {}), {})
 
     assert told(Fraction(1, 3), Fraction(1, 4)).detail == "0.333333 > 0.25 (exact, digits rounded)"
     assert told(Fraction(1, 4), Fraction(1, 4)).detail == "0.25 <= 0.25 (exact)"
@@ -339,8 +339,8 @@ def test_values_that_a_replay_reads_are_those_worth_storing():
         return Proof(sum(values[name] for name in values if name != "c") == 3, "the sum")
 
     replay = Replay("id", "certificate", three, {})
-    assert used(replay, {"a": 1, "b": 2, "c": 5}) == {"a": 1, "b": 2}
-    answer = evaluated(replay, {"a": 1, "b": 2, "c": 5})
+    assert select_read(replay, {"a": 1, "b": 2, "c": 5}) == {"a": 1, "b": 2}
+    answer = evaluate_replay(replay, {"a": 1, "b": 2, "c": 5})
     assert (answer.kind, answer.confirmed, answer.detail) == ("certificate", False, "nothing is made of c")
 
 
@@ -355,11 +355,11 @@ def test_a_card_says_what_constants_of_a_proof_are():
     proves, words = {"K": "2", "alpha": "3/5"}, {"alpha": "share of the step"}
     answer = Replayed("certificate", True, True, None, None, "steps", proves=proves, words=words)
     told = " ".join(" ".join(stored_lines(Stored("invented/x", "certificate", {}), answer)).split())
-    assert "the statement that stands, with K = 2, alpha = 3/5 (share of the step) replay" in told
+    assert "the established statement, with K = 2, alpha = 3/5 (share of the step) replay" in told
 
 
 def test_facts_stay_facts_in_another_process():
-    fact = compared("half", Fraction(1, 2), "<=", 1)
+    fact = compare("half", Fraction(1, 2), "<=", 1)
     again = pickle.loads(pickle.dumps(fact))
     assert again == fact
     assert again.everywhere is fact.everywhere
@@ -368,7 +368,7 @@ def test_facts_stay_facts_in_another_process():
 
 
 def square_bound(correction, mutants=({"K": 0.9},)):
-    """The claim that x^2 <= x / 2 on [0, 1], with a correction of its constant."""
+    """Return the claim that x^2 <= x / 2 on [0, 1], with a correction of its constant."""
     x = np.linspace(0.0, 1.0, 11)
 
     def bound(data, K=0.5):
@@ -430,7 +430,7 @@ def test_an_assumption_without_which_nothing_can_be_computed_is_told():
         assuming(Hypothesis("x", 3, "<=", 1))
         raise AssertionError("never computed")
 
-    answer = evaluated(Replay("id", "witness", evaluate, {}), {})
+    answer = evaluate_replay(Replay("id", "witness", evaluate, {}), {})
     assert (answer.confirmed, answer.detail) == (False, "an assumption is not met: x = 3 <= 1")
     assert answer.assumes == [("x = 3 <= 1", False)]
 

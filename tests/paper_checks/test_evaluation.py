@@ -14,20 +14,20 @@ from paper_checks.evaluation import (
     Hypothesis,
     Proof,
     Violation,
-    evaluated,
+    evaluate_replay,
+    format_apart,
     plain,
     proof,
     replay,
     require,
-    told_apart,
-    used,
+    select_read,
 )
-from paper_checks.facts import compared
+from paper_checks.facts import compare
 
 
 def outcome(*sides, values=None, **more):
-    """Result of a replay with these sides."""
-    return evaluated(replay("demo/eq-1")(lambda values: Violation(*sides, **more)), values or {})
+    """Return result of a replay with these sides."""
+    return evaluate_replay(replay("demo/eq-1")(lambda values: Violation(*sides, **more)), values or {})
 
 
 @pytest.mark.parametrize("side", [2, Fraction(2), sympy.Integer(2), sympy.Rational(5, 2)])
@@ -47,15 +47,15 @@ def test_no_other_number_is_exact(side):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "expected"),
     [
         (Fraction(1, 10**4), "0.3601 > 0.36 (exact)"),
         (Fraction(1, 10**8), "0.36000001 > 0.36 (exact)"),
         (Fraction(1, 10**40), "0.36 + 1e-40 > 0.36 (exact)"),
     ],
 )
-def test_two_sides_that_differ_are_not_told_alike(more, told):
-    assert outcome(Fraction(36, 100) + more, Fraction(36, 100)).detail == told
+def test_two_sides_that_differ_are_not_told_alike(more, expected):
+    assert outcome(Fraction(36, 100) + more, Fraction(36, 100)).detail == expected
 
 
 @pytest.mark.parametrize("side", [math.nan, math.inf, -math.inf])
@@ -111,11 +111,11 @@ def test_hypotheses_on_names_are_equalities():
 
 def test_a_witness_holds_nothing_that_is_not_read():
     reading = replay("demo/eq-1")(lambda values: Violation(Fraction(values["x"]), 1))
-    assert evaluated(reading, {"x": 2}).confirmed
-    more = evaluated(reading, {"x": 2, "draws": 12, "cell": "4"})
+    assert evaluate_replay(reading, {"x": 2}).confirmed
+    more = evaluate_replay(reading, {"x": 2, "draws": 12, "cell": "4"})
     assert not more.confirmed
     assert more.detail == "nothing is made of cell, draws"
-    assert used(reading, {"draws": 12, "x": 2, "cell": "4"}) == {"x": 2}
+    assert select_read(reading, {"draws": 12, "x": 2, "cell": "4"}) == {"x": 2}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_relations_hold_on_their_sides_and_at_equality(relation, below, equal, a
     third = Fraction(1, 3)
     for value, holds in ((third - Fraction(1, 10**30), below), (third, equal), (third + Fraction(1, 10**30), above)):
         assert Hypothesis("x", value, relation, third).met == holds
-        assert (compared("x", value, relation, third) is not None) == holds
+        assert (compare("x", value, relation, third) is not None) == holds
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -159,35 +159,35 @@ def test_digits_below_the_error_are_not_told():
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "told"),
+    ("left", "right", "expected"),
     [
         (0.1 + 0.2, 0.3, ("0.30000000000000004", "0.29999999999999999")),
         (1.0, 1.0, ("1", "1")),
         (123456.7, 123456.8, ("123456.7", "123456.8")),
     ],
 )
-def test_as_many_digits_are_told_as_tell_two_floats_apart(left, right, told):
-    assert told_apart(left, right) == told
+def test_as_many_digits_are_told_as_tell_two_floats_apart(left, right, expected):
+    assert format_apart(left, right) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (Fraction(1, 10**9), "1/1000000000"),
         (Fraction(1, 10**9 + 1), "1e-09"),
         (Fraction(-(10**9) - 1, 3), "-3.33333e+08"),
     ],
 )
-def test_long_fractions_are_rounded_for_people(value, told):
-    assert plain(value) == told
+def test_long_fractions_are_rounded_for_people(value, expected):
+    assert plain(value) == expected
 
 
 @pytest.mark.parametrize("values", [{"K": "1", "n": 2}, {"K": 1, "n": "2"}, {"K": 1.0, "n": 2}, {"K": True, "n": 2}])
 def test_a_certificate_names_each_constant_as_the_statement_has_it(values):
     stated = proof("demo/eq-1", K=1, n=2)(lambda values: Proof(bool(values["K"]) and bool(values["n"]), "steps"))
-    assert evaluated(stated, {"K": 1, "n": 2}).confirmed
-    assert evaluated(stated, values).detail.startswith("a certificate of another statement: ")
-    assert not evaluated(stated, {"K": 1}).confirmed
+    assert evaluate_replay(stated, {"K": 1, "n": 2}).confirmed
+    assert evaluate_replay(stated, values).detail.startswith("a certificate of another statement: ")
+    assert not evaluate_replay(stated, {"K": 1}).confirmed
 
 
 @proof("demo/eq-2")
@@ -199,13 +199,13 @@ def sum_of_two(half: Fraction = Fraction(1, 2), sizes: tuple[int, ...] = (2, 3))
 
 
 def test_a_proof_without_a_file_says_its_constants_and_the_step_that_fails():
-    answer = evaluated(sum_of_two, {})
+    answer = evaluate_replay(sum_of_two, {})
     assert (answer.kind, answer.confirmed, answer.exact) == ("certificate", True, True)
     assert answer.detail == "the sum of two halves, 2 times"
     assert answer.proves == sum_of_two.constants == {"half": "1/2", "sizes": [2, 3]}
-    failing = evaluated(sum_of_two, {}, {"half": Fraction(1, 3)})
+    failing = evaluate_replay(sum_of_two, {}, {"half": Fraction(1, 3)})
     assert (failing.confirmed, failing.detail) == (False, "the sum")
-    assert evaluated(sum_of_two, {}, {"sizes": ()}).detail == "more than one size"
+    assert evaluate_replay(sum_of_two, {}, {"sizes": ()}).detail == "more than one size"
 
 
 NO_TRUTH = ["text of a flaw", "", 1, 0, 0.5, None, ["step"], sympy.Symbol("x") > 0, np.array([True])]
@@ -214,20 +214,20 @@ NO_TRUTH = ["text of a flaw", "", 1, 0, 0.5, None, ["step"], sympy.Symbol("x") >
 @pytest.mark.parametrize("truth", [True, np.True_, sympy.true])
 def test_true_of_any_library_is_true(truth):
     for answer in (
-        evaluated(proof("demo/eq-5")(lambda values: Proof(truth, "steps")), {}),
-        evaluated(proof("demo/eq-5")(lambda K=1: require(truth, "step") or "steps"), {}),
+        evaluate_replay(proof("demo/eq-5")(lambda values: Proof(truth, "steps")), {}),
+        evaluate_replay(proof("demo/eq-5")(lambda K=1: require(truth, "step") or "steps"), {}),
     ):
         assert answer.confirmed is answer.exact is True
     assert Violation(1, 1, strict=truth).strict is True
-    assert not evaluated(proof("demo/eq-5")(lambda values: Proof(sympy.false, "steps")), {}).confirmed
-    assert evaluated(proof("demo/eq-5")(lambda K=1: require(np.False_, "step") or "steps"), {}).detail == "step"
+    assert not evaluate_replay(proof("demo/eq-5")(lambda values: Proof(sympy.false, "steps")), {}).confirmed
+    assert evaluate_replay(proof("demo/eq-5")(lambda K=1: require(np.False_, "step") or "steps"), {}).detail == "step"
 
 
 @pytest.mark.parametrize("truth", NO_TRUTH, ids=repr)
 def test_what_python_takes_for_true_verifies_nothing(truth):
     for answer in (
-        evaluated(proof("demo/eq-5")(lambda values: Proof(truth, "steps")), {}),
-        evaluated(proof("demo/eq-5")(lambda K=1: require(truth, "step") or "steps"), {}),
+        evaluate_replay(proof("demo/eq-5")(lambda values: Proof(truth, "steps")), {}),
+        evaluate_replay(proof("demo/eq-5")(lambda K=1: require(truth, "step") or "steps"), {}),
         outcome(1, 1, strict=truth),
     ):
         assert not answer.confirmed
@@ -242,27 +242,27 @@ def test_constants_of_a_proof_are_what_json_has():
     )
     values = {"L": "2/3", "laws": ["a", "0.5"], "x": 0.25, "K": "1/2", "n": "3", "on": True}
     assert stated.constants == json.loads(json.dumps(stated.constants)) == values
-    assert evaluated(stated, {name: values[name] for name in ("K", "n", "on")}).confirmed
+    assert evaluate_replay(stated, {name: values[name] for name in ("K", "n", "on")}).confirmed
 
 
 def test_floats_of_a_proof_are_the_decimals_that_are_written():
     thirds = proof("demo/eq-7")(lambda K=0.3333333333333333: require(3 * K == 1, "the sum") or "steps")
     tenths = proof("demo/eq-7")(lambda K=0.1, L=0.2: require(10 * (K + L) == 3, "the sum") or "steps")
-    assert (evaluated(thirds, {}).detail, evaluated(tenths, {}).detail) == ("the sum", "steps")
+    assert (evaluate_replay(thirds, {}).detail, evaluate_replay(tenths, {}).detail) == ("the sum", "steps")
 
 
 def test_a_proof_reads_all_of_its_file_and_takes_no_other_constants():
     multipliers = proof("demo/eq-3")(lambda certificate, K=2: certificate["a"] if K == 2 else "")
     assert not sum_of_two.reads_a_file
     assert multipliers.reads_a_file
-    assert evaluated(multipliers, {"a": "steps"}).detail == "steps"
-    assert evaluated(multipliers, {"a": "steps", "b": 1}).detail == "nothing is made of b"
-    assert evaluated(sum_of_two, {"b": 1}).detail == "nothing is made of b"
+    assert evaluate_replay(multipliers, {"a": "steps"}).detail == "steps"
+    assert evaluate_replay(multipliers, {"a": "steps", "b": 1}).detail == "nothing is made of b"
+    assert evaluate_replay(sum_of_two, {"b": 1}).detail == "nothing is made of b"
     for answer in (
-        evaluated(multipliers, {}),
-        evaluated(multipliers, {"a": "steps"}, {"L": 1}),
-        evaluated(multipliers, {"a": "steps"}, {"K": 3}),  # it says nothing
-        evaluated(proof("demo/eq-4")(lambda K=1: None), {}),
+        evaluate_replay(multipliers, {}),
+        evaluate_replay(multipliers, {"a": "steps"}, {"L": 1}),
+        evaluate_replay(multipliers, {"a": "steps"}, {"K": 3}),  # it says nothing
+        evaluate_replay(proof("demo/eq-4")(lambda K=1: None), {}),
     ):
         assert not answer.confirmed
         assert answer.detail.startswith("not a case of this claim: ")
@@ -270,9 +270,9 @@ def test_a_proof_reads_all_of_its_file_and_takes_no_other_constants():
 
 def test_what_is_within_lists_and_mappings_is_read_too():
     rows = replay("demo/eq-1")(lambda values: Violation(sum(row["a"] for row in values["rows"]["some"]), 1))
-    assert evaluated(rows, {"rows": {"some": [{"a": 1}, {"a": 2}]}}).confirmed
+    assert evaluate_replay(rows, {"rows": {"some": [{"a": 1}, {"a": 2}]}}).confirmed
     for values, unread in (
         ({"rows": {"some": [{"a": 1}, {"a": 2, "b": 3}]}}, "b"),
         ({"rows": {"some": [{"a": 3}], "others": []}}, "others"),
     ):
-        assert evaluated(rows, values).detail == f"nothing is made of {unread}"
+        assert evaluate_replay(rows, values).detail == f"nothing is made of {unread}"

@@ -3,7 +3,7 @@ import sympy
 
 from paper_checks import proof_steps
 from paper_checks.claim import Evidence
-from paper_checks.facts import compared, identity, positive, proves_positive, together
+from paper_checks.facts import combine, compare, identity, positive, proves_positive
 
 n, m, t, a, b = sympy.symbols("n m t a b")
 
@@ -65,9 +65,7 @@ def test_symbols_may_be_renamed_into_each_other():
 
 
 def test_what_was_shown_everywhere_is_told_where_it_is_not_told_yet():
-    facts = together(
-        positive("the gap", m - n, {m: n + a}), identity("the rest", n - n), compared("one case", 1, "<", 2)
-    )
+    facts = combine(positive("the gap", m - n, {m: n + a}), identity("the rest", n - n), compare("one case", 1, "<", 2))
     told = "the gap: positive for all positive symbols, m = a + n; the rest: identically 0"
     assert Evidence(True, "scope", obtained="no violation", facts=facts).shown == told
     assert Evidence(True, "scope", obtained="identically 0 in all lines", facts=facts).shown == ""

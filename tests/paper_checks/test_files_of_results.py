@@ -4,13 +4,16 @@ import importlib
 import pkgutil
 import re
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 from paper_checks.evaluation import Replay, declared_in
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
+from paper_checks.replaying.places import replay_place
 
+ROOT = Path(__file__).parents[2]
 CLAIMS = [claim for paper in PAPERS for claim in paper.claims()]
 RESULT = re.compile(r"(thm|lem|lemma|prop|cor|alg|fig|tab|table|assump|assumption|asm)-([A-Z]?\.?\d+(?:\.\d+)*)")
 """A label that begins with a numbered result."""
@@ -35,7 +38,6 @@ UNDER_ANOTHER_NAME = {
     "rolora/lem-A.3": "Appendix A.2 lists auxiliary results in one file",
     "rolora/lem-A.4": "Appendix A.2 lists auxiliary results in one file",
     "rolora/lem-A.7": "Appendix A.2 lists auxiliary results in one file",
-    "rolora/lem-A.11": "Lemma A.11 is Lemma 5.3",
     "rolora/table-3": "Table 3 is the notation of Section 5.1",
     "rolora/table-10": "Table 10 is Table 2 at another rank",
     "rolora/thm-A.8": "Appendix A.2 lists auxiliary results in one file",
@@ -64,7 +66,7 @@ THEMES = {
 
 
 def numbers_of(stem: str) -> list[str]:
-    """The numbers that a file's name covers: ``lemmas_4_to_7`` has 4, 5, 6 and 7, ``lem_a_10_bound`` has a_10."""
+    """Return the numbers of a file's name: ``lemmas_4_to_7`` has 4, 5, 6 and 7, ``lem_a_10_bound`` has a_10."""
     spread = re.fullmatch(r"\w+?_(\d+)_to_(\d+)", stem)
     if spread:
         return [str(number) for number in range(int(spread[1]), int(spread[2]) + 1)]
@@ -83,7 +85,7 @@ def test_a_claim_is_in_the_file_of_its_result_or_of_a_theme(claim):
 
 
 def files_of_replays(package: str) -> dict[str, set[str]]:
-    """Files of a paper's replays that declare one of a claim, by the claim's id."""
+    """Return files of a paper's replays that declare one of a claim, by the claim's id."""
     replays = importlib.import_module(f"{package}.replays")
     found: dict[str, set[str]] = defaultdict(set)
     for one in pkgutil.iter_modules(replays.__path__):
@@ -98,6 +100,17 @@ def test_a_replay_is_in_the_file_of_the_name_of_its_check(paper):
     found = files_of_replays(paper.package)
     assert set(found) == {id.partition("@")[0] for id, _ in replays_of(paper.package)}
     assert {id: files for id, files in found.items() if files != stems[id]} == {}
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_the_place_of_a_replay_is_where_its_paper_declares_it(paper):
+    """Shared functions, such as `rank_below`, are in `replays/shared`; the place is the declaration of this claim."""
+    homes = {claim.id: claim.module.rpartition(".")[2] for claim in paper.claims()}
+    for (id, _), replay in replays_of(paper.package).items():
+        claim, place = id.partition("@")[0], replay_place(replay)
+        assert place.file == f"{paper.package.replace('.', '/')}/replays/{homes[claim]}.py", id
+        below = "\n".join((ROOT / place.file).read_text().splitlines()[place.line - 1 :][:12])
+        assert f"def {place.name}(" in below or (below.startswith(f"{place.name} = ") and id in below), id
 
 
 def test_the_lists_of_exceptions_name_what_there_is():

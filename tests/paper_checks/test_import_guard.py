@@ -57,7 +57,7 @@ def by_statement(values):
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory):
-    """Asks a replay of `hall.one` to import something, all requests in one fresh process."""
+    """Ask a replay of `hall.one` to import something, all requests in one fresh process."""
     folder = tmp_path_factory.mktemp("guard")
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

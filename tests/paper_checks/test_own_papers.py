@@ -1,4 +1,4 @@
-"""Papers beside those of the toolkit: every command knows them, and what is wrong with one is told in one line."""
+"""Papers in addition to the toolkit's: every command knows them, and reports an error in one in a line."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def lem_2(pairs: Searched) -> Evidence:
 
 @pytest.fixture(autouse=True)
 def _import_path(monkeypatch):
-    """Forgets what is imported by name here, and restores the path."""
+    """Forget what is imported by name here, and restore the path."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
     yield
@@ -62,7 +62,7 @@ def _import_path(monkeypatch):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The folder of a new paper, as the command writes it in a process of its own."""
+    """Return the folder of a new paper, as the command writes it in a process of its own."""
     place = tmp_path_factory.mktemp("written")
     command = [sys.executable, "-m", "rankproof", "new-paper", "own-0"]
     subprocess.run(command, check=True, capture_output=True, env=_env(), cwd=place)
@@ -71,7 +71,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def project(written, tmp_path, monkeypatch):
-    """Name and folder of a new paper that is not yet imported: the same under a name that no other test has."""
+    """Return name and folder of a new paper that is not yet imported: the same under a name that no other test has."""
     monkeypatch.chdir(tmp_path)
     name = f"own-{next(NUMBERS)}"
     for file in (path for path in written.rglob("*") if path.suffix in (".py", ".json", ".md", ".toml")):
@@ -90,7 +90,7 @@ def _env():
 
 
 def run(capsys, *arguments):
-    """Status, standard output and standard error of one command."""
+    """Return the status, standard output and standard error of one command."""
     status = rankproof.main(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
@@ -107,7 +107,7 @@ def assert_refused(answer, *parts):
 
 
 def changed(project, file, before, after):
-    """The same project with one passage changed."""
+    """Return the same project with one passage changed."""
     name, folder = project
     path = folder / name.replace("-", "_") / file
     text = path.read_text()
@@ -206,7 +206,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("paper.py", "PAPER = Paper(", "PAPER = Paper((", "SyntaxError"),
         ("paper.py", "PAPER = Paper(", "raise SystemExit(0)\nPAPER = Paper(", "SystemExit"),
         ("paper.py", "__package__", "'elsewhere'", "write __package__"),
-        ("paper.py", '("lem_1", ', '("lem_9", ', "there is no theme lem_9.py"),
+        ("paper.py", '("lem_1", ', '("lem_9", ', "lacks the theme lem_9.py"),
         ("paper.py", "RESULTS,\n    (", '"lem_1",\n    (', "a tuple of module names"),
         ("paper.py", 'cited="', 'link="javascript:0", cited="', "a web address"),
         ("paper.py", '-findings"', '/../../x"', "names of its pages"),
@@ -264,7 +264,9 @@ def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "__init__.py")
     (package / "paper.py").unlink()
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "holds no package with a paper.py")
-    assert_refused(run(capsys, "check", "--papers", str(tmp_path / "none")), "is no folder and no importable package")
+    assert_refused(
+        run(capsys, "check", "--papers", str(tmp_path / "none")), "is neither a folder nor a package to import"
+    )
     assert_refused(run(capsys, "claims", "--papers", "numpy"), "numpy.paper")
     assert_refused(run(capsys, "pages"), "name a paper of your own")
 
@@ -299,7 +301,7 @@ def _copy_under_another_package(project):
 def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys):
     name, folder = project
     asked = ("check", "--papers", str(folder), f"{name}/lem-1", "--jobs", "1")
-    assert "on record" not in run(capsys, *asked)[1], "there is no record yet"
+    assert "on record" not in run(capsys, *asked)[1], "nothing is recorded yet"
     status, out, _ = run(capsys, *asked, "--record")
     assert (status, "on record" in out) == (0, False)
     (record,) = folder.rglob("evidence.json")
@@ -347,7 +349,7 @@ def test_a_failed_start_leaves_nothing_behind(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-METHODS = {"identity", "inequality", "limit", "mean", "printed", "probability", "promises", "units", "experiments"}
+METHODS = {"identity", "inequality", "limit", "mean", "printed", "probability", "relations", "units", "experiments"}
 
 
 def test_the_example_has_a_claim_of_each_method_in_the_file_of_its_result():

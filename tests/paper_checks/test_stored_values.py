@@ -35,7 +35,7 @@ def test_an_expression_is_that_of_its_text():
     ],
 )
 def test_anything_else_is_refused(text):
-    with pytest.raises(ValueError, match="is no expression in x, n"):
+    with pytest.raises(ValueError, match="is not an expression in x, n"):
         expression(text, {"x": X, "n": N})
 
 

@@ -20,7 +20,7 @@ GRADIENTS = ClientGradients((1.0, 0.5, 2.0), elsewhere=0.3, noise_square=1.0)
 
 
 def dense_cosines(rng, R, draws, samples, rank):
-    """The definition, with eigenvectors of dense matrices and gradients as vectors."""
+    """Return the definition, with eigenvectors of dense matrices and gradients as vectors."""
     found = []
     for _ in range(draws):
         frames, parts = [], []
@@ -164,7 +164,7 @@ def test_two_uniform_directions_of_few_dimensions():
 
 @pytest.mark.parametrize(("spikes", "rank", "R"), [((2.0,), 1, 5), ((3.0, -2.0), 2, 8), ((), 2, 6)])
 def test_the_smallest_frames_have_the_moments_of_uniform_ones(spikes, rank, R):
-    """The rest of a unit vector beside the spikes is spread evenly over the other R - k directions of a client."""
+    """The rest of a unit vector outside the spikes is spread evenly over the other R - k directions of a client."""
     rng, others = np.random.default_rng(R), R - len(spikes)
     found = {name: [] for name in ("elsewhere", "inner", "both", "orthogonal")}
     for _ in range(600):

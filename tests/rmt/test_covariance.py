@@ -220,7 +220,7 @@ def test_a_spike_inside_follows_the_nearer_edge(bulk):
 def test_the_frobenius_norm_of_few_dimensions_by_hand(spikes, P, samples):
     """The sum over pairs of samples of E (y_t . y_s)^2: tr Lambda^2, and for t = s also tr Lambda^2 + (tr Lambda)^2.
 
-    A third of the samples has weight 0.5, the others 3.5; half of the eigenvalues beside the spikes are 1, half 2.
+    A third of the samples has weight 0.5, the others 3.5; half of the eigenvalues other than the spikes are 1, half 2.
     """
     law, bulk = AtomicLaw((0.5, 3.5), (1 / 3, 2 / 3)), AtomicLaw((1.0, 2.0), (0.5, 0.5))
     model = SpikedCovariance(spikes, bulk, law, P / samples)

@@ -51,7 +51,7 @@ def test_equal_weights_and_eigenvalues_give_marchenko_pastur():
 
 
 def test_multiples_of_the_identity_make_a_free_sum():
-    """Whatever the rotations, identities commute: two independent samples are free of each other."""
+    """Identities commute with all rotations: two independent samples are free of each other."""
     law = CovarianceSum(JointPopulation.of([[1.0, 0.5]], [60.0]), (ONE, NEGATIVE.scaled(0.05)), (200.0, 90.0))
     known = FreeSum(MarchenkoPastur(0.3), SeparableLaw(PointMass(0.5), NEGATIVE.scaled(0.05), 60 / 90))
     z = np.array([1 + 1j, 0.3 + 0.01j, 3.0, -9.0])
@@ -302,7 +302,7 @@ def test_a_quantile_in_a_gap_is_the_end_below_it(law, level, others):
 
 
 def beside_a_kernel(small, samples=(400.0, 400.0)):
-    """A third of the directions with positive samples, a third with negative ones, a third with none."""
+    """Return a third of the directions with positive samples, a third with negative ones, a third with none."""
     population = JointPopulation.of([[1.0, 0.0], [0.0, small], [0.0, 0.0]], [100.0] * 3)
     return CovarianceSum(population, (ONE, PointMass(-1.0)), samples)
 
@@ -323,7 +323,7 @@ def test_a_hard_edge_beside_a_kernel_is_counted():
 
 
 def test_a_side_that_cannot_be_resolved_is_refused():
-    with pytest.raises(ValueError, match="beside an atom at 0"):
+    with pytest.raises(ValueError, match="next to an atom at 0"):
         beside_a_kernel(1e-9).support  # noqa: B018 (the property raises)
 
 

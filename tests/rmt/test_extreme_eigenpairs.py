@@ -16,7 +16,7 @@ from rmt.sum_draws import draw_sum
 
 
 def _ends(operator: LinearOperator, count: int, spikes: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """The pairs of both ends, from the whole matrix: upper and lower."""
+    """Return the pairs of both ends, from the whole matrix: upper and lower."""
     values, vectors = eigh(np.array([operator.matvec(row) for row in np.eye(operator.shape[0])]))
     overlaps = vectors[:spikes].T ** 2
     return (values[::-1][:count], overlaps[::-1][:count]), (values[:count], overlaps[:count])

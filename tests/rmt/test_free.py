@@ -124,7 +124,7 @@ def test_the_order_of_the_parts_changes_no_value():
 
 
 def test_edges_and_atoms_of_sums_of_different_parts():
-    """2/3 at -1 beside 0.4 at 0 leaves 1/15 at -1, and beside 0.6 at 5 leaves 4/15 at 4; the other pairs weigh less."""
+    """2/3 at -1 with 0.4 at 0 leaves 1/15 at -1, and with 0.6 at 5 leaves 4/15 at 4; the other pairs weigh less."""
     law = FreeSum(AtomicLaw((-1.0, 2.0), (2 / 3, 1 / 3)), AtomicLaw((0.0, 5.0), (0.4, 0.6)))
     assert np.allclose(law.atoms, [(-1.0, 1 / 15), (4.0, 4 / 15)])
     heavy = FreeSum(AtomicLaw((-1.0, 2.0), (0.3, 0.7)), AtomicLaw((0.0, 5.0), (0.4, 0.6)))

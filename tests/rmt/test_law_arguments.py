@@ -172,7 +172,7 @@ def test_arguments_of_another_kind_are_refused_in_one_line(message: str) -> None
 
 
 def test_numbers_of_every_kind_are_welcome() -> None:
-    """Whole floats for whole numbers, fractions, arrays, and whatever yields numbers."""
+    """Whole floats for whole numbers, fractions, arrays, and anything that yields numbers."""
     assert alignment_by_rank(MODEL, ClientGradients((1.0, 1.0)), [1.0, 2.0]) == alignment_by_rank(  # type: ignore[list-item]
         MODEL,
         ClientGradients([1, 1]),

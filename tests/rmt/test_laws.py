@@ -40,7 +40,7 @@ positive = st.floats(0.1, 10)
 
 
 def inside(law: Law, fraction: float) -> float:
-    """An argument w of the R-transform: a fraction in (-1, 1) of the way to the edge value."""
+    """Return an argument w of the R-transform: a fraction in (-1, 1) of the way to the edge value."""
     low, high = np.clip(law.edge_stieltjes, -3 / np.sqrt(law.variance), 3 / np.sqrt(law.variance))
     return fraction * (high if fraction > 0 else -low)
 

@@ -101,7 +101,7 @@ def free_sum(rng):
 
 
 def check_free_sum(seed):
-    """The distance of two free sums is at most that of their parts, which rounding to 100 values makes 1/100."""
+    """Return the distance of two free sums is at most that of their parts, which rounding to 100 values makes 1/100."""
     rng = np.random.default_rng(seed)
     law, count = free_sum(rng), 100
     try:
@@ -130,7 +130,7 @@ def check_separable(seed):
         points = law.quantile(rng.random(5))
         assert np.abs(other.cdf(points + 1e-9 * width) - law.cdf(points + 1e-9 * width)).max() < 1e-6
     except ValueError as refused:
-        if "beside an atom at 0" not in str(refused):
+        if "next to an atom at 0" not in str(refused):
             raise
 
 
@@ -143,7 +143,7 @@ def check_covariance_sum(seed):
         law = CovarianceSum(JointPopulation.of([[size, size * second]], [100.0]), weights, tuple(100 / ratios))
         width = check_counting(law, rng)
     except ValueError as refused:
-        if "beside an atom at 0" not in str(refused):
+        if "next to an atom at 0" not in str(refused):
             raise
         return
     parts = (

@@ -26,7 +26,7 @@ class Counted(Result):
 
 
 def report():
-    """The spectrum of a matrix with two outliers."""
+    """Return the spectrum of a matrix with two outliers."""
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((60, 60)) / 60**0.5
     matrix = np.diag([9.0, -5.0, *[0.0] * 58]) + 0.2 * (noise + noise.T) / 2**0.5

@@ -55,7 +55,7 @@ def test_eigenvalues_above_a_point_are_counted_with_and_without_spikes():
 )
 @pytest.mark.parametrize("unit", [1.0, 1e-100, 1e100])
 def test_bisection_may_land_on_eigenvalues_of_the_noise(spikes, noise, unit):
-    """Ends of a bracket, and its middle, can be eigenvalues of the noise, where the secular matrix is infinite."""
+    """End of a bracket, and its middle, can be eigenvalues of the noise, where the secular matrix is infinite."""
     model, noise = SpikedModel(tuple(unit * spike for spike in spikes)), unit * np.asarray(noise)
     for seed in range(3):
         draw = draw_rotated(model, len(noise), np.random.default_rng(seed), spectrum=noise)

@@ -14,7 +14,7 @@ SIGNED = AtomicLaw((-2.0, -0.3, 1.0, 3.0), (0.1, 0.3, 0.5, 0.1))
 
 
 def dense(law, P, rng):
-    """Eigenvalues of one draw, increasing."""
+    """Return eigenvalues of one draw, increasing."""
     m = round(P / law.ratio)
     population = law.population.quantile((np.arange(P) + 0.5) / P)
     weights = law.weights.quantile((np.arange(m) + 0.5) / m)

@@ -286,7 +286,7 @@ def test_the_stable_rank_asks_for_the_end_that_has_the_norm(centre, needs):
 @pytest.mark.parametrize("scale", [1e-250, 1e-155, 1e-12, 1e9, 1e155, 1e250])
 @pytest.mark.parametrize("spikes", [(2.0,), (2.0, -1.5, 1.2), ()])
 def test_draws_know_no_unit(spikes, scale):
-    """The same numbers in another unit, whatever squares of them double precision can hold."""
+    """The same numbers in another unit, whether double precision can hold their squares or not."""
     models = (
         SpikedModel(spikes, Semicircle(1.0, -0.5)),
         SpikedModel(tuple(scale * v for v in spikes), Semicircle(1.0, -0.5), scale),

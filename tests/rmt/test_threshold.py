@@ -81,7 +81,7 @@ DISTANCES = tuple(np.geomspace(1e-16, 1.0, 33))
 
 
 def near_threshold(law, side, distance, scale):
-    """The spike at that relative distance from the threshold, or that far from 0 where the threshold is 0."""
+    """Return the spike at that relative distance from the threshold, or that far from 0 where the threshold is 0."""
     threshold = law.thresholds[int(side > 0)]
     unit = abs(threshold) or (law.support[1] - law.support[0]) / 2 or 1.0
     return scale * (threshold + side * distance * unit)

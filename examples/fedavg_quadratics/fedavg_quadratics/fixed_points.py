@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UP_TO_ONE, Stated, tried
 from paper_checks.methods.identity import Equation, Equations, generic_points, identities
@@ -150,7 +150,8 @@ SYMBOLS = sympy.symbols("a b c d eta p q w", real=True)
     uses=("fedavg-quadratics/fixed-point",),
     because="With a step fixed for the problem the distance is bounded, while (E - 1) times the step is not.",
     importance="result",
-    expect=("depends on the reading", "search"),
+    expect=("holds", "search"),
+    intended=Intended("small enough for E", "the statement gives E first and then a step that is small enough"),
 )
 def thm_4(endings: list[Ending], order: float = 1.0, small: str = "for E") -> Evidence:
     """The distance on the problem with curvatures 1 and 3 against a tenth of $(E - 1)\\eta\\|w^*\\|$."""
@@ -183,7 +184,8 @@ def thm_4(endings: list[Ending], order: float = 1.0, small: str = "for E") -> Ev
     uses=("fedavg-quadratics/fixed-point",),
     because="Clients of one curvature and different minimisers end at the minimiser, for every E and every step.",
     importance="result",
-    expect=("depends on the reading", "search"),
+    expect=("holds", "search"),
+    intended=Intended("on some data", "the theorem behind it constructs one problem"),
 )
 def abstract(endings: list[Ending], order: float = 1.0, data: str = "some") -> Evidence:
     """The distance for E > 1 local steps against a tenth of $\\eta\\|w^*\\|$, on one problem or on both."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE, Followed, Followings, follow_all
-from paper_checks.methods.promises import judge_promises, same
+from paper_checks.methods.relations import judge_relations, same
 
 EVERY_PROMISE = ("continue", "returned", "text", "copies")
 
@@ -24,6 +23,7 @@ def judge_box(
     scale: float = 1.0,
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
+    divides: bool = False,
 ) -> Evidence:
     """Judge the returned model, by listing and by text, the model that training resumes from, and clients' W, in runs.
 
@@ -36,10 +36,13 @@ def judge_box(
         scale: factor of alpha in what is returned.
         keep: the promises.
         counted: `start` or `updated`: the W that the returned sum is added to.
+        divides: whether only runs are judged whose T is a multiple of tau.
     """
     promises = []
     for followed in followings[restart]:
         run, T = followed.run, followed.run.rounds
+        if divides and T % run.tau:
+            continue
         ends = [t for t in range(1, T + 1) if followed.is_accumulated(t)]
         case = None if run.case is None else {**run.case, "restart": restart}
 
@@ -71,12 +74,18 @@ def judge_box(
             rounds = ends + last if text_rounds == "tau" else list(range(1, T + 1))
             text = summed(run.alpha**text_power * scale, rounds)
             promises.append(same("the formula of the text is what the listing returns", text, returned, case))
-    return judge_promises(promises, SCOPE)
+    return judge_relations(promises, f"those with T a multiple of tau of: {SCOPE}" if divides else SCOPE)
 
 
-ONE_PROMISE = Form(
-    r"What the listing returns is what every client holds as W: $W_0 + \alpha\sum_{\tau|t}A_tB_t$.",
-    {"keep": ("copies",)},
+MEANT = Reading(
+    "with the restart of the text",
+    r"The factors restart at $AB = 0$ after each accumulation, W in the returned sum is the model at the start, and "
+    r"$\tau$ divides T. Then training goes on from the model that was reached, and the returned $W + "
+    r"\alpha\sum_{\tau|t}A_tB_t$ is the model reached in round T, after averaging, and what every client holds as W. "
+    r"The formula of the text is that sum if it has $\alpha$ and runs over the rounds that $\tau$ divides.",
+    {"restart": "random", "text_power": 1, "text_rounds": "tau", "divides": True},
+    r"The text resets the factors, the listing has $\alpha$, and both end with an accumulation.",
+    ({"restart": "momentum"}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}, {"divides": False}),
 )
 
 CORRECTED_CONSTANTS = {"restart": "random", "leftover": True, "text_power": 1, "text_rounds": "tau"}
@@ -93,10 +102,11 @@ CORRECTED = Form(
 
 _BOX: dict[str, Any] = {
     "measure": follow_all,
-    "control": ONE_PROMISE,
+    "readings": (LITERAL, MEANT),
     "correction": CORRECTED,
     "kind": "algorithm",
-    "expect": ("corrected", "search"),
+    "expect": ("holds", "search"),
+    "print": "inconsistent",
 }
 
 alg_1 = claim(
@@ -111,6 +121,11 @@ alg_1 = claim(
     importance="result",
     because="The listing goes on with factors that it has merged, so that the model jumps; the text's final model "
     r"lacks $\alpha$.",
+    intended=Intended(
+        MEANT.name,
+        "App. B: “then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0”; the box has no such line, the "
+        "text no α",
+    ),
     **_BOX,
 )(judge_box)
 
@@ -124,14 +139,11 @@ def judge_box_over_all_rounds(
     scale: float = 1.0,
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
+    divides: bool = False,
 ) -> Evidence:
     """Judge the returned model, by listing and by text (over all rounds), the model training resumes from, and W."""
-    return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep, counted)
+    return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep, counted, divides)
 
-
-ONE_PROMISE_FROM_THE_START = replace(
-    ONE_PROMISE, says=r"With W the model at the start, what the listing returns is what every client holds as W."
-)
 
 CORRECTED_WITH_EITHER_W = Form(
     r"""With W the model at the start, the listing returns the model reached in round T, after averaging, if the factors
@@ -152,9 +164,14 @@ alg_1_iclr = claim(
     their factors; with an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over all
     rounds.""",
     importance="result",
-    because=r"The text's sum is over all rounds and lacks $\alpha$; with W as updated the listing's counts twice; it "
-    "does not reset as the text says.",
-    **{**_BOX, "correction": CORRECTED_WITH_EITHER_W, "control": ONE_PROMISE_FROM_THE_START},
+    because=r"The listing does not reset the factors as the text says; the text's sum is over all rounds and lacks "
+    r"$\alpha$.",
+    intended=Intended(
+        MEANT.name,
+        "Sec. 3.2: “and reset their low-rank matrices”; Algorithm 1 has no such line, and the text sums over all t "
+        "without α",
+    ),
+    **{**_BOX, "correction": CORRECTED_WITH_EITHER_W},
 )(judge_box_over_all_rounds)
 
 alg_1_v1 = claim(
@@ -165,7 +182,11 @@ alg_1_v1 = claim(
     text: clients assign $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is $W_0 +
     \sum_{\tau|t}A_tB_t$.""",
     importance="result",
-    because=r"The text's final model lacks $\alpha$, and the listing does not reset the factors as the text says.",
+    because=r"The listing does not reset the factors as the text says, and the text's final model lacks $\alpha$.",
+    intended=Intended(
+        MEANT.name,
+        "v1 Sec. 3.2: “and reset their low-rank matrices”; Algorithm 1 has no such line, the formula after it no α",
+    ),
     **_BOX,
 )(judge_box)
 
@@ -194,7 +215,7 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
                 expected = followed.model(t)["W"] + jump * product
                 changed = f"the model after an accumulation is the one before it plus {jump:g} times alpha A B"
                 promises.append(same(changed, one.starts_from["W"], expected, case))
-    return judge_promises(promises, SCOPE)
+    return judge_relations(promises, SCOPE)
 
 
 @claim(
@@ -217,4 +238,4 @@ def init_momentum(followings: Followings, restart: str = "momentum", kept: float
                 left, right = one.aggregated, one.factors
                 promises.append(same("A is kept", right.A["W"], kept * left.A["W"]))
                 promises.append(same("B is kept", right.B["W"], kept * left.B["W"]))
-    return judge_promises(promises, SCOPE)
+    return judge_relations(promises, SCOPE)

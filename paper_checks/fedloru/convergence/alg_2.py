@@ -9,11 +9,11 @@ from algorithms.federation import Federation
 from algorithms.fedloru import RESTARTS, Restart
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import Run
 from paper_checks.fedloru.convergence.measurements.returned_models import (
-    COPIES,
+    MEANT_MUTANTS,
     PROMISES,
     RETURN_MUTANTS,
     Endings,
@@ -48,9 +48,6 @@ def run_personal(context: Context) -> Endings:
     return {restart: tuple(_personal(*one, restart) for one in drawn) for restart in RESTARTS}
 
 
-GLOBAL_COPIES = Form("Every client's W ends as $W + \\alpha_g\\sum_{\\tau|t}A_tB_t$.", COPIES.constants)
-
-
 @claim(
     "fedloru-v2/alg-2",
     where="Appendix C.2, Algorithm 2",
@@ -59,7 +56,19 @@ GLOBAL_COPIES = Form("Every client's W ends as $W + \\alpha_g\\sum_{\\tau|t}A_tB
     every $\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t +
     L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + \alpha_pL_T^{(k)}U_T^{(k)}$.""",
     measure=run_personal,
-    control=GLOBAL_COPIES,
+    readings=(
+        LITERAL,
+        Reading(
+            "with scales and restart",
+            r"The factors A, B restart at $AB = 0$ after each accumulation, W in the returned sum is the model at the "
+            r"start, $\tau$ divides T, and the scales are in place. Then $W + \alpha_g\sum_{\tau|t}A_tB_t + "
+            r"\alpha_pL_T^{(k)}U_T^{(k)}$ is the model that client k, if drawn in round T, reaches there, after "
+            "averaging.",
+            {"restart": "random", "power": 1, "personal_power": 1, "divides": True},
+            "(80) and (81) train with both scales, and Appendix B restarts the factors.",
+            (*MEANT_MUTANTS, {"personal_power": 0}),
+        ),
+    ),
     correction=Form(
         r"""With W the model at the start and the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t +
         \alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T) is the model that client k reaches
@@ -70,9 +79,15 @@ GLOBAL_COPIES = Form("Every client's W ends as $W + \\alpha_g\\sum_{\\tau|t}A_tB
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),
     kind="algorithm",
-    because=r"The returned model lacks both scales and, unless $\tau$ divides T, the last factors; none restart; with "
-    "the updated W, the sum counts twice.",
-    expect=("corrected", "search"),
+    because="The returned model lacks both scales, and the factors do not restart; with W as updated the sum counts "
+    "twice.",
+    expect=("holds", "search"),
+    intended=Intended(
+        "with scales and restart",
+        "(80) trains with α_global, α_per; C.2 closes with “W + α_per L_T U_T”; the box returns "
+        "neither scale and counts W twice",
+    ),
+    print="misprint",
 )
 def alg_2(
     endings: Endings,
@@ -82,8 +97,15 @@ def alg_2(
     leftover: bool = False,
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
+    divides: bool = False,
 ) -> Evidence:
     """The returned model, the model that training resumes from, clients' W, and what they send, in executed runs."""
     return judge_return(
-        endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale, keep=keep
+        endings[restart],
+        power=power,
+        personal_power=personal_power,
+        leftover=leftover,
+        scale=scale,
+        keep=keep,
+        divides=divides,
     )

@@ -17,11 +17,11 @@ from algorithms.fedloru import RESTARTS, Restart
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE, Run, by_hand, draw_runs
 from paper_checks.fedloru.convergence.measurements.returned_models import (
-    COPIES,
+    MEANT_MUTANTS,
     PROMISES,
     RETURN_MUTANTS,
     Endings,
@@ -30,7 +30,7 @@ from paper_checks.fedloru.convergence.measurements.returned_models import (
     last_models,
 )
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.relations import Relation, Relations, relations
 
 
 def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
@@ -67,7 +67,18 @@ def run_nested(context: Context) -> Endings:
     the box $A_{t-1}^{(k)}$) and $B_t$ likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha
     A_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t$.""",
     measure=run_nested,
-    control=COPIES,
+    readings=(
+        LITERAL,
+        Reading(
+            "with scale and restart",
+            r"The factors restart at $AB = 0$ after each accumulation, W in the returned sum is the model at the "
+            r"start, $\tau$ divides T, and the scale is in place. Then $W + \alpha\sum_{\tau|t}A_tB_t$ is the model "
+            "reached in round T, after averaging.",
+            {"restart": "random", "power": 1, "divides": True},
+            r"The box adds $\alpha A_tB_t$ to W in each cycle, and Appendix B restarts the factors.",
+            MEANT_MUTANTS,
+        ),
+    ),
     correction=Form(
         r"""With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides
         T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box has
@@ -79,7 +90,11 @@ def run_nested(context: Context) -> Endings:
     kind="algorithm",
     because=r"With W as at the start, the returned model lacks $\alpha$; with W as the box has updated it, the sum "
     "counts twice.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended(
+        "with scale and restart", "The box adds “α A_t B_t” to W each cycle and returns “W + Σ A_t B_t” without α"
+    ),
+    print="misprint",
 )
 def alg_3(
     endings: Endings,
@@ -88,11 +103,19 @@ def alg_3(
     leftover: bool = False,
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
+    divides: bool = False,
 ) -> Evidence:
     """The returned model, the model that training resumes from, clients' W, and what they send, in executed runs."""
     scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
     return judge_return(
-        endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep, scope=scope
+        endings[restart],
+        power=power,
+        personal_power=0,
+        leftover=leftover,
+        scale=scale,
+        keep=keep,
+        scope=scope,
+        divides=divides,
     )
 
 
@@ -135,7 +158,7 @@ def count_nested(context: Context) -> list[NestedCount]:
     return found
 
 
-@promises(
+@relations(
     "fedloru-v2/claim-mcomm",
     where="Appendix C.3, last sentence",
     says="""By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + r_A(m+r)
@@ -163,19 +186,21 @@ def count_nested(context: Context) -> list[NestedCount]:
     vary=("down", "inner"),
     because="Nothing bounds r: nested ranks just below a rank near the smaller side can cost more than the whole "
     "matrices.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("low rank", "“r_A, r_B < r” with low-rank factors, “r ≪ m, n” of Sec. 2"),
+    print="unstated",
 )
 def claim_mcomm(
     runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0, reach: float = 1.0
-) -> Promises:
+) -> Relations:
     """The ledger of one round; ``products`` is what the listing sends, ``reach`` bounds r by the smaller side."""
     for run in runs:
         m, n, r, a, b = run.sizes
         told = down * r * (m + n) + a * (m + inner * r) + b * (n + inner * r)
-        yield Promise("numbers of a client in a round", run.products if products else run.nested, told)
+        yield Relation("numbers of a client in a round", run.products if products else run.nested, told)
         if reach * r <= min(m, n):
             case = dict(zip(("m", "n", "r", "r_A", "r_B"), run.sizes, strict=True))
-            yield Promise("fewer than 2mn", told, 2 * m * n - 1, at_most=True, case=case)
+            yield Relation("fewer than 2mn", told, 2 * m * n - 1, at_most=True, case=case)
     return f"ledgers of {len(runs)} runs, tall, wide and square weights"
 
 
@@ -199,7 +224,12 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
     ),
     importance="detail",
     because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "(82), Algorithm 3 and the text below (83) have α_B with “B_d B_u”; iclr prints α_B in the same place",
+    ),
+    print="misprint",
 )
 def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: bool = False) -> Evidence:
     """W - W_0 over alpha with m = n = 1, r = 2 and nested ranks 1, every entry a symbol."""

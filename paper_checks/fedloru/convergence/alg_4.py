@@ -13,11 +13,11 @@ from algorithms.federation import Federation
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Form
+from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE
 from paper_checks.fedloru.convergence.measurements.returned_models import REACHED, draw_personal
-from paper_checks.methods.promises import Promise, Promises, promises, same
+from paper_checks.methods.relations import Relation, Relations, relations, same
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def run_pfedlora(context: Context) -> list[Served]:
     return found
 
 
-@promises(
+@relations(
     "fedloru-v2/alg-4",
     where="Appendix C.4, Algorithm 4, both variants",
     says=r"""Client k, where it is drawn in round t, trains $L^{(k)}, U^{(k)}$ and then W, or all of them together, on
@@ -85,7 +85,9 @@ def run_pfedlora(context: Context) -> list[Served]:
     ),
     kind="algorithm",
     because=r"The returned model lacks the scale $\alpha_p$ with which it was trained.",
-    expect=("corrected", "search"),
+    expect=("holds", "search"),
+    intended=Intended("as corrected", "(84) to (86) train “W + α_per L U”; the box returns “W_T + L_T U_T”"),
+    print="misprint",
 )
 def alg_4(
     runs: list[Served],
@@ -93,14 +95,14 @@ def alg_4(
     scale: float = 1.0,
     keep: tuple[str, ...] = ("returned", "sent"),
     idle: bool = True,
-) -> Promises:
+) -> Relations:
     """The returned model against the model that the local steps descend in, and what clients send, in executed runs."""
     for one in runs:
         if "returned" in keep:
             returned = scale * (one.W + one.alpha**personal_power * one.personal)
             yield same(REACHED, returned, one.model, one.case)
         if "sent" in keep:
-            yield Promise("a client sends W", one.sent, one.size)
+            yield Relation("a client sends W", one.sent, one.size)
         if "idle" in keep and one.after:
             yield same("a client that is not drawn keeps its L and U", *one.after[-1 if idle else 0])
     return f"{SCOPE}; personal scales 1/4 and 2; both variants"

@@ -14,7 +14,7 @@ from algorithms.federation import Federation
 from algorithms.fedloru import FedLoRU, Restart
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Scripted, Trace
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
@@ -23,7 +23,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     follow_settings,
     judge_bounds,
 )
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     correction=Form(
         r"""With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough),
         $\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at their last fresh start, as long as they
-        start anew in each cycle; this is attained. If they are kept, the exponent is the number of all steps since
+        restart in each cycle; this is attained. If they are kept, the exponent is the number of all steps since
         their start. A Gaussian start has no bound that holds for all cycles.""",
         {"bound": "largest"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
@@ -226,6 +226,9 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/claim-reinit"),
     because="(A.2) bounds the second moment: a single stochastic gradient can be far larger than G.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“Under Assumption A.2, each stochastic gradient has norm at most G” (App. B); A.2 bounds only E‖·‖²"
+    ),
 )
 def claim_B3_just(
     found: dict[str, list[Growth]],
@@ -245,6 +248,6 @@ def claim_B3_just(
             for t, reached in run.ends:
                 done = run.steps * ((t - 1) % run.tau + 1) + steps
                 limit = run.start * (1.0 + rate * run.rate * G) ** done
-                lines.append(Promise("growth of the factors", reached, limit, 1e-9 * limit, True, run.case))
+                lines.append(Relation("growth of the factors", reached, limit, 1e-9 * limit, True, run.case))
     scope = f"{len(lines)} ends of rounds: one weight by hand and at equality, drawn matrices"
     return judge_bounds(lines, f"{scope}; every step draws the steepest sample")

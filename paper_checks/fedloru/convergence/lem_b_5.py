@@ -11,7 +11,7 @@ from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded
 from paper_checks.fedloru.convergence.measurements.bounded_settings import judge_bounds
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def lem_B_5(
         # Over a small step a difference of gradients has the rounding of the gradients.
         error = 1e-9 * bound * pair.step + 1e-12 * pair.L * (1.0 + pair.fixed) ** 2 * (1.0 + pair.moving)
         left, right = (pair.joint, bound) if jointly else (pair.change, bound * pair.step)
-        lines.append(Promise("smooth in one factor", left, right, 1e-6 * bound if jointly else error, True))
+        lines.append(Relation("smooth in one factor", left, right, 1e-6 * bound if jointly else error, True))
     return judge_bounds(
         lines,
         f"{len(pairs)} pairs of factors of 1 to 4 rows, columns and ranks, the fixed one with the norm C_B or C_A, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
@@ -15,7 +15,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     follow_settings,
     judge_bounds,
 )
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 
 @claim(
@@ -40,7 +40,7 @@ def lem_B_6(traces: tuple[Trace, ...], constant: float = 2.0, gradient: int = 1,
         change = (A + step) * (G + L * step * B) - A * G
         largest = G * (1.0 + step)  # the gradient ends a little above G
         bound = constant * (L**curvature_power * ((A + step) * B) ** 2 + gradient * largest**2)
-        lines.append(Promise("Lemma B.6", change**2, bound * step**2, at_most=True))
+        lines.append(Relation("Lemma B.6", change**2, bound * step**2, at_most=True))
     return judge_bounds(
         lines,
         f"{WITH_COHORTS}, weights of sum at most 1 (see eq-agg); and one weight with both terms of the bound equal",
@@ -88,6 +88,10 @@ def follow_with_corners(context: Context) -> Traces:
     because="Norms are submultiplicative, not multiplicative, and a mean of products can exceed the product of the "
     "means.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“= E[‖A_{t+1} - A_t‖²‖∇‖²]” and “≤ E‖A_{t+1}‖² E‖…‖²” (proof of B.6); the bounds after them are right",
+    ),
 )
 def lem_B_6_mid(
     traces: Traces,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, Intended, claim
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     WITH_COHORTS,
     Traces,
@@ -72,6 +72,10 @@ def lem_B_7(
     because=r"Jensen's inequality gives $\frac1E\sum_i$ and not $\frac1{E^2}\sum_i$: equal gradients do not average "
     "out.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“another application of the Jensen's inequality gives (1/E²)Σ”, then “= 2η²E²(…)” drops the extra 1/E",
+    ),
 )
 def lem_B_7_mid(
     traces: Traces,

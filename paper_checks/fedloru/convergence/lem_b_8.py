@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Trace
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     SCOPE,
@@ -16,13 +16,13 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     printed_D,
     with_all_clients,
 )
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 
-def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
+def _drift(name: str, left: float, right: float, trace: Trace) -> Relation:
     """Return the promise of a bound on a drift: a difference of gradients rounds like the gradients."""
     rounding = 1e-28 * (trace.G * (trace.C_A + trace.C_B)) ** 2
-    return Promise(name, left, right, 1e-9 * max(left, right) + rounding, True, trace.setting.case)
+    return Relation(name, left, right, 1e-9 * max(left, right) + rounding, True, trace.setting.case)
 
 
 @claim(
@@ -45,6 +45,9 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
     because="The bound does not contain L, so that a loss of large curvature exceeds it; $C_A$ and $C_B$ are "
     "exchanged on the way.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“where D = E²(σ²+G²)(6C_A²C_B²(1+…)+G²)” has no L, though (65) starts with “L² E‖…‖²”"
+    ),
 )
 def lem_B_8(
     traces: Traces,
@@ -108,6 +111,9 @@ def lem_B_8(
     uses=("fedloru-v2/lem-B.7",),
     because="(65) loses $L^2$, and (66) exchanges $C_A$ and $C_B$ of Lemma B.7; either alone breaks the bound.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "(65) drops “L²” at its second equality for good, and (66) uses “C_A²” where Lemma B.7 has C_B²"
+    ),
 )
 def eq_63_66(
     traces: Traces,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Form, Reading
+from paper_checks.claim import LITERAL, Form, Intended, Reading
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE as ACCUMULATED
 from paper_checks.fedloru.convergence.measurements.followed_rounds import Followings, follow_all
 from paper_checks.fedloru.convergence.measurements.local_runs import (
@@ -16,10 +16,10 @@ from paper_checks.fedloru.convergence.measurements.local_runs import (
     gradients,
     run_rounds,
 )
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.methods.relations import Relations, relations, same
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-7",
     where="Section 4.1, eq. (7)",
     says=r"""$A_{t,i+1}^{(k)} = A_{t,i}^{(k)} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)};
@@ -33,7 +33,7 @@ from paper_checks.methods.promises import Promises, promises, same
 )
 def eq_7(
     runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
-) -> Promises:
+) -> Relations:
     """Every client's upload against its local steps; and the two ways to write the gradients."""
     for run in runs:
         setting, a = run.setting, run.setting.alpha
@@ -53,7 +53,7 @@ def eq_7(
     return ROUNDS
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-agg",
     where="Section 4.1, after eq. (7), and Algorithm 1",
     says=r"""The server aggregates by averaging: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in
@@ -73,10 +73,15 @@ def eq_7(
         ),
     ),
     because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, the weights of a part of the clients sum to less "
-    r"than 1: no averages.",
-    expect=("depends on the reading", "proof"),
+    r"than 1.",
+    expect=("holds", "proof"),
+    intended=Intended(
+        "weights of sum 1",
+        "“aggregates them by averaging” (Sec. 4.1): weights of a cohort sum to 1, the usual convention",
+    ),
+    print="unstated",
 )
-def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0) -> Promises:
+def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0) -> Relations:
     """As printed the weights of some clients sum to less than 1; ``spread`` weighs the covariance of the factors."""
     for run in runs:
         total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
@@ -96,7 +101,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     return f"{len(runs)} averages over cohorts of 1 to all of 1 to 5 clients, factors of 1 to 4 rows, columns and ranks"
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-WT",
     where="Section 4.1, text after eq. (7)",
     says=r"""When low-rank updates are accumulated every $\tau$ rounds from $W_0$, the final global model at round T is
@@ -104,19 +109,24 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     measure=follow_all,
     control=Form("With $\\alpha$, in runs with one accumulation.", {"power": 1, "single": True}),
     correction=Form(
-        r"""$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, whatever the
-        restart. $\alpha A_TB_T$ is still beside it, unless the factors restart with $AB = 0$ and $\tau$ divides T.""",
+        r"""$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, with
+        any restart. $\alpha A_TB_T$ is still to be added, unless the factors restart at $AB = 0$ and $\tau$ divides
+        T.""",
         {"power": 1},
         ({"power": 0}, {"power": 2}, {"over": "all"}, {"scale": 1.001}),
     ),
     uses=("fedloru-v2/alg-1",),
     importance="detail",
     because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "Same paragraph: “W_t ← W_t + α A_t B_t”, and Algorithm 1 returns “W_0 + α Σ A_t B_t”"
+    ),
+    print="misprint",
 )
 def eq_WT(
     followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
-) -> Promises:
+) -> Relations:
     """The formula against W as the clients hold it, under every restart."""
     for restart, found in followings.items():
         for followed in found:

@@ -19,11 +19,11 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.alg_3 import Flat
 from paper_checks.fedloru.numbers.parameter_counts import TRAINED, count_network
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 
@@ -42,7 +42,7 @@ class Counted:
         round_up: Numbers up in the first round, FedLoRU's.
         round_down: The same down, without what goes to all clients.
         total: All of FedLoRU's numbers.
-        told: Numbers among them that go to all clients after the start.
+        broadcast: Those numbers that go to all clients after the start.
         full: All of FedAvg's.
         full_round: FedAvg's in one round and one direction.
     """
@@ -57,7 +57,7 @@ class Counted:
     round_up: int
     round_down: int
     total: int
-    told: int
+    broadcast: int
     full: int
     full_round: int
 
@@ -119,21 +119,25 @@ def _convolutions() -> list[tuple[int, int, int]]:
     ),
     because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
     "needed.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "Sec. 2: “r ≪ m, n”; Sec. 4.1 prints “r ≪ m or r ≪ n”; v1 prints Kmn on both sides"
+    ),
+    print="inconsistent",
 )
 def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5, sides: float = 1.0) -> Evidence:
     """Counts from the ledgers, then both counts over a grid of shapes and ranks."""
     promises = []
     for run in runs:
         told = sides * run.M * run.r * (run.m + run.n)
-        promises.append(Promise("numbers up in a round", run.round_up, told))
-        promises.append(Promise("numbers down in a round", run.round_down, told))
-        promises.append(Promise("numbers of FedAvg", run.full_round, run.M * run.m * run.n))
+        promises.append(Relation("numbers up in a round", run.round_up, told))
+        promises.append(Relation("numbers down in a round", run.round_down, told))
+        promises.append(Relation("numbers of FedAvg", run.full_round, run.M * run.m * run.n))
     for m, n, r in _grid():
         either = 100 * r <= m or 100 * r <= n
         if {"either": either, "both": r < half * min(m, n), "none": False}[condition]:
             case = {"m": m, "n": n, "r": r} if (m, n) == (1000, 2) else None
-            promises.append(Promise("r(m+n) is less than mn", r * (m + n), m * n - 1, at_most=True, case=case))
+            promises.append(Relation("r(m+n) is less than mn", r * (m + n), m * n - 1, at_most=True, case=case))
     layers = {(k * k * c, d) for k, c, d in _convolutions()}
     lost = [f"{a} x {b} at rank {r}" for a, b in sorted(layers) for r in (16, 32, 64, 128) if r * (a + b) >= a * b]
     scope = f"ledgers of {len(runs)} runs"
@@ -142,10 +146,10 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
             f"; {shapes} shapes and ranks from 1 to 4,608; no reduction in these layers of the paper's networks, as "
             f"(k^2 c) x d matrices: {', '.join(lost)}"
         )
-    return judge_promises(promises, scope)
+    return judge_relations(promises, scope)
 
 
-@promises(
+@relations(
     "fedloru-v2/def-commcost",
     where="Appendix F.3, with Algorithm 1",
     says="""The communication cost is computed as 2 x (clients) x (participation rate) x (parameters) x (parameter
@@ -166,19 +170,19 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
     kind="definition",
     expect=("holds", "search"),
 )
-def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds", missed: float = 0.5) -> Promises:
+def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds", missed: float = 0.5) -> Relations:
     """The formula against all numbers sent in whole runs less those it leaves out, whose share is counted too."""
     for run in runs:
         pair = run.r * (run.m + run.n)
-        yield Promise("FedAvg", run.full, ways * run.M * run.m * run.n * run.T)
+        yield Relation("FedAvg", run.full, ways * run.M * run.m * run.n * run.T)
         start, accumulations = run.K * run.m * run.n, run.K * (run.T // run.tau) * pair
         rest = {"all": 0, "but the start": start, "rounds": start + accumulations}[messages]
-        yield Promise("FedLoRU", run.total - rest, ways * run.M * pair * run.T)
-        yield Promise("FedLoRU, accumulations", run.told, accumulations)
+        yield Relation("FedLoRU", run.total - rest, ways * run.M * pair * run.T)
+        yield Relation("FedLoRU, accumulations", run.broadcast, accumulations)
         if run.T % run.tau == 0:
-            cost = run.total - start - run.told
+            cost = run.total - start - run.broadcast
             share = missed * run.K / (run.M * run.tau)
-            yield Promise("the share of the accumulations", run.told / cost, share, 1e-12)
+            yield Relation("the share of the accumulations", run.broadcast / cost, share, 1e-12)
     return f"ledgers of {len(runs)} runs, whole runs with their start"
 
 
@@ -265,7 +269,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
     return found
 
 
-@promises(
+@relations(
     "fedloru-v2/claim-rank-growth",
     where="Section 4.1, Practical advantages",
     says="""With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced,
@@ -287,7 +291,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
         r"""The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached with a fresh random A in
         every cycle for polynomial losses of a degree of 2 or more, but for coefficients of the losses, starts, drawn A
         and step sizes of measure 0. Least squares with S samples in all clients together is such an exception if $S <
-        \min(m, n)$: the rank then stays at most S, whatever the samples. Neither need an accumulation add to it where A
+        \min(m, n)$: the rank then stays at most S, for all samples. Neither need an accumulation add to it where A
         is kept and $\tau = E = 1$: the rank then stays at most r.""",
         {"form": "bound"},
         ({"fewer": 1}, {"capped": False}, {"per": 1.5}, {"kept": False}, {"spanned": False}),
@@ -295,7 +299,13 @@ def measure_ranks(context: Context) -> list[Ranks]:
     uses=("fedloru-v2/eq-WT",),
     because="An accumulation need not add to the rank, for instance in least squares with few samples.",
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "in general position",
+        "“the global model's rank is incrementally enhanced”: said of generic updates, with a fresh random A (D.2)",
+    ),
+    print="unstated",
+    family="polynomial losses, fresh random A in each cycle",
 )
 def claim_rank_growth(
     runs: list[Ranks],
@@ -307,7 +317,7 @@ def claim_rank_growth(
     kept: bool = True,
     gain: int = 1,
     spanned: bool = True,
-) -> Promises:
+) -> Relations:
     """Ranks after every accumulation: growing by ``gain`` at least, or at most (generically exactly) min(m, n, rN)."""
     for run in runs:
         m, n, r = run.shape
@@ -315,14 +325,14 @@ def claim_rank_growth(
             continue
         if run.keeps and form == "bound":
             yield from [
-                Promise("the rank stays r where A is kept", rank, r if kept else min(m, n, r * N))
+                Relation("the rank stays r where A is kept", rank, r if kept else min(m, n, r * N))
                 for N, rank in enumerate(run.ranks, 1)
             ]
             continue
         if run.samples is not None and form == "bound":
             reached = run.samples if spanned else min(m, n)
             yield from [
-                Promise("the rank of least squares is min(rN, samples)", rank, min(r * N, reached))
+                Relation("the rank of least squares is min(rN, samples)", rank, min(r * N, reached))
                 for N, rank in enumerate(run.ranks, 1)
             ]
             continue
@@ -330,13 +340,13 @@ def claim_rank_growth(
         for N, rank in enumerate(run.ranks, 1):
             if form == "growth":
                 least = min(before + gain, m, n)
-                yield Promise("the rank has grown", least, rank, at_most=True, case=run.case)
+                yield Relation("the rank has grown", least, rank, at_most=True, case=run.case)
             else:
                 bound = per * r * N - fewer
                 bound = min(m, n, bound) if capped else bound
-                yield Promise("the rank is at most min(m, n, rN)", rank, bound, at_most=True)
+                yield Relation("the rank is at most min(m, n, rN)", rank, bound, at_most=True)
                 if run.generic:
-                    yield Promise("in general position the bound is reached", rank, bound)
+                    yield Relation("in general position the bound is reached", rank, bound)
             before = rank
     drawn = sum(run.generic and not (generic and run.keeps) for run in runs)
     scope = f"{drawn} runs of 2 clients with drawn quadratic losses, weights of 2 to 5 rows and columns"
@@ -366,7 +376,7 @@ class Step:
         r: Rank.
         b: Samples of the batch (and positions, for a convolution).
         full: W trained.
-        beside: A and B trained, the input passed through them in addition to the frozen W.
+        factored: A and B trained, the input passed through them in addition to the frozen W.
         merged: A and B trained, W + AB formed in every step.
         alone: A and B trained instead of W.
     """
@@ -376,7 +386,7 @@ class Step:
     r: int
     b: int
     full: int
-    beside: int
+    factored: int
     merged: int
     alone: int
 
@@ -462,30 +472,34 @@ DECOMPOSED = 30
 """Operations of singular values and vectors of an m x n matrix are at most this times m n min(m, n)."""
 
 
-def _beside_fedhm(one: Step) -> Promise:
+def _beside_fedhm(one: Step) -> Relation:
     """Compare a round of FedLoRU with one of FedHM: local steps, products of what comes back, one decomposition."""
     m, n, r, b = one.m, one.n, one.r, one.b
     steps = ROUND["clients"] * ROUND["steps"]
     whole = steps * one.alone + ROUND["clients"] * 2 * m * n * r + DECOMPOSED * m * n * min(m, n)
-    return Promise(
+    return Relation(
         "operations of a round, against FedHM",
-        steps * one.beside,
+        steps * one.factored,
         whole,
         at_most=True,
         case={"m": m, "n": n, "r": r, "b": b, **ROUND},
     )
 
 
-@promises(
+@relations(
     "fedloru-v2/claim-noextra",
     where="Section 4.1, Practical advantages, last sentence",
     says="""As FedLoRU involves no process of compression, it takes no computation beyond that of conventional
     communication-efficient algorithms based on compression.""",
     measure=count_arithmetic,
     readings=(
-        LITERAL,
         Reading(
-            "nothing in the place of compression",
+            "whole rounds against FedHM",
+            "A round of FedLoRU, with its local steps, takes no more operations than one of FedHM, which decomposes W.",
+            why="FedHM is the algorithm based on compression that the paper compares with.",
+        ),
+        Reading(
+            "no compression",
             r"Outside local training a round of FedLoRU factorises and truncates nothing: it takes averages, and at "
             r"the end of a cycle the product $\alpha A_tB_t$.",
             {"compared": False},
@@ -495,16 +509,21 @@ def _beside_fedhm(one: Step) -> Promise:
     ),
     correction=Form(
         r"""Outside local training a round takes averages, and at the end of a cycle $\alpha A_tB_t$ with $2mnr$
-        operations. A local step of a linear layer on b samples takes $(4mn + 6r(m+n))b$ with the factors beside W, or
+        operations. A local step of a linear layer on b samples takes $(4mn + 6r(m+n))b$ with the factors next to W, or
         $6mn(b + r)$ with $W + AB$ formed; $6mnb$ where W is trained, as in FedAvg; and $6r(m+n)b$ where the factors
-        stand in the place of W, as in FedHM, which decomposes W in each round.""",
+        replace W, as in FedHM, which decomposes W in each round.""",
         {"compared": False, "counts": True},
         ({"beside": 6.1}, {"kept": 5.0}, {"formed": 5.0}, {"alone": 5.9}, {"merging": 1.9}),
         asks="neither",
     ),
     vary=("merging",),
     because="Every local step still passes through the frozen W, which clients of FedHM do not hold.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "no compression",
+        "“since no compression process is involved”; App. E: no “additional computational steps, "
+        "such as the weight factorization used in FedHM”",
+    ),
 )
 def claim_noextra(
     found: Arithmetic,
@@ -516,7 +535,7 @@ def claim_noextra(
     kept: float = 4.0,
     formed: float = 6.0,
     alone: float = 6.0,
-) -> Promises:
+) -> Relations:
     """Whole rounds against one of FedHM; or what is outside the local steps, then the counts of a training step."""
     if compared:
         yield from [_beside_fedhm(one) for one in found.steps]
@@ -524,22 +543,22 @@ def claim_noextra(
         m, n, r = SHAPE
         told = "operations of a round outside its local steps"
         yield from [
-            Promise(told, found.outside[of], 0.0),
-            Promise(f"{told}, at the end of a cycle", found.outside[CYCLE], merging * m * n * r),
+            Relation(told, found.outside[of], 0.0),
+            Relation(f"{told}, at the end of a cycle", found.outside[CYCLE], merging * m * n * r),
         ]
     for one in found.steps if counts else ():
         m, n, r, b = one.m, one.n, one.r, one.b
         told = "operations of a step"
-        yield Promise(f"{told}, W trained", one.full, 6 * m * n * b)
-        yield Promise(f"{told}, factors beside W", one.beside, (kept * m * n + beside * r * (m + n)) * b)
-        yield Promise(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
-        yield Promise(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
+        yield Relation(f"{told}, W trained", one.full, 6 * m * n * b)
+        yield Relation(f"{told}, factors beside W", one.factored, (kept * m * n + beside * r * (m + n)) * b)
+        yield Relation(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
+        yield Relation(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
     scope = "rounds of 2 clients, products of matrices counted by the tensor library"
     if not (compared or counts):
         return scope
     large = next(one for one in found.steps if (one.m, one.r) == (64, 24))
     return (
         f"{scope}; {len(found.steps)} linear layers, forward and backward, square, tall and wide, batches of 1 to 128, "
-        f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.beside:,} operations of a step with the factors "
+        f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.factored:,} operations of a step with the factors "
         f"beside W, {large.alone:,} with the factors alone and {large.full:,} where W is trained"
     )

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from paper_checks.claim import LITERAL, Dropped, Form, Reading
+from paper_checks.claim import LITERAL, Dropped, Form, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE as ACCUMULATED
 from paper_checks.fedloru.convergence.measurements.followed_rounds import Followings, follow_all
 from paper_checks.fedloru.convergence.measurements.local_runs import ROUNDS, LocalRun, gradients, run_rounds
-from paper_checks.methods.promises import Promises, promises, same
+from paper_checks.methods.relations import Relations, relations, same
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def measure_means(context: Context) -> list[Mean]:
     return found
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-59-60",
     where="Appendix B, eqs. (59) and (60), with eq. (7)",
     says=r"""Client k performs E gradient steps on its factors, with independent mini-batches $\xi_{t,i}^{(k)}$; the
@@ -70,9 +70,11 @@ def measure_means(context: Context) -> list[Mean]:
     importance="detail",
     because=r"The E local steps are taken at $i = 0, \ldots, E-1$, not $1, \ldots, E$: the averages leave out the "
     "first.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", "(7) has “i = 0, …, E-1”; the sums of (59), (60) run over i = 1, …, E"),
+    print="misprint",
 )
-def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Promises:
+def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Relations:
     """Each client's whole move over eta E against its mean gradient; without noise the two means are one."""
     for mean in means:
         run, setting = mean.run, mean.run.setting
@@ -89,7 +91,7 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     return ROUNDS
 
 
-@promises(
+@relations(
     "fedloru-v2/eq-61-62",
     where="Appendix B, eqs. (61) and (62), with the aggregation before them",
     says=r"""After all clients complete local training, the server aggregates $A_{t+1} =
@@ -119,7 +121,12 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     uses=("fedloru-v2/eq-59-60", "fedloru-v2/eq-agg"),
     importance="detail",
     because=r"The sums of (59) run over $i = 1, \ldots, E$, while the steps are taken at $i = 0, \ldots, E-1$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "averages of the local steps",
+        "“as sum of the averaged accumulated low-rank updates”: the steps of (7), i = 0, …, E-1",
+    ),
+    print="misprint",
 )
 def eq_61_62(
     means: list[Mean],
@@ -128,7 +135,7 @@ def eq_61_62(
     scale: float = 1.0,
     normalised: bool = True,
     far: bool = False,
-) -> Promises:
+) -> Relations:
     """The server's change of each factor; as printed, in rounds with all clients."""
     for mean in means:
         run, setting = mean.run, mean.run.setting
@@ -148,7 +155,7 @@ def eq_61_62(
     return f"the rounds with all clients of: {ROUNDS}" if over == "printed" else ROUNDS
 
 
-@promises(
+@relations(
     "fedloru-v2/claim-reinit",
     where="Appendix B, before Section B.1",
     says=r"""For $\alpha = 1$: whenever $t \bmod \tau = 0$, $W_{t+1} = W_t + A_{t+1}B_{t+1}$, and then the factors are
@@ -162,7 +169,7 @@ def eq_61_62(
 )
 def claim_reinit(
     followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
-) -> Promises:
+) -> Relations:
     """Every client's loss before and after every accumulation."""
     for restart in restarts:
         for followed in followings[restart]:

@@ -11,7 +11,7 @@ import sympy
 import torch
 from torch import Tensor
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, Trace, follow
@@ -29,7 +29,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 GRADIENT, DRIFT, CHANGE, STEP = sympy.symbols("a d delta h", real=True)
 
@@ -194,7 +194,11 @@ def _split(name: str) -> list[Equation]:
     vary=("kept", "square", "drift", "change"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62", "fedloru-v2/eq-59-60"),
     because=BECAUSE + "the last step of (67) fails, and with it (70).",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "averages of the local steps", "(62) in step (b) needs the average over the steps of (7), “i = 0, …, E-1”"
+    ),
+    print="misprint",
 )
 def eq_67_70(
     data: Descents,
@@ -271,7 +275,9 @@ def eq_67_70(
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-61-62", "fedloru-v2/eq-59-60", "fedloru-v2/eq-67-70"),
     because=BECAUSE + "the equality of (71) fails, so (74), and (75) as in eq-67-70.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("averages of the local steps", "(71) needs the average over the steps of (7), “i = 0, …, E-1”"),
+    print="misprint",
 )
 def eq_71_75(
     data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5, begins: int = 1
@@ -336,6 +342,9 @@ def eq_71_75(
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
     because=r"The factor $C_B^2$ that Lemma B.7 gives $\mathbb{E}\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“By using Lemma B.7 and Lemma B.8”: the factor C_B² of “E‖A_{t+1} - A_t‖²” is lost in the brace"
+    ),
 )
 def eq_76(
     traces: Traces,
@@ -417,6 +426,11 @@ def _constants(
     uses=("fedloru-v2/eq-76", "fedloru-v2/lem-B.8"),
     because=r"$K_2$ contains D, which contains $\eta$: it grows with the step.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“K_2 = (16D/3)(C_A²+C_B²)”, and D of Lemma B.8 contains “1+η²E²(σ²+G²)”; Theorem 4.2 "
+        "says K_2 depends “only on” others",
+    ),
 )
 def eq_77_K(
     cases: list[dict[str, Fraction]],
@@ -435,10 +449,12 @@ def eq_77_K(
         shown = {name: str(value) for name, value in case.items()} if number == 0 else None
         for (K_1, K_2, terms), one in zip(found, (case, double), strict=True):
             total = K_1 * one["eta"] + K_2 * one["eta"] ** 2
-            lines.append(Promise("the terms of (76) are at most those of (77)", float(terms / total), 1.0, 1e-12, True))
+            lines.append(
+                Relation("the terms of (76) are at most those of (77)", float(terms / total), 1.0, 1e-12, True)
+            )
         if same:
             lines.append(
-                Promise("K_2 is the same for two step sizes", float(found[1][1]), float(found[0][1]), case=shown)
+                Relation("K_2 is the same for two step sizes", float(found[1][1]), float(found[0][1]), case=shown)
             )
     return judge_bounds(lines, f"{len(cases)} sets of constants in fractions, each with two step sizes")
 
@@ -479,7 +495,11 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     uses=("fedloru-v2/eq-77-K",),
     because=r"The sum over $t = 1, \ldots, T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, not $f(\tilde W_0) - "
     r"f(\tilde W_T)$.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "“min_{0≤t<T}” right after, and f(W̃_0) - f(W̃_T): the sum runs over t = 0, …, T-1"
+    ),
+    print="misprint",
 )
 def eq_78_79(
     sequences: list[tuple[list[float], list[float], float]],
@@ -495,14 +515,14 @@ def eq_78_79(
         bound = factor * (f[0] / T**rounds_power + K)
         case = {"f": " ".join(map(str, f)), "g": " ".join(map(str, g)), "K": K} if number == 0 else None
         left = min(g[:T]) if part == "least" else sum(g[begins : begins + T]) / T
-        lines.append(Promise("(79)", left, bound, 1e-12, True, case))
+        lines.append(Relation("(79)", left, bound, 1e-12, True, case))
         if not begins:
             later = factor * (f[1] / T**rounds_power + K)
             lines += [
-                Promise("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
-                Promise("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True),
+                Relation("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
+                Relation("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True),
             ]
         if part == "mean":
             exact = factor * ((f[0] - f[T]) / T**rounds_power + K)
-            lines.append(Promise("(78)", left, exact, 1e-12, True, case))
+            lines.append(Relation("(78)", left, exact, 1e-12, True, case))
     return judge_bounds(lines, f"{len(sequences)} sequences of 1 to 7 rounds with equality in (77)")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from paper_checks.claim import Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 
@@ -133,9 +133,15 @@ def measure_updates(context: Context) -> Updates:
             ({"cross": 0.0}, {"cross_power": 2}, {"rank_shift": -1}, {"swapped": True}),
         ),
     ),
-    because=r"A matrix A of rank r is no product of inner size $r_A < r$: $A_dA_u$ is an update of A, not a "
+    because=r"A matrix A of rank r is not a product of inner size $r_A < r$: $A_dA_u$ is an update of A, not a "
     "factorisation of it.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "updates of A and B",
+        "“we apply low-rank updates recursively”, and (14) has A + α_A A_d A_u; the text below "
+        "calls A_d A_u a factorisation of A",
+    ),
+    print="misprint",
 )
 def eq_14(
     updates: Updates,

@@ -8,15 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.fedloru.replays.shared.eigenvectors import across_the_spikes, away_from_spikes
-from paper_checks.fedloru.replays.shared.two_clients import TWO_CLIENTS, cosine_and_limit, outliers, rank_of
-from paper_checks.replay import Hypothesis, Violation, proof, replay
-from paper_checks.stored_values import Values
-
-
-@replay("fedloru-v2/assump-A.5@with-what-is-drawn-from-it", **TWO_CLIENTS)
-def assump_A_5_as_read(values: Values) -> Violation:
-    """Evaluate the cosine at the last outlier, where the printed limit is the same for every beta."""
-    return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "=", outliers(values)))
+from paper_checks.replay import proof
 
 
 @proof("fedloru-v2/assump-A.5")

@@ -204,7 +204,7 @@ def claim_noextra(
     return "the products of a step forward and backward, added up for all sizes"
 
 
-@proof("fedloru-v2/claim-noextra@nothing-in-the-place-of-compression")
+@proof("fedloru-v2/claim-noextra@no-compression")
 def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
     r"""The lines of Algorithm 1, one by one.
 

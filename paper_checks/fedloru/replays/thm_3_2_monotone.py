@@ -8,29 +8,6 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
-@replay("fedloru-v2/eq-41", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
-def eq_41(values: Values) -> Violation:
-    r"""Evaluate the factor of $\partial s_M/\partial M < 0$ in (41), which must be positive; noise $\sigma s_M$."""
-    theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
-    theta_j = ratio * theta_0
-    assumes = [
-        Hypothesis("s_N over s_M", shrink, ">", 0),
-        Hypothesis("s_N over s_M", shrink, "<", 1),
-        Hypothesis("sigma s_M", noise, ">", 0),
-        Hypothesis("sigma s_M, against |theta_0|", noise, "<=", abs(theta_0)),
-        Hypothesis("|theta_j|, against |theta_0|", abs(theta_j), "<=", abs(theta_0)),
-        Hypothesis("|theta_j|, against sigma s_N", abs(theta_j), ">", noise * shrink),
-    ]
-    if theta_j == -theta_0:
-        assumes.append(Hypothesis("theta_0, the positive one of two of largest magnitude", theta_0, ">", 0))
-    g_j, g_0 = theta_j + noise**2 / theta_j, theta_0 + noise**2 / theta_0
-    # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
-    factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3
-    return Violation(
-        0, factor, assumes=assumes, strict=True, reads="0 against the factor before ds_M/dM, which should be greater"
-    )
-
-
 def two_sizes(sigma: Fraction, theta_0: Fraction, s_M: Fraction, s_larger: Fraction, s_N: Fraction) -> list[Hypothesis]:
     """Read Theorem 3.2's assumptions at M and at a larger sample size below N."""
     return [

@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import sympy
 
-from paper_checks.replay import Hypothesis, Violation, proof, replay, require
+from paper_checks.replay import Violation, proof, replay, require
 from paper_checks.stored_values import Values, expression, fractions
-
-
-@replay("fedloru-v2/claim-Fj-sign", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
-def claim_Fj_sign(values: Values) -> Violation:
-    """Evaluate the sign of F_j from its definition."""
-    theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
-    theta_j, noise_N = ratio * theta_0, shrink * noise
-    assumes = (
-        Hypothesis("|theta_j|, against |theta_0|", abs(theta_j), "<=", abs(theta_0)),
-        Hypothesis("s_N over s_M", shrink, ">", 0),
-        Hypothesis("s_N over s_M", shrink, "<", 1),
-        Hypothesis("sigma s_M", noise, ">", 0),
-        Hypothesis("|theta_j|, an outlier's at N", abs(theta_j), ">", noise_N),
-    )
-
-    def share(n: Fraction) -> Fraction:
-        return ((theta_j + n**2 / theta_j) / (theta_0 + n**2 / theta_0)) ** 2
-
-    F = share(noise) - share(noise_N)
-    return Violation(0, F, assumes=assumes, strict=True, reads="0 against F_j, which should be greater")
 
 
 @proof("fedloru-v2/eq-40")

@@ -6,18 +6,12 @@ Setting: `shared.eigenvectors`.
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 
 import sympy
 
 from paper_checks.fedloru.replays.shared.eigenvectors import cosine
-from paper_checks.fedloru.replays.shared.two_clients import (
-    TWO_CLIENTS,
-    printed_quotient,
-    slopes_and_overlaps,
-    two_clients,
-)
-from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.fedloru.replays.shared.two_clients import TWO_CLIENTS, small_first_slope
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
 
@@ -67,33 +61,8 @@ def def_approx(factor: Fraction = Fraction(1), missing: int = 0) -> str:
 
 @replay("fedloru-v2/thm-3.3", **TWO_CLIENTS)
 def thm_3_3_as_printed(values: Values) -> Violation:
-    r"""A small first slope: the own errors decide the sign of the one-dimensional gradient, so that $E[C_1]$ is small.
-
-    With slopes $m + \sqrt bz$ of independent clients $E[C_1] \to A_1^2\phi_1^2$, $A_1 = P(|z| \le |m_1|/\sqrt b)$ and
-    $A_1^2 \le 2m_1^2/(\pi b) \le 2m_1^2/(3b)$; $E[C_2]$ tends to $A_2^2$ times the quotient of (54), and $A_2 \ge 1 -
-    4b/|m|^2$: with errors e in the plane the cosine is at least $1 - 2|e|^2/|m|^2$, since the sine of the angle is at
-    most $|e|/|m|$ for $|e| < |m|$.
-    """
-    errors, sizes = Fraction(values["noise_square"]), sorted(abs(Fraction(spike)) for spike in values["spikes"])
-    apart = min((b - a for a, b in pairwise(sizes)), default=Fraction(0))
-    assumes = assuming(
-        *two_clients(values),
-        Hypothesis("least distance of the |theta_i|", apart, ">", 0),
-        Hypothesis("variance of the own errors", errors, ">", 0),
-        Hypothesis("r", int(values["rank"]), "=", 1),
-        Hypothesis("least slope", min(abs(Fraction(slope)) for slope in values["gradient"]), ">", 0),
-    )
-    squares, overlaps = slopes_and_overlaps(values, 2)
-    first, second = printed_quotient(values, 1), printed_quotient(values, 2)
-    at_most = 2 * squares[0] / (3 * errors) * overlaps[0]
-    at_least = max(1 - 4 * errors / sum(squares), Fraction(0)) ** 2 * second
-    return Violation(
-        first - second - (at_most - at_least),
-        0,
-        assumes=assumes,
-        reads=f"lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
-        f"{float(at_least):.4g}; g(1) less lim E(C_1 - C_2), from below",
-    )
+    """Compare g(1) with the limit of the difference of the cosines, for a small first slope."""
+    return small_first_slope(values)
 
 
 @proof("fedloru-v2/thm-3.3")

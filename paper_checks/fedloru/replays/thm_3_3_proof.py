@@ -12,7 +12,13 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.fedloru.replays.shared.eigenvectors import cosine, inner_products
-from paper_checks.fedloru.replays.shared.two_clients import TWO_CLIENTS, cosine_and_limit, outliers, rank_of
+from paper_checks.fedloru.replays.shared.two_clients import (
+    TWO_CLIENTS,
+    cosine_and_limit,
+    outliers,
+    rank_of,
+    small_first_slope,
+)
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, fractions
@@ -72,35 +78,17 @@ def eq_52_53(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> st
     )
 
 
-@replay("fedloru-v2/eq-55", theta="theta_3", ratio_1="theta_2/theta_1", ratio_2="theta_3/theta_2")
+@replay("fedloru-v2/eq-55", **TWO_CLIENTS)
 def eq_55_as_printed(values: Values) -> Violation:
-    """g(1) from its definition as a difference of two quotients."""
-    third, ratio, next_ratio, *alphas = fractions(values, "theta", "ratio_1", "ratio_2", "alpha_1", "alpha_2")
-    theta_2 = third / next_ratio
-    theta_1 = theta_2 / ratio
-    first, second = 1 - 1 / theta_1**2, 1 - 1 / theta_2**2
-    a, b = (alpha**2 for alpha in alphas)
-    g = first - (a * first + b * second) / (a + b)
-    assumes = (
-        Hypothesis("|theta_1|, against |theta_2|", abs(theta_1), ">=", abs(theta_2)),
-        Hypothesis("|theta_1 - theta_2|: distinct", abs(theta_1 - theta_2), ">", 0),
-        Hypothesis("|theta_2|, against sigma s_N = 1", abs(theta_2), ">=", 1),
-        Hypothesis("alpha_1^2", a, ">", 0),
-        Hypothesis("alpha_2^2", b, ">", 0),
-    )
-    return Violation(
-        0,
-        g,
-        strict=True,
-        assumes=assumes,
-        given={"theta_1, theta_2": [theta_1, theta_2]},
-        reads="sigma s_N = 1: 0 against g(1), which should be greater",
-    )
+    """Compare g(1) with the limit of the difference of the cosines, for a small first slope as in Theorem 3.3."""
+    return small_first_slope(values)
 
 
 @proof("fedloru-v2/eq-55")
-def eq_55(power: int = 2, factor: Fraction = Fraction(1)) -> str:
-    r"""Given (54): for every r, with $A = \sum_{i \le r}\alpha_i^2$ and $P = \sum_{i \le r}\alpha_i^2\phi_i^2$.
+def eq_55(power: int = 2, factor: Fraction = Fraction(1), noise: Fraction = Fraction(1)) -> str:
+    r"""The limits of the cosines are those of (54) as corrected, for b = 0 with $A_r = 1$.
+
+    Given (54) as printed: for every r, with $A = \sum_{i \le r}\alpha_i^2$ and $P = \sum_{i \le r}\alpha_i^2\phi_i^2$.
 
     $\frac PA - \frac{P + ap}{A + a} = \frac{a(P - Ap)}{A(A + a)}$ for $a = \alpha_{r+1}^2$, $p = \phi_{r+1}^2$, and
     $P - Ap = \sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)$: a sum of terms that are not negative, since $\phi_i$
@@ -117,16 +105,17 @@ def eq_55(power: int = 2, factor: Fraction = Fraction(1)) -> str:
     drop = factor * last * (P - A * p) / (A * (A + a))
     weights, gaps = sympy.symbols("a1:4", positive=True), sympy.symbols("d1:4", positive=True)
     spread = sum(w * (p + gap) for w, gap in zip(weights, gaps, strict=True)) - p * sum(weights)
-    theta, noise, more = sympy.symbols("theta n more", positive=True)
-    falls = sympy.numer(sympy.together((noise / theta) ** 2 - (noise / (theta + more)) ** 2))
+    theta, n, more = sympy.symbols("theta n more", positive=True)
+    falls = sympy.numer(sympy.together((n / theta) ** 2 - (n / (theta + more)) ** 2))
     first = sympy.Symbol("p_1", positive=True)  # probability that a client has the eigenvalue of theta_1 first
+    cosine(noise)
     kept, half = first**2 + (1 - first) ** 2 - 1, sympy.Rational(1, 2)
     require(sympy.expand(kept + 2 * first * (1 - first)) == 0, "clients that order their own eigenvalues")
     require(kept.subs(first, half) == -half, "either eigenvalue first equally often")
     require(sympy.simplify(P / A - (P + a * p) / (A + a) - drop) == 0, "the difference of the quotients")
     require(sympy.expand(spread - sum(w * g for w, g in zip(weights, gaps, strict=True))) == 0, "the sum of terms")
     require(non_negative(falls), "the overlap grows with the spike")
-    return "the quotients with their sums as symbols, which stand for every r"
+    return "the mean direction of the slopes; the quotients with their sums as symbols, for every r"
 
 
 @replay("fedloru-v2/eq-56")

@@ -32,81 +32,6 @@ def thm_4_2_as_printed(values: Values) -> Violation:
 Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
 
 
-@replay("fedloru-v2/thm-4.2@with-some-constants-as-listed")
-def thm_4_2_as_listed(values: Values) -> Violation:
-    """Eq. (9) from the minimum, for one client of a few equal ones a round, with its share of all as its weight.
-
-    The loss of every client is x^2/2 up to |x| = zone, x = AB - 1, W = 0, E = 1. At the start AB = 1: nothing moves,
-    and the server multiplies both factors by the share. The gradient of the second round does not depend on the step
-    size, and K_1 eta + K_2 eta^2 vanishes with it for all K_1 and K_2; the comparison is with the corrected bound.
-    """
-    share, A, B, zone, rate = fractions(values, "share", "A", "B", "zone", "rate")
-    T = followed(values, "rounds")
-    assumes = assuming(
-        Hypothesis("share of a client", share, ">", 0),
-        Hypothesis("clients of this share, whose sum of shares is 1", (1 / share).denominator, "=", 1),
-        Hypothesis("zone", zone, ">", 0),
-        Hypothesis("learning rate", rate, ">", 0),
-        Hypothesis("A at the start", A, "=", 1),
-        Hypothesis("B at the start, for the minimum", B, "=", 1),
-        Hypothesis("T, for a value that is the same for every rate", T, "=", 2),
-    )
-    total, C_A, C_B = Fraction(0), A, B
-    for _ in range(T):
-        slope = max(min(A * B - 1, zone), -zone)
-        total += slope**2 * (A**2 + B**2)
-        A, B = A - rate * slope * B, B - rate * slope * A
-        C_A, C_B = max(C_A, abs(A)), max(C_B, abs(B))
-        A, B = share * A, share * B
-    Q = zone * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
-    return Violation(
-        total / T,
-        Fraction(4, 3) * zone**2 * Q * rate,
-        assumes=assumes,
-        reads="one of the equal clients a round, loss (AB - 1)^2/2, linear beyond |AB - 1| = zone, from "
-        "its minimum, one step, no accumulation yet; the server multiplies the factors by the share; mean "
-        "squared gradient in the factors, the same for every rate, against K_1 eta + K_2 eta^2, here of "
-        "the corrected theorem, which vanishes with the rate for any K_1 and K_2; Delta_0 = 0, L = 1, "
-        "G = zone, C_A = C_B = 1",
-    )
-
-
-@replay("fedloru-v2/thm-4.2@with-some-constants-factors-that-go-on")
-def thm_4_2_going_on(values: Values) -> Violation:
-    """Eq. (9) from the minimum, for one client whose factors stay as they are after an accumulation in every round.
-
-    The loss is w^2/2 up to |w| = zone, w = W + AB, E = 1. At the start w = 0: nothing moves, AB is added to W, and
-    training resumes at W + AB + AB, for every step size. K_1 eta + K_2 eta^2 vanishes with it for all K_1 and K_2; the
-    comparison is with the corrected bound.
-    """
-    W, A, B, zone, rate = fractions(values, "W", "A", "B", "zone", "rate")
-    T = followed(values, "rounds")
-    assumes = assuming(
-        Hypothesis("zone", zone, ">", 0),
-        Hypothesis("learning rate", rate, ">", 0),
-        Hypothesis("W + AB at the start, for the minimum", W + A * B, "=", 0),
-        Hypothesis("size of AB", abs(A * B), ">", 0),
-        Hypothesis("T, for a value that is the same for every rate", T, "=", 2),
-    )
-    total, C_A, C_B = Fraction(0), abs(A), abs(B)
-    for _ in range(T):
-        slope = max(min(W + A * B, zone), -zone)
-        total += slope**2 * (A**2 + B**2)
-        A, B = A - rate * slope * B, B - rate * slope * A
-        C_A, C_B = max(C_A, abs(A)), max(C_B, abs(B))
-        W += A * B
-    Q = zone * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
-    return Violation(
-        total / T,
-        Fraction(4, 3) * zone**2 * Q * rate,
-        assumes=assumes,
-        reads="one client, loss w^2/2 at w = W + AB, linear beyond |w| = zone, from its minimum, one step and one "
-        "accumulation a round, W + AB for W, after which A and B stay; mean squared gradient in the factors, the same "
-        "for every rate, against K_1 eta + K_2 eta^2, here of the corrected theorem, which vanishes with the rate for "
-        "any K_1 and K_2; Delta_0 = 0, L = 1, G = zone, C_A and C_B the largest |A| and |B|",
-    )
-
-
 def raw_weights(z: Fraction, eta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     """One of two equal clients a round, of weight 1/2: two rounds from the minimum, and both bounds for E = 1.
 
@@ -201,18 +126,6 @@ def thm_4_2(
         r"without negative coefficients; $2E-1$ and the first constant are attained by one weight; weights that "
         "are not normalised, in fractions"
     )
-
-
-@proof("fedloru-v2/thm-4.2@with-some-constants")
-def some_constants(
-    start: Fraction = Fraction(4, 3), first_factor: Fraction = Fraction(4, 3), second_factor: Fraction = Fraction(1, 3)
-) -> str:
-    """The second bound of the theorem as corrected, with its constants, or with any larger ones.
-
-    For E = 1 its second constant is 0, and any positive one serves.
-    """
-    thm_4_2.evaluate(start=start, first_factor=first_factor, second_factor=second_factor)
-    return "the second bound of the corrected theorem, whose constants depend on nothing else"
 
 
 @proof("fedloru-v2/thm-4.2-rate@as-analysed-in-appendix-b")
@@ -328,40 +241,6 @@ def factors_that_go_on_as_read(values: Values) -> Violation:
         reads="one client and weight, one local step and one accumulation a round, A = B = 1 and W = 0, slopes 1 and "
         "-1 by turns at the starts of the rounds: least squared gradient in the factors, against 4 Delta_0/(3 eta T) + "
         "K_1 eta of the corrected theorem for this T, with E = G = C_A = C_B = 1",
-    )
-
-
-@replay("fedloru-v2/thm-4.2-rate@of-the-gradient-in-w")
-def gradient_in_W(values: Values) -> Violation:
-    """The squared gradient in W of a run that does not move, against the corrected bound at eta_0 / sqrt(T).
-
-    With W = 0 and B = 0 the gradient in A is 0, and that in B is A^T times the gradient in W. A restart at the same A
-    and B = 0 changes nothing.
-    """
-    target, A = ([Fraction(text) for text in values[name].split()] for name in ("target", "A"))
-    C_B, eta_0 = fractions(values, "C_B", "eta_0")
-    T = int(values["rounds"])
-    assumes = assuming(
-        Hypothesis("rows of A", len(A), "=", 2),
-        Hypothesis("entries of the target", len(target), "=", 4),
-        Hypothesis("C_B", C_B, ">", 0),
-        Hypothesis("eta_0", eta_0, ">", 0),
-        Hypothesis("rounds", T, ">=", 1),
-    )
-    root = rational_root(Fraction(T))
-    in_B = sum((A[0] * target[j] + A[1] * target[2 + j]) ** 2 for j in range(2))
-    square, size = (sum((x**2 for x in entries), Fraction(0)) for entries in (target, A))
-    assumes += assuming(Hypothesis("squared gradient in B", in_B, "=", 0))
-    G, C_A = rational_root(square), rational_root(size)
-    Q = G * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
-    bound = (Fraction(2, 3) * square / eta_0 + Fraction(4, 3) * G**2 * Q * eta_0) / root
-    return Violation(
-        square,
-        bound,
-        assumes=assumes,
-        reads="one client, loss |W - target|^2/2 of 2 x 2 weights, linear farther out, W = 0 and B = 0: "
-        "nothing moves; squared gradient in W, the same for every T, against the corrected bound for this "
-        "T, with E = 1, G = |target|, C_A = |A|",
     )
 
 

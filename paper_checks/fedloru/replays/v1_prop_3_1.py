@@ -10,8 +10,8 @@ from paper_checks.stored_values import Values, fractions
 Matrix = list[list[Fraction]]
 
 
-@replay("fedloru-v1/prop-3.1")
-def v1_prop_3_1(values: Values) -> Violation:
+@replay("fedloru-v1/eq-18-19")
+def v1_eq_18_19(values: Values) -> Violation:
     """Evaluate both Hessians by the chain rule for l(y) = l_11 y^2/2 + l_111 y^3/6; g and its loss are constant."""
     h, h_1, h_2, h_11, h_12, h_22 = fractions(values, "h1_0", "h1_1", "h1_2", "h1_11", "h1_12", "h1_22")
     l_11, l_111 = fractions(values, "l_11", "l_111")

@@ -2,71 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.spectral.measurements.alignment import (
-    SCENES,
-    SETTLED,
-    Alignment,
-    R,
-    expected_alignment,
-    measure_alignment,
-)
 from paper_checks.fedloru.spectral.measurements.pairs_of_clients import KEPT, OUTLIERS, draw_pairs_of_clients
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.alignment import ClientGradients
 
-
-@dataclass(frozen=True)
-class Slopes:
-    """Slopes along bulk eigenvectors, and the cosines of clients with such slopes."""
-
-    along: dict[str, Ladder]
-    clients: Alignment
-
-
-SCENE = "own errors"
-
 GRADIENTS = ClientGradients((1.0, 0.5, 2.0), elsewhere=0.3, noise_square=1.0)
 
 
-def measure_bulk_slopes(context: Context) -> Slopes:
+def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
     """Measure directional derivatives along both clients' leading bulk eigenvectors, oriented towards the spikes."""
     rng, found = context.rng("errors"), []
     clients = draw_pairs_of_clients(context)
     for pair in clients:
         found.append(pair.oriented().slopes(GRADIENTS, rng, 40_000).mean(axis=1)[:, OUTLIERS:])
     slopes = np.array(found)
-    along = {
+    return {
         f"slope along w_{i + 1} of client {k + 1}": Ladder(((clients[0].R, slopes[:, k, i]),), "errors are independent")
         for k in range(2)
         for i in range(KEPT - OUTLIERS)
     }
-    return Slopes(along, measure_alignment(context, (SCENE,))[SCENE])
-
-
-def _judge_drawn(clients: Alignment) -> Evidence:
-    r"""Judge eq. (57) at the rank where neither $\beta$ nor the signs of the w enter."""
-    scene = SCENES[SCENE]
-    rank = scene.outliers
-    label = f"C_{rank}"
-    return judge_limit(
-        {label: Ladder(((R, clients.cosines[:, rank - 1]),), SETTLED)},
-        {label: expected_alignment(scene, rank, "expectations")},
-        scope=f"two independent clients with {rank} outliers and own errors of mean square 1 in every direction, at "
-        f"r = {rank}, where the printed limit is the same for every beta and every choice of signs",
-        settings={label: {**scene.numbers(), "rank": rank}},
-    )
 
 
 @claim(
     "fedloru-v2/assump-A.5",
-    where="Appendix A.5, Assumption A.5, with eqs. (57) and (58), which are drawn from it",
+    where="Appendix A.5, Assumption A.5; eqs. (57) and (58), which use it, are fedloru-v2/eq-57-58",
     says=r"""The $w_i^{(k)}$ are random unit-norm orthonormal vectors with $w_i^{(k)} \perp U_N^{(k)}$, and the limits
     of $E[\partial_{w_i^{(k)}} f_N^{(k)}]$ have the same value for all i and k.""",
     measure=measure_bulk_slopes,
@@ -78,35 +42,28 @@ def _judge_drawn(clients: Alignment) -> Evidence:
             "whose signs do not look at the gradient.",
             why="An assumption asks for a case that meets it.",
         ),
-        Reading(
-            "with what is drawn from it",
-            r"For clients that meet it (57) holds from $r = \tilde r$ on, $E[C_{N,r}] \to \frac{S}{(r - \tilde r)"
-            r"\beta^2 + A}$ with S and A of eq-57-58, and the g of (58), which has the factor $\beta^2$, is positive.",
-            {"drawn": True},
-            r"The assumption serves these two lines, the only limits that contain the common value $\beta$ of slopes.",
-        ),
     ),
     mutants=[{"by_index": 0.2}, {"by_client": 0.2}, {"beta": 0.2}],
     uses=("fedloru-v2/assump-bulk",),
     kind="assumption",
-    because=r"At $r = \tilde r$, where (57) has no $\beta$, clients' own errors shorten the cosine; and $\beta = 0$ "
-    "makes g = 0.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "by itself",
+        "“We formalize the assumption”: a hypothesis; what is drawn from it is (57), (58), which "
+        "are “strictly positive” only for β ≠ 0",
+    ),
+    print="unstated",
 )
-def assump_A_5(
-    data: Slopes, beta: float = 0.0, by_index: float = 0.0, by_client: float = 0.0, drawn: bool = False
-) -> Evidence:
-    """The value that the model itself gives, no slope along the bulk on average; then the cosine of such clients."""
-    if drawn:
-        return _judge_drawn(data.clients)
+def assump_A_5(along: dict[str, Ladder], beta: float = 0.0, by_index: float = 0.0, by_client: float = 0.0) -> Evidence:
+    """The value that the model itself gives, no slope along the bulk on average."""
 
     def predict(beta: float, by_index: float, by_client: float) -> Predictions:
-        return {name: beta + by_index * ("w_2" in name) + by_client * ("client 2" in name) for name in data.along}
+        return {name: beta + by_index * ("w_2" in name) + by_client * ("client 2" in name) for name in along}
 
     return judge_limit(
-        data.along,
+        along,
         predict(beta, by_index, by_client),
         resolution=0.05,
         scope="gradients with a common part and own errors of mean square 1 in every direction; eigenvectors that are "
-        "not oriented by the gradient itself",
+        "not oriented by the gradient itself, so that the common value is 0 (a strict sign in (58) asks for another)",
     )

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.data_laws import SIZES, draw_laws, samples
 from paper_checks.methods.identity import Equation, Equations, Point, identities
@@ -106,7 +106,12 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     mutants=[{"power": 2}, {"power": 0}],
     because=r"A sample drawn from the server's data shares them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, not 0 "
     r"or $V/\sqrt{MN}$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "each model by itself",
+        "“two decoupled additive perturbed models” (Sec. 3.1): each Hessian has its own; no later "
+        "step uses a joint law",
+    ),
     uses=("fedloru-v2/def-risk",),
 )
 def eq_1(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
 from rmt.closed_laws import Semicircle
@@ -122,7 +122,16 @@ def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: 
     kind="definition",
     because=r"$p(\sigma_1)$ is the height of a kernel, not the mass of one eigenvalue: the estimate depends on kernel "
     "width and grid.",
-    expect=("depends on the reading", "proof"),
+    expect=("ambiguous", "proof"),
+    intended=Intended(
+        "masses",
+        "D.3: “the empirical singular values σ_i(H) … and their corresponding densities p(σ_i)”, "
+        "after “empirical spectral density”",
+    ),
+    print="unstated",
+    ambiguous="pyHessian returns Lanczos weights (masses) and can smooth them to a density on a grid; "
+    "D.3 says “empirical spectral density” and “densities p(σ_i)”, which fits either, and "
+    "only masses give the stable rank",
     seen_in=("fedloru/fig-1",),
 )
 def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0, factor: float = 1.0) -> Evidence:

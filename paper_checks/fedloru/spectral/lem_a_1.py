@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, tried
 from paper_checks.methods.identity import rational
@@ -306,7 +306,12 @@ def measure_escaping(context: Context) -> list[Escaping]:
     because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
     r"$\frac12\delta_0$.",
     best={"least_mass": Best(1.0, "proved: convergence is weak from mass 1 on, and for no smaller mass")},
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“a unique non-negative and finite measure … and μ_n → μ weakly” (A.1 b): mass can "
+        "escape; in use the limit has mass 1",
+    ),
 )
 def lem_A_1b(
     sequences: Sequence[Escaping],

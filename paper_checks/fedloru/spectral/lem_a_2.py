@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.mean import Tails, judge_means
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -62,6 +62,11 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     measure=measure_moments,
     mutants=[{"convolution": "classical"}, {"variance": 1.5}],
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal", "“N x N random real-symmetric Wigner matrix”: by the usual convention one law for all N, over √N"
+    ),
+    print="unstated",
+    family="entries of one fixed law over √N",
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
     """Mean normalised moments of X + D against the moments of the free convolution."""
@@ -71,5 +76,7 @@ def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", va
         {name: predicted[_moment(name)] for name in draws},
         tails=Tails(normal=LINEAR_STATISTICS),
         scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms; entries of X of one "
-        "law, over the root of R",
+        "law, over the root of R. Entries whose law changes with R need not be free from D: for entries 1 or -1 with "
+        "probability 1/(2R) each, else 0, and D of mean 0, phi(X^2 D X^2 D) tends to 2 phi(D^2), and to phi(D^2) if "
+        "they were free",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.pairs_of_clients import CLIENTS, KEPT, OUTLIERS, draw_pairs_of_clients
 from paper_checks.fedloru.spectral.measurements.spectra import Spectra, limiting_overlap, measure_overlaps
@@ -40,7 +40,12 @@ def outlier_overlaps(context: Context) -> Spectra:
     uses=("fedloru-v2/eq-5",),
     importance="detail",
     because=r"Eq. (5) gives $\phi_i^2$ as the limit of the square of the overlap, not of the overlap.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“|⟨v_i, u_i⟩| → φ_i² by (5)”: (5) gives the square of the overlap, and (46) uses φ_i for the overlap",
+    ),
+    print="misprint",
 )
 def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
     """Overlaps of outliers of either sign, near the threshold and far from it, one at a time and together."""
@@ -127,7 +132,14 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     best={"power": Best(2.0, r"proved: the limit is $\phi_i^2$ for $i = j$, 0 else")},
     because=r"Eq. (5) gives $\phi_i$ as the limit of the cosine, and (46) needs the cosine: the angle tends to "
     r"$\arccos(\phi_i)$.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "its cosine, with Gaussian noise",
+        "“Let φ_i^(k) be the angle”, yet (46) is “u_i = φ_i v_i + √(1-φ_i²) r_i”: the cosine, "
+        "with u_i turned towards v_i",
+    ),
+    print="misprint",
+    family="Gaussian noise",
 )
 def lem_A_6(
     ladders: dict[str, Ladder], angle: str = "itself", power: float = 2.0, cross: float = 0.0, agreement: int = 1
@@ -166,6 +178,7 @@ def lem_A_6(
     ),
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
     expect=("holds", "proof"),
+    family="Gaussian noise, without the premise",
 )
 def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:
     """Inner products with bulk eigenvectors."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -61,6 +61,11 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     because="The mean of M independent sample Hessians deviates from its expectation by the order of $M^{-1/2}$, not "
     "$1/M$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Under a typical scaling assumption such as s_M = 1/M” (after Theorem 3.2); H_M is "
+        "“1/N”-mean of sample Hessians (Sec. 3)",
+    ),
     seen_in=("hessian/fmnist-exact", "hessian/predictions"),
 )
 def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
@@ -150,7 +155,12 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
     uses=("fedloru-v2/prop-3.1",),
     because=r"With Gaussian noise about $\sqrt R$ eigenvalues around the median stay bounded: the density at 0 is of "
     r"order $\sqrt R$ only.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "fixed index and mean square",
+        "“it prevents the eigenvalues of the perturbed Hessian from diverging”: the spectrum's "
+        "size, not each index inside it",
+    ),
 )
 def claim_scaling_var(ladders: dict[str, Ladder], every: bool = True, exponent: float = 0.5) -> Evidence:
     """Growth of the extreme eigenvalues from R = 10^4 to 10^8, by a power of R; those that stay near 0, if any."""

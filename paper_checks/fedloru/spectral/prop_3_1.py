@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spectral.measurements.spectra import NOISES, UNIT_LAW, Setting, Spectra, single_spikes
 from paper_checks.methods.bands import Predictions
@@ -126,7 +126,12 @@ def _events(data: Draws, name: str, factor: float, outlier: float, level: float)
             {"laws": (*FIXED_LAWS, "one-per-row")},
         ),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "Wigner matrix",
+        "App. A: “where X^R is a Wigner matrix”: entries R^{-1/2} times one law, fourth moment finite by convention",
+    ),
+    print="unstated",
 )
 def prop_3_1_dist(
     data: Draws,
@@ -206,6 +211,11 @@ def limiting_eigenvalue(
     "$U_N$.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“if g_N^{-1}(θ_i) > U_N … otherwise U_N”: iclr explains that g^{-1} “falls within the "
+        "support” for small spikes; it never does",
+    ),
 )
 def prop_3_1(
     data: Spectra,
@@ -313,7 +323,11 @@ def measure_bulk(context: Context) -> Ordered:
     because=r"An index that grows in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside "
     "the bulk.",
     hypotheses=(Dropped(r"$i(R)/R \to 0$ or 1", {"fixed_only": False}),),
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "every index in the range",
+        "“for p < i ≤ P-q”, and (36) relies on it for all of them; A.3 proves it “for all i > p … fixed” only; P is R",
+    ),
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
     """Indices at a fixed distance from the top or one that grows slowly, and at a fixed share of the spectrum."""

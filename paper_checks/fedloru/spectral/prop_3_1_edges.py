@@ -11,7 +11,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spectral.measurements.spectra import Setting
 from paper_checks.fedloru.spectral.prop_3_1 import FIXED_LAWS
@@ -147,7 +147,13 @@ def _edge_events(
     hypotheses=(
         Dropped(r"a law of the entries that does not change with R but for its scale", {"converging": tuple(LAWS)}),
     ),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "for Wigner matrices",
+        "App. A: “X^R is a Wigner matrix”; (27) is Bai and Yin's theorem, which “has the limiting "
+        "spectral density” alone does not give",
+    ),
+    print="unstated",
 )
 def eq_26_27(
     data: dict[str, NDArray[np.float64]],
@@ -194,7 +200,11 @@ def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4
     importance="detail",
     because=r"With the printed index the two lines give $U_N \le L_N$; the second is true of $\lambda_{R+1-i}$, as in "
     "(26).",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "(26), from which it is drawn, has “λ_{R+1-i}” in the second half; (28) prints λ_i twice"
+    ),
+    print="misprint",
 )
 def eq_28(
     ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False, past: int = 1
@@ -274,7 +284,9 @@ def far_probability(R: int, positive: int, negative: int) -> float:
     uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
     because=r"Rare large entries, some $\sqrt R/18$, keep the density and move every fixed eigenvalue; Wigner matrices "
     "of finite fourth moment have none.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("for Wigner matrices", "App. A: “X^R is a Wigner matrix”; (29) combines (25), (27), (28)"),
+    print="unstated",
 )
 def eq_29(
     ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1, laws: tuple[str, ...] = ("gaussian", RARE.name)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.spectra import Setting
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.domain import POSITIVE, Axis, Searched
@@ -121,6 +121,11 @@ def measure_planted(context: Context) -> Planted:
         "least": Best(1.0, r"proved: k takes all values beyond $\sigma s_N$ off the support, and no others"),
     },
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“θ_i is an outlier eigenvalue of H_true if and only if there exists an eigenvalue λ … "
+        "such that k(λ) = θ_i” (A.3)",
+    ),
 )
 def eq_30_31(
     data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0, outliers: bool = True
@@ -306,7 +311,7 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
     r"""For $\theta > \sigma s_N$, k being odd: $1/k(z) = g(z)$ with the root that is positive for z > 2n."""
     theta, n, more = sympy.symbols("theta n a", positive=True)
     z, root = theta + rational(coefficient) * n**2 / theta, theta - n**2 / theta
-    return together(
+    return combine(
         identity("the square root of z^2 - 4 n^2", z**2 - 4 * n**2 - root**2),
         positive("that root", root, {theta: rational(beyond) * n + more}),
         identity("k(z) - theta", 2 * n**2 / (z - root) - theta),
@@ -322,19 +327,30 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
     parenthesis is missing in the print) for the eigenvalues $\theta_j$ of $H_{\mathrm{true}}$, $\mu_N$ the
     semicircle.""",
     measure=collect_spikes,
-    control=Form(r"The statement for $|\theta| > 2\sigma s_N$.", {"beyond": 2.0}),
-    correction=Form(
-        r"""It holds for $|\theta| > \sigma s_N$. On $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ the function $k$ takes
-        only values $|k| > \sigma s_N$; for $|\theta| < \sigma s_N$, $k(\theta + \sigma^2s_N^2/\theta) =
-        \sigma^2s_N^2/\theta \ne \theta$.""",
-        {"beyond": 1.0},
-        mutants=({"beyond": 0.9}, {"coefficient": 1.001}),
+    readings=(
+        LITERAL,
+        Reading(
+            "the outliers",
+            r"(32), with its parenthesis closed, for the outliers of $H_N$, $\theta = k(\lambda)$ with $\lambda$ off "
+            r"the support: for $|\theta| > \sigma s_N$, which are all values that k takes there. For $|\theta| < "
+            r"\sigma s_N$ the right side is off the support too, but $k(\theta + \sigma^2s_N^2/\theta) = "
+            r"\sigma^2s_N^2/\theta$.",
+            {"beyond": 1.0},
+            "(35), which follows from (32), is called an expression for the outliers of $H_N$.",
+            ({"beyond": 0.9}, {"coefficient": 1.001}),
+        ),
     ),
     uses=("fedloru-v2/eq-35",),
     because=r"For $|\theta| < \sigma s_N$ no z off the support has $k(z) = \theta$: $k(\theta + \sigma^2s_N^2/\theta) "
     r"= \sigma^2s_N^2/\theta$.",
     hypotheses=(Dropped(r"$|\theta| > \sigma s_N$", {"beyond": 0.0}),),
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the outliers",
+        "“we have an expression for the outliers of H_N” (35): the inverse $k^{-1}$ is used only "
+        "where k takes the value θ; a parenthesis is lost",
+    ),
+    print="unstated",
 )
 def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
     """1/g at the printed inverse is theta for |theta| > sigma s_N, by the root that g takes off the support."""

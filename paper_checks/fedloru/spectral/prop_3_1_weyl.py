@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.weyl_pairs import Pair, Row, draw_pairs, judge_rows
 
@@ -175,7 +175,12 @@ def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -
     importance="detail",
     because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
     "prints it.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "The conclusion (22) uses “λ_{i+q}(ε) ≤ λ_i(H_N)”, so the second line needs ≥; v2 (22) prints it",
+    ),
+    print="misprint",
 )
 def eq_20_22(
     found: list[Decomposed],

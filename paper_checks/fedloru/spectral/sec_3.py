@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.data_laws import ATOMS, SHARES, SIZES, draw_laws, samples
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
@@ -314,7 +314,12 @@ def search_perturbations(context: Context) -> Searched:
     "the stable rank 1 of $e_1e_1^T$.",
     mutants=[{"power": 1.0}, {"spectral": 0.95}, {"frobenius": 0.95}, {"measured": "rank"}],
     uses=("fedloru-v2/def-srank",),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "of a given matrix",
+        "“minor changes in model parameters or data points … do not substantially affect the "
+        "stable rank”: of a given Hessian",
+    ),
     seen_in=("hessian/predictions",),
 )
 def claim_srank_robust(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.spectra import UNIT_LAW, Spectra, limiting_overlap, measure_overlaps
 from paper_checks.methods.bands import Predictions
@@ -53,7 +53,13 @@ from rmt.spiked import SpikedModel
     because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
     "printed limit is negative.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$", {"supercritical_only": False}),),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "sets by limit",
+        "A.4 sets $P_N$ = “{i ≤ p : g > U_N} = {i ≤ p : λ_i → g}”; (5) is about outliers, after "
+        "benaych2011; the two sets differ",
+    ),
+    print="inconsistent",
 )
 def eq_5(
     data: Spectra,
@@ -145,7 +151,13 @@ def measure_pairs(context: Context) -> Pairs:
     because=r"The printed condition holds for spikes below $\sigma s_N$ as well, whose overlaps all tend to 0.",
     mutants=[{"sign": -1}, {"coefficient": 1.1}, {"lost": 0.2}],
     uses=("fedloru-v2/eq-5",),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "sets by limit",
+        "“each limiting eigenvector … lies in a cone around the corresponding eigenvector”: "
+        "eigenvectors of outliers, as in (5)",
+    ),
+    print="inconsistent",
     seen_in=("hessian/fmnist-exact", "hessian/alignment"),
 )
 def claim_overlap_mono(
@@ -241,6 +253,10 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     because="Along the direction of a spike the weights of bulk eigenvectors are not uniform: they lean towards the "
     "outlier.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "A.5: “they are chosen uniformly on the sphere in (U^(k))^⊥”; the model (1) itself gives another law along v_i",
+    ),
 )
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:
     """How the weights of a spike's direction lean over the bulk: 0 for uniform ones, 1 for the spectral measure."""

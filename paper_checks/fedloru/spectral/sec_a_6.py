@@ -8,7 +8,7 @@ from typing import Any
 
 from paper_checks.claim import Best, Evidence, claim
 from paper_checks.context import Context
-from paper_checks.facts import compared, together
+from paper_checks.facts import combine, compare
 
 Plane = tuple[Fraction, Fraction]
 
@@ -124,5 +124,5 @@ def a_6_limitation(
         margin=-float(strongest[1]),
         cases=len(pairs),
         whole=True,  # one pair is enough
-        facts=together(compared("one step", strongest[0], ">", 0), compared("later", strongest[1], "<", 0)),
+        facts=combine(compare("one step", strongest[0], ">", 0), compare("later", strongest[1], "<", 0)),
     )

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
     READINGS,
     Gap,
@@ -98,7 +98,7 @@ def _proof() -> tuple[Fact, ...]:
     products = g_Mj * g_N0 + g_Nj * g_M0
     excess = g_Mj * (g_N0 - 2 * n) + 2 * n * (g_Mj - 2 * m) + g_Nj * (g_M0 - 2 * m) + 2 * m * (g_Nj - 2 * n)
     a, b = sympy.symbols("a b", positive=True)
-    return together(
+    return combine(
         identity("an outlier exceeds the edge by a square", (g_Mj - 2 * m) - (THETA_J - m) ** 2 / THETA_J),
         identity("F_j", (g_Mj / g_M0) ** 2 - (g_Nj / g_N0) ** 2 - products * gap * spread / norms),
         identity("F_j less its bound", products - 8 * m * n - excess),
@@ -133,7 +133,7 @@ def judge_estimates(
         gap,
         (sets,),
         proof=lambda: _proof() if sets == "condition" and factors[0] <= 8 and factors[1] <= 4 and assumption else (),
-        scope="expressions (36) with 1 to 19 indices beside the spikes, the same number at M and at N",
+        scope="expressions (36) with 1 to 19 indices besides the spikes, the same number at M and at N",
         printed="the difference of the expressions (36) is positive, and at least the right side of (4)",
     )
 
@@ -215,12 +215,17 @@ def measure_theorem(context: Context) -> Theorem:
         "first": Best(8.0, r"proved: attained in the limit of $\theta_j, \theta_0 \to \sigma s_M$ and $s_N \to s_M$")
     },
     hypotheses=(Dropped(r"$\theta_0^2 \ge \sigma^2s_M^2$", {"assumption": False}),),
-    uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
+    uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-42", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
     importance="result",
     because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
     r"each with $4\sigma^2s_N^2$.",
-    expect=("depends on the reading", "proof"),
+    expect=("corrected", "proof"),
+    intended=Intended(
+        "stable ranks of the Hessians",
+        "App. A.4 takes (36) as the limit of srank: “|srank - ŝrank| → 0” by “Proposition 3.1”; "
+        "$B_N$ counts every bulk index",
+    ),
     seen_in=("hessian/predictions", "fedloru/fig-1"),
 )
 def thm_3_2(
@@ -329,15 +334,21 @@ def search_bounds(context: Context) -> Searched:
             "two sample sizes below N, s strictly smaller at the larger of them: there the right side of (4) is "
             "strictly smaller.",
             {"count": "finite"},
-            "At each R the indices beside the spikes are finitely many. With $B_N = 0$ and one spike the right side "
+            "At each R the indices besides the spikes are finitely many. With $B_N = 0$ and one spike the right side "
             "is 0.",
             ({"reach": 3.0}, {"direction": -1}, {"g_power": 4}, {"least": 0}),
         ),
     ),
-    uses=("fedloru-v2/eq-29", "fedloru-v2/eq-43"),
+    uses=("fedloru-v2/eq-29", "fedloru-v2/eq-41", "fedloru-v2/eq-43", "fedloru-v2/eq-44"),
     importance="result",
     because="$B_N$ as defined is infinite, and with it the right side of (4) at every M.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "a finite count",
+        "“the lower bound decreases with M” is shown term by term in (41), (44) for a fixed count "
+        "$B_N$; that it is finite is nowhere said",
+    ),
+    print="unstated",
 )
 def thm_3_2_mono(
     cases: Searched, count: str = "of limits", reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1
@@ -382,7 +393,7 @@ def thm_3_2_mono(
         return evidence
     slope = sympy.diff(bound_4(SYMBOLS, WEIGHT, COUNT, g_power), S_M)
     shown = positive("slope of the bound", slope, {S_M: S_N + A, THETA_0: SIGMA * (S_N + A) + B})
-    return replace(evidence, facts=together(shown))
+    return replace(evidence, facts=combine(shown))
 
 
 @dataclass(frozen=True)
@@ -462,7 +473,7 @@ def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidenc
         gap,
         ("condition",),
         proof=tuple,
-        scope="expressions (36) with 1 to 19 indices beside the spikes, the same number at M and at N",
+        scope="expressions (36) with 1 to 19 indices besides the spikes, the same number at M and at N",
         printed=f"gap < 0 only for theta_0^2 < {product:g} sigma^2 s_M s_N, and there for one spike",
     )
 
@@ -509,14 +520,14 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             "small in itself",
             r"A negative gap arises only where the largest singular value of $H_{\mathrm{true}}$, $|\theta_0|$, is "
             "small as a number: below a fixed one, here 1.",
-            why="The sentence names no scale beside which the singular value is small.",
+            why="The sentence names no scale with which the singular value is compared.",
         ),
         Reading(
             "extremely small against the noise",
             r"A negative gap arises only where $|\theta_0|$ is much smaller than the noise: below a fixed share "
             r"of $\sigma s_M$, here a tenth.",
             {"against": "noise at M", "most": 0.1},
-            r"The singular value is called extremely small, and the case is told by $\theta_0^2 \le \sigma^2s_M^2$. "
+            r"The singular value is called extremely small, and the case is that of $\theta_0^2 \le \sigma^2s_M^2$. "
             "Every share below 1 fails, for $s_N/s_M$ near enough to 1.",
             ({"most": 0.05},),
         ),
@@ -528,7 +539,7 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             "s_N$. The expressions (36), with finite counts, as many indices at M as at N, and the sets of the "
             r"theorem, have one only for $\theta_0^2 < \sigma^2s_Ms_N$, and there for a single spike.",
             {"against": "noise"},
-            r"The case is told by $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
+            r"The case is that of $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
             "small.",
             (
                 {"possible": ("above",)},
@@ -543,7 +554,13 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
     because="Stable ranks do not depend on units: below the noise, and not far below it, the gap can be negative for "
     "any size.",
     vary=(),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    family="independent Gaussian noise",
+    intended=Intended(
+        "small against the noise",
+        "“In the special case θ_0² ≤ σ² s_M²”; “σ² s_M² remains sufficiently small”: small is "
+        "measured against the noise",
+    ),
 )
 def claim_ill(
     data: Gaps,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.fedloru.spectral.measurements.stable_ranks import (
     ABOVE,
     SETTLED,
@@ -58,7 +58,7 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     ),
     correction=Form(
         r"""For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the numerator of the stable
-        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, beside which $\sum_j\theta_j^2$ stays as it is. $N_u$ and
+        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, against which $\sum_j\theta_j^2$ stays as it is. $N_u$ and
         $N_l$ are no finite numbers: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i \ge q$
         in $N_l$ (eq. 29), while the indices that make up the norm lie inside the bulk, with the mean square
         $\sigma^2s_N^2$ of the semicircle and not $U_N^2 = 4\sigma^2s_N^2$.""",
@@ -70,6 +70,9 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     because="$N_u$, $N_l$ are infinite: every fixed index beyond the outliers tends to an edge; the rest has mean "
     r"square $\sigma^2s_N^2$.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "(36) lists “N_u U_N²/…” for all remaining indices, and the next line sets srank - ŝrank → 0"
+    ),
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
     """The squared Frobenius norm over R."""
@@ -95,6 +98,7 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
     uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
     because="The stable rank grows in proportion to R, by the mean square of the bulk, which is a quarter of $U_N^2$.",
     expect=("corrected", "proof"),
+    intended=Intended("literal", "“By Proposition 3.1, it follows that |srank - ŝrank| → 0” (App. A.4, after (36))"),
 )
 def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
     """The stable rank over R."""
@@ -109,7 +113,7 @@ def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable ra
     measure=measure_ranks,
     control=Form(
         r"""The sign: for Gaussian noise, $\theta_0^2 \ge \sigma^2s_M^2$ and large R both differences are positive, the
-        one of the estimates with all indices beside the spikes in its counts.""",
+        one of the estimates with all indices besides the spikes in its counts.""",
         {"sign_only": True},
     ),
     correction=Form(
@@ -123,6 +127,7 @@ def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable ra
     because=r"For $\theta_0^2 \ge \sigma^2s_M^2$ both grow in proportion to R, the stable ranks' with a quarter of the "
     "printed factor.",
     expect=("corrected", "proof"),
+    intended=Intended("literal", "“Consequently, we have” (37): follows from the limit after (36), which fails"),
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
     """The difference of stable ranks over R."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.claim import Evidence, Form, Intended, claim
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.fedloru.spectral.measurements.spike_sets import (
     READINGS,
     Gap,
@@ -69,6 +69,10 @@ def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], froz
     because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
     "other way round.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Given that U_N < U_M and L_N > L_M, it follows that P_N ⊆ P_M” (A.4); more noise gives fewer outliers",
+    ),
 )
 def claim_inclusion(
     instances: list[Instance],
@@ -108,7 +112,7 @@ def claim_inclusion(
     def proof() -> tuple[Fact, ...]:
         beyond = {THETA_J: SIGMA * (S_N + A) + B}  # a spike above the threshold at M
         g_N = outliers(SYMBOLS)[2]  # by the condition only a spike at the threshold is out
-        return together(
+        return combine(
             positive("theta_j - sigma s_N", THETA_J - SIGMA * S_N, beyond),
             identity("g - U", g_N - 2 * SIGMA * S_N - (THETA_J - SIGMA * S_N) ** 2 / THETA_J),
         )
@@ -201,7 +205,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
         \mathcal{P}_N$: the difference is $\sum_{j \in \mathcal{P}_M \cup \mathcal{Q}_M} F_j + \sum_{j \in
         (\mathcal{P}_N \cap \mathcal{P}_M^c) \cup (\mathcal{Q}_N \cap \mathcal{Q}_M^c)}
         \left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}\right) + (N_u +
-        N_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, whatever the largest
+        N_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, for any largest
         spike, for finite counts $N_u$, $N_l$ (which grow with R). By the condition $g_N^{-1}(\theta_i) > U_N$ alone the
         equation holds as printed unless some $|\theta_i| = \sigma s_M$, which $\theta_0$ may be: its limit is in the
         first sum and among $M_u + M_l$.""",
@@ -221,6 +225,11 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N, not at M, and lack a sum; by the "
     r"condition, one at $\sigma s_M$ counts twice.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        r"“by matching the indices” with $P_N \subseteq P_M$: the second sum runs over “P_N^c ∩ "
+        "P_M”, which is empty",
+    ),
 )
 def eq_38(
     instances: list[Instance],
@@ -262,7 +271,7 @@ def eq_38(
         sides = [(right(index), index) for index in kinds if index.at_n or not index.at_m] if matched else []
         sides += [(sum(index.printed()) if matched else right(index), index) for index in within_m]
         differences = [sympy.sympify(side - index.difference) for side, index in sides]
-        return together(*(identity(f"term of kind {i}", found) for i, found in enumerate(differences)))
+        return combine(*(identity(f"term of kind {i}", found) for i, found in enumerate(differences)))
 
     return judge_instances(
         assumed(instances, assumption, clear),
@@ -284,7 +293,7 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     edge_M, edge_N = (2 * SIGMA * S_M / g_M0) ** 2, (2 * SIGMA * S_N / g_N0) ** 2
     above, between = SIGMA * (S_N + A), SIGMA * (S_N + A + B)
-    return together(
+    return combine(
         positive("edges", edge_M - edge_N, {S_M: S_N + A, THETA_0: above + B}),
         positive(
             "spikes at M", (g_Mj / g_M0) ** 2 - edge_M, {S_M: S_N + A, THETA_J: above + B, THETA_0: above + B + C}
@@ -313,7 +322,7 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         {"clear": True},
     ),
     correction=Form(
-        r"""The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with
+        r"""The two sums together are $\ge B_N D$, with $\ge$ for the last equality sign: each spike with
         $\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as
         corrected are $\ge B_N D$ as well. The reason for negative spikes is $g_M^{-1}(\theta_j) \le L_M$. All for
         $\theta_0^2 \ge \sigma^2 s_M^2$. (The proof defines $\mathcal{P}_N$ in two ways, by $g_N^{-1}(\theta_i) > U_N$
@@ -335,6 +344,9 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
     "inequality.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "The last step “= B_N (…)” identifies the two counts by the reversed inclusion; ≥ is true"
+    ),
 )
 def eq_42(
     instances: list[Instance],

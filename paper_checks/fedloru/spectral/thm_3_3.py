@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.alignment import (
     RANKS,
@@ -64,7 +64,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
         Reading(
             "outliers of H_N",
             r"$u_1, \ldots, u_s$ are the eigenvectors of the s outliers of $H_N$, in the order of their magnitude. "
-            r"Both sums are orthogonal projections of $\nabla f_N$, for $r \le s$, whatever the signs of the $u_i$; "
+            r"Both sums are orthogonal projections of $\nabla f_N$, for $r \le s$, for all signs of the $u_i$; "
             "what is orthogonal to the $u_i$ is lacking at full rank.",
             {"kept": OUTLIERS},
             r"The section associates $u_i$ with $\theta_i$ for $i \in \mathcal{P}_N \cup \mathcal{Q}_N$, the outliers.",
@@ -73,7 +73,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
         Reading(
             "all eigenvectors of H_N",
             r"$u_1, \ldots, u_R$ are all eigenvectors of $H_N$, in the order of the magnitude of its own eigenvalues. "
-            r"Both sums are orthogonal projections of $\nabla f_N$, whatever the signs of the $u_i$; at full rank "
+            r"Both sums are orthogonal projections of $\nabla f_N$, for all signs of the $u_i$; at full rank "
             "nothing is lacking.",
             {"kept": DIMENSION},
             r"Theorem 3.3 speaks of every r, and its proof goes on with bulk eigenvectors from $r = \tilde r$.",
@@ -84,7 +84,13 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     kind="definition",
     because=r"With noise that has a density $H_N$ has almost surely no eigenvalue $\theta_i$. What else s and the "
     "$u_i$ are is not said.",
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "all eigenvectors of H_N",
+        "A.5 (ii) goes on to the w_i for r ≥ r̃, so all eigenvectors; “associated with the "
+        "eigenvalues θ_1, …” are those of H_N",
+    ),
+    print="misprint",
 )
 def def_approx(
     data: tuple[list[sympy.Matrix], list[Point]],
@@ -165,6 +171,12 @@ DISTINCT = tuple(name for name in SCENES if name != "opposite spikes")
         Dropped(r"distinct $|\theta_i|$, for clients that order their own eigenvalues", {"scenes": tuple(SCENES)}),
     ),
     expect=("corrected", "proof"),
+    family="the correction: Gaussian noise and own errors",
+    intended=Intended(
+        "literal",
+        "“For any r ∈ N” with “g_N(r) is strictly positive”; A.5 has random data: “the dataset … "
+        "is random”, so slopes vary",
+    ),
     seen_in=("hessian/alignment",),
 )
 def thm_3_3(

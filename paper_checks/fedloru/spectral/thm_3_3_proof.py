@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.alignment import (
     RANKS,
@@ -34,7 +35,7 @@ from paper_checks.methods.identity import (
 )
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from rmt.alignment import outlier_slopes
 from rmt.spiked import SpikedModel
 
@@ -78,17 +79,22 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
         components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every direction;
         $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$, m their means and z
         standard normal in r dimensions, are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected
-        quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le
+        quotient is not a quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le
         r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. The printed limits hold if and only if
         $b = 0$ ($A_r = 1$ also for slopes that vary in size only).""",
         {"form": "direction"},
         mutants=({"noise": 2.0}, {"noise": 0.5}),
     ),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
-    because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is no "
-    "quotient of means.",
+    because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is not "
+    "a quotient of means.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
+    family="the correction: Gaussian noise and own errors",
+    intended=Intended(
+        "literal",
+        "“The denominator in (51) is E[‖·‖‖·‖] = Σ(α_i)² because of the independence”: not so for slopes that vary",
+    ),
 )
 def eq_51_54(
     data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0, scenes: tuple[str, ...] = CLEAR
@@ -151,15 +157,22 @@ GROWING = {"theta": "2", "noise": "1"}
     "of 1/R count.",
     uses=("fedloru-v2/lem-A.6",),
     best={"power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for two clients, by (46), (47)")},
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "slopes of bounded mean square",
+        "Assumption A.5 speaks of “the limiting value of expected directional derivative”, so "
+        "slopes stay bounded as R grows",
+    ),
+    print="unstated",
+    family="Gaussian noise",
 )
 def eq_52_53(data: dict[str, Alignment], slopes: str = "any", power: float = 2.0, cross: float = 0.0) -> Evidence:
     """Both parts below the number of outliers, with and without own errors of the clients; or slopes that grow."""
     if slopes == "any":
         theta, noise = (float(GROWING[name]) for name in ("theta", "noise"))
         (outlier,) = SpikedModel((theta,), scale=noise).outliers
-        grown = Promise("(53): the difference tends to 0", (1.0 - outlier.overlap) ** 2, 0.0, 1e-12, case=GROWING)
-        return judge_promises([grown], "one spike, r = 1, both gradients R e with a unit vector e orthogonal to v_1")
+        grown = Relation("(53): the difference tends to 0", (1.0 - outlier.overlap) ** 2, 0.0, 1e-12, case=GROWING)
+        return judge_relations([grown], "one spike, r = 1, both gradients R e with a unit vector e orthogonal to v_1")
     labels = {
         f"{name}: part {part} at r = {rank}": (part, name, rank)
         for part in ("i = j", "i != j")
@@ -209,21 +222,33 @@ def _overlaps(case: Mapping[str, Any]) -> list[Any]:
     return [1 - square for square in squares]
 
 
-def search_drops(context: Context) -> Searched:
-    """Search three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, with non-zero slopes."""
+@dataclass(frozen=True)
+class Drops:
+    """Three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, and gradients of two clients."""
+
+    cases: Searched
+    clients: dict[str, Alignment]
+
+
+DROPS = (*CLEAR, "own errors, small first slope")
+
+
+def measure_drops(context: Context) -> Drops:
+    """Search spikes and slopes other than 0, and draw clients without and with own errors."""
 
     def distinct(cases: Cases) -> np.ndarray:
-        first, second = cases["ratio_1"], cases["ratio_2"]
-        return (first != 1.0) & (second != 1.0) & (first * second != 1.0)
+        first, second = np.abs(cases["ratio_1"]), cases["ratio_2"]
+        return (first != 1.0) & (second != 1.0) & (first * np.abs(second) != 1.0)
 
     def gap(cases: Cases) -> np.ndarray:
         squares = [cases[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
         return _drop(squares, _overlaps(cases), 2)
 
-    return collect_cases(context, OVERLAP_AXES, distinct, gap, examples=context.size(100, 2000), restarts=1)
+    searched = collect_cases(context, OVERLAP_AXES, distinct, gap, examples=context.size(100, 2000), restarts=1)
+    return Drops(searched, measure_alignment(context, DROPS))
 
 
-def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidence:
+def _judge_drop(cases: Searched, r: int, swapped: bool) -> Evidence:
     """Judge the sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -237,11 +262,32 @@ def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidenc
         right,
         0.0,
         exact=sides,
-        strict=strict,
+        strict=True,
         domain=cases.domain,
         case=cases,
-        scope=f"algebra for r = 1, 2, 3; sign for r = 1, 2 in {len(left)} cases with |theta_i| decreasing",
-        printed="0 < g(r)" if strict else "0 <= g(r)",
+        scope=f"algebra for r = 1, 2, 3; sign for r = 1, 2 in {len(left)} cases with |theta_i| decreasing; a tie "
+        "theta_1 = -theta_2, for which g(1) = 0, is left out as degenerate",
+        printed="0 < g(r)",
+    )
+
+
+def _judge_limits(clients: dict[str, Alignment], form: str, noise: float, factor: float) -> Evidence:
+    """Judge the differences of the mean cosines at r = 1, 2, below the last of three outliers."""
+    labels = {f"{name}: C_{rank} - C_{rank + 1}": (name, rank) for name in DROPS for rank in (1, 2)}
+    ladders, predicted, settings = {}, {}, {}
+    for label, (name, rank) in labels.items():
+        steps = [expected_alignment(SCENES[name], r, form, noise=noise) for r in (rank, rank + 1)]
+        cosines = clients[name].cosines
+        ladders[label] = Ladder(((R, cosines[:, rank - 1] - cosines[:, rank]),), SETTLED)
+        predicted[label] = factor * (steps[0] - steps[1])
+        settings[label] = {**SCENES[name].numbers(), "rank": rank}
+    return judge_limit(
+        ladders,
+        predicted,
+        resolution=0.02,
+        scope=f"two independent clients with three outliers: {'; '.join(DROPS)}; a tie theta_1 = -theta_2, for which "
+        "g(1) = 0, is left out as degenerate",
+        settings=settings,
     )
 
 
@@ -252,37 +298,46 @@ def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidenc
     \frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i \le
     r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 = 1 - \frac{\sigma^2s_N^2}{\theta_i^2} \ge 1 -
     \frac{\sigma^2s_N^2}{\theta_{r+1}^2} = \phi_{r+1}^2$.""",
-    measure=search_drops,
+    measure=measure_drops,
     control=Form(
-        r"Given (54) for r and r + 1 and slopes other than 0: the formula, and $g(r) \ge 0$.", {"strict": False}
+        r"Given (54) for r and r + 1, distinct $|\theta_i|$ and slopes other than 0: the formula, and $g(r) > 0$.",
+        {"limits": False},
     ),
     correction=Form(
-        r"""Given (54) for r and r + 1, the formula follows by subtraction; where (54) holds, its own claim says. $g(r)
-        \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and $\theta_1 =
-        -\theta_2$. There $g(1) = 0$, and it matters which eigenvector a client keeps. With the labels of Appendix A.5,
-        where $u_1$ belongs to $g_N^{-1}(\theta_1)$ for every client, (54) for $r = 1$ and $E[C_{N,1} - C_{N,2}] \to 0$
-        hold for gradients without own errors. If, for such gradients, each client orders the eigenvalues of its own
-        $H_N$ by magnitude, as Section 3.2 can be read, and that of $\theta_1$ comes first with a probability that tends
-        to p, the limit is $-2p(1 - p)\phi_1^2$, and for $0 < p < 1$ (54) fails for $r = 1$. Gaussian noise with twice
-        the variance on the diagonal has $p = \frac12$ and the limit $-\phi_1^2/2$; for skewed entries and $v_1, v_2$ on
-        coordinates p can be another number.""",
-        {"distinct": True},
-        mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
+        r"""Where (54) holds for r and r + 1 the formula follows by subtraction, and $g(r) > 0$ for $\alpha_i \ne 0$ and
+        distinct $|\theta_i|$. For the gradients of eq-51-54 as corrected, with own errors of variance b, (54) does not
+        hold, and $E[C_{N,r} - C_{N,r+1}] \to A_r^2S_r - A_{r+1}^2S_{r+1}$ with $S_r = \sum_{i \le
+        r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$, which is g(r) for $b = 0$ and can be negative for $b > 0$. A
+        note on a tie: for $\theta_1 = -\theta_2$ g(1) is 0, and it matters which eigenvector a client keeps. With the
+        labels of Appendix A.5, where $u_1$ belongs to $g_N^{-1}(\theta_1)$ for every client, (54) for $r = 1$ and
+        $E[C_{N,1} - C_{N,2}] \to 0$ hold for $b = 0$. If each client orders the eigenvalues of its own $H_N$ by
+        magnitude, and that of $\theta_1$ comes first with a probability that tends to p, the limit is $-2p(1 -
+        p)\phi_1^2$; Gaussian noise with twice the variance on the diagonal has $p = \frac12$.""",
+        {"form": "direction"},
+        mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}, {"noise": 4.0}, {"form": "expectations"}),
     ),
     uses=("fedloru-v2/eq-51-54",),
-    because=r"For $\theta_1 = -\theta_2$ both $\phi_i$ are equal and $g(1) = 0$; and (54) does not hold in general.",
-    hypotheses=(Dropped(r"$|\theta_2| < |\theta_1|$, for $r = 1$", {"distinct": False}),),
+    because="(54), from which the limit is drawn, fails for clients with own errors: the difference can then be "
+    "negative.",
+    best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
+    family="the correction: Gaussian noise and own errors",
+    intended=Intended(
+        "literal",
+        "“Finally, we have” (55) by subtracting (54) at r and r+1; (54) fails for random slopes. "
+        "A tie |θ_1| = |θ_2| is only a note",
+    ),
 )
 def eq_55(
-    cases: Searched,
-    strict: bool = True,
-    distinct: bool = False,
+    data: Drops,
+    form: str = "expectations",
+    noise: float = 1.0,
+    limits: bool = True,
     swapped: bool = False,
     power: int = 2,
     factor: float = 1.0,
 ) -> Evidence:
-    """First the algebra with symbols for r = 1 to 3, then the sign, exactly, for r = 1 and 2."""
+    """First the algebra with symbols for r = 1 to 3, then the sign, exactly, for r = 1 and 2, then the limits."""
     squares, overlaps = list(sympy.symbols("a1:5")), list(sympy.symbols("p1:5"))
 
     def quotient(r: int) -> sympy.Expr:
@@ -297,11 +352,11 @@ def eq_55(
     algebra = judge_identity(lines, [point], "alpha_i^2 and phi_i^2 as symbols")
     if not algebra.ok:
         return algebra
-
-    kept = cases["ratio_1"] > -1.0
-    apart = cases.holding({name: column[kept] for name, column in cases.items()}) if distinct else cases
-    signs = [_judge_drop(chosen, r, strict, swapped) for r, chosen in ((1, apart), (2, cases))]
-    return next((evidence for evidence in signs if not evidence.ok), signs[0])
+    signs = [_judge_drop(data.cases, r, swapped) for r in (1, 2)]
+    failed = next((evidence for evidence in signs if not evidence.ok), None)
+    if failed is not None or not limits:
+        return failed or signs[0]
+    return _judge_limits(data.clients, form, noise, factor)
 
 
 VECTORS = {name: sympy.symbols(f"{name}_1:3") for name in ("u", "w", "ut", "wt")}  # client 1, and client 2 with a t
@@ -332,7 +387,11 @@ def draw_vectors(context: Context) -> list[Point]:
     ),
     importance="detail",
     because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected", "The display before has “∂_{w_i}f w_i^(k_2)”; (56) lost the vector in its last sum"
+    ),
+    print="misprint",
 )
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Equations:
     """Inner products multiplied out; a number added to a vector is read as added to each coordinate."""
@@ -381,6 +440,10 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     "counts, and their mean is 0.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
+    family="the correction: Gaussian noise and own errors",
+    intended=Intended(
+        "literal", "“by applying Lemma A.6, we have” (57) with β² for the mean square of the slopes along w_i"
+    ),
 )
 def eq_57_58(
     data: dict[str, Alignment],

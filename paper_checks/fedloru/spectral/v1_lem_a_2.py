@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.lem_a_2 import ATOMS
 from paper_checks.methods.bands import Predictions
@@ -151,6 +151,11 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     uses=("fedloru-v2/eq-33",),
     because="QUE does not suffice: entries whose variances depend on D can keep it, but change moment 4 of X + D.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“Assume that X has QUE and μ̂_X concentrates … Then H = X + D” has the free convolution; "
+        "used only for D of bounded rank",
+    ),
 )
 def v1_lem_A_2(
     data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0, most: int = max(POWERS)

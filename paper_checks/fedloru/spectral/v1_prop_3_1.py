@@ -8,7 +8,7 @@ from itertools import product
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.facts import vanishes
 from paper_checks.fedloru.spectral.measurements.quadratic_model import MODEL, OUTPUTS, WEIGHTS
@@ -71,21 +71,48 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
 
 @claim(
     "fedloru-v1/prop-3.1",
-    where="v1 Proposition 3.1 and its proof, eqs. (18) and (19); iclr Proposition A.4, eqs. (14) and (15)",
+    where="v1 Proposition 3.1; iclr Proposition A.4",
     says=r"""If $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ is non-empty for some $\tilde R > k$, then $\Omega^R$ is
-    non-empty for infinitely many R (v1), for all $R \ge \tilde R$, because $h^{\tilde R+1}(\omega^{\tilde R}, z) =
-    h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R}, z)$ (18) at $\omega^{\tilde R+1} =
-    (\omega^{\tilde R}, z)$ (19) has the same true Hessian (iclr: up to a zero row and column) for any $g$ with
-    $\nabla^2\int\ell(g^{\tilde R+1}(x; (\omega^{\tilde R}, z)), y)\,d\psi = 0$.""",
+    non-empty for infinitely many R, in particular for all $R \ge \tilde R$.""",
     measure=measure_added,
-    control=Form(
-        r"The proposition itself, by $g = 0$: the larger model ignores the new weight.", {"conditions": G_NAMES}
-    ),
+    mutants=[{"orders": ("value",)}, {"orders": ("slope",)}, {"orders": ("curvature",)}],
+    uses=("fedloru-v2/prop-A.4", "fedloru-v2/eq-17"),
+    also=("fedloru-iclr/prop-A.4",),
+    importance="result",
+    expect=("holds", "proof"),
+)
+def v1_prop_3_1(data: tuple[list[Added], sympy.Matrix, list[Point]], orders: tuple[str, ...] = ()) -> Evidence:
+    """One larger model with the same non-zero eigenvalues is enough: the one that ignores the new weight, g = 0."""
+    added, alone, points = data
+    (one,) = (one for one in added if one.orders == orders)
+    entries = [
+        Equation(f"entry {i + 1}{j + 1}", one.of_sum[i, j], alone[i, j] if j < 2 else sympy.Integer(0))
+        for i in range(3)
+        for j in range(i, 3)
+    ]
+    return judge_identity(
+        entries,
+        points,
+        "h to second order and cubic loss, all coefficients symbolic, and a third weight that the larger model "
+        "ignores; enough, since by (17) the Hessian depends on h and the loss at the point by derivatives up to the "
+        "second alone; by induction all R",
+    )
+
+
+@claim(
+    "fedloru-v1/eq-18-19",
+    where="v1 proof of Proposition 3.1, eqs. (18) and (19); iclr proof of Proposition A.4, eqs. (14) and (15)",
+    says=r"""$h^{\tilde R+1}(\omega^{\tilde R}, z) = h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R},
+    z)$ (18) at $\omega^{\tilde R+1} = (\omega^{\tilde R}, z)$ (19) has the same true Hessian as $h^{\tilde R}$ (iclr:
+    up to a zero row and column) for any $g$ with $\nabla^2\int\ell(g^{\tilde R+1}(x; (\omega^{\tilde R}, z)),
+    y)\,d\psi = 0$.""",
+    measure=measure_added,
+    control=Form(r"The construction with $g = 0$: the larger model ignores the new weight.", {"conditions": G_NAMES}),
     correction=Form(
-        r"""The proposition stands. Its construction works for $g$ that vanishes at the point together with its first
-        two derivatives, for almost every $x$, whatever the loss and $h$; that the loss of $g$ has zero Hessian does not
-        suffice. With $\ell = \hat y^2$, $h = \omega^2$ and $g = 1$, $\nabla^2\ell(g) = 0$, yet $\ell(h+g)'' =
-        12\omega^2 + 4$ and $\ell(h)'' = 12\omega^2$.""",
+        r"""The Hessian is the same for every $g$ that vanishes at the point together with its first two derivatives,
+        for almost every $x$, for every loss and $h$. That the loss of $g$ has zero Hessian does not suffice: with
+        $\ell = \hat y^2$, $h = \omega^2$ and $g = 1$, $\nabla^2\ell(g) = 0$, but $\ell(h+g)'' = 12\omega^2 + 4$ and
+        $\ell(h)'' = 12\omega^2$.""",
         {"conditions": G_NAMES[:3]},
         mutants=(
             {"conditions": ("slope", "curvature")},
@@ -94,13 +121,15 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
         ),
     ),
     uses=("fedloru-v2/prop-A.4", "fedloru-v2/eq-17"),
-    also=("fedloru-iclr/prop-A.4",),
-    importance="result",
     because=r"The loss of a sum is not the sum of the losses: $g = 1$ with $\ell = \hat y^2$, $h = \omega^2$ changes "
     "the Hessian by 4.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“ensures that the second derivative with respect to the new function … vanishes”: the only condition on g",
+    ),
 )
-def v1_prop_3_1(
+def v1_eq_18_19(
     data: tuple[list[Added], sympy.Matrix, list[Point]], conditions: tuple[str, ...] = (LOSS_FLAT,)
 ) -> Evidence:
     """By the chain rule the Hessian for h + g is that for h with a zero row and column, for every such g."""

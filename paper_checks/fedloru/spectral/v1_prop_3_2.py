@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.general_noise import (
     MARCHENKO_PASTUR,
@@ -212,6 +212,11 @@ def limiting_eigenvalue(
         Dropped("extreme eigenvalues of the noise that tend to the edges", {"strays": True}),
     ),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "Same condition “if g_N^{-1}(θ_i) > U_N” for a general law; “U_N and L_N are lower and "
+        "upper bounds” is swapped",
+    ),
 )
 def v1_prop_3_2(
     data: Observed,
@@ -307,6 +312,11 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     "R end inside the bulk.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“If g^{-1}(θ_i) falls within the support … converge to the bounds”; the last sentence "
+        "with {0, L_N, U_N} fails inside the bulk too",
+    ),
 )
 def iclr_prop_3_1(
     data: Observed,
@@ -527,7 +537,12 @@ def _map_of_one_law(
     because=r"As a formula for every $\theta$: k has no value between $1/g_{\mu_N}(L_N)$ and $1/g_{\mu_N}(U_N)$ off "
     "the support.",
     hypotheses=(Dropped(r"$\theta$ beyond the thresholds", {"beyond": 0.0}),),
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "the outliers",
+        "“Finally, we have a expression for the outliers of H_N” (v1 (32), iclr (28)): only values of k are inverted",
+    ),
+    print="unstated",
 )
 def eq_29_32(
     data: list[Mapped],

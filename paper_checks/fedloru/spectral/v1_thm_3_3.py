@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spectral.measurements.general_noise import (
     MARCHENKO_PASTUR,
@@ -175,6 +175,11 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     best={"second_moment": Best(1.0, "proved: the squared Frobenius norm over R tends to the second moment")},
     hypotheses=(Dropped(r"a spike that decides the norm, for a positive difference", {"bulk_sign": "positive"}),),
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“converges weakly almost surely to positive value S > 0”, for any spikes and any law "
+        "with QUE; no condition on θ as in v2",
+    ),
 )
 def v1_thm_3_3(
     data: Gaps,

@@ -13,9 +13,9 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.facts import Fact, identity, positive, together
+from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
@@ -82,7 +82,14 @@ def draw_instances(context: Context) -> list[Instance]:
     uses=("fedloru-v2/prop-3.1",),
     because="The larger sample has at least as many outliers of either sign, and equally many if no spike lies "
     "between the thresholds.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "“Since a_N > a_M and b_N < b_M”: the sum over j = b_M+1, …, b_N needs b_N ≥ b_M; "
+        "equality is a degenerate case",
+    ),
+    print="misprint",
+    family="semicircle law",
 )
 def proof_3_3_sets(
     instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1, between_only: bool = False
@@ -111,7 +118,7 @@ def proof_3_3_sets(
     # Outliers at M are spikes beyond sigma s_M, of either sign, and so beyond sigma s_N: one set contains the other.
     spike, server, a, b = sympy.symbols("theta n a b")
     beyond = positive("an outlier at M beyond sigma s_N", spike - server, {spike: server + a + b})
-    return replace(judged, facts=together(beyond)) if judged.ok and not (strict or between_only) else judged
+    return replace(judged, facts=combine(beyond)) if judged.ok and not (strict or between_only) else judged
 
 
 def _ratio(theta: Any, first: Any, noise: Any) -> Any:
@@ -159,7 +166,7 @@ def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
     factor, order = sympy.Rational(str(edge)), {theta: N + a, M: N + a + b, first: N + a + b + c}
     root = 2 * factor * M / wigner_outlier(first, M) - wigner_outlier(theta, N) / wigner_outlier(first, N)
     apart = _ratio(theta, first, M) - _edge(first, M) - ((theta - M**2 / theta) / wigner_outlier(first, M)) ** 2
-    return together(positive("U_M/g_M(1) - g_N(j)/g_N(1)", root, order), identity("F_j - G_j less a square", apart))
+    return combine(positive("U_M/g_M(1) - g_N(j)/g_N(1)", root, order), identity("F_j - G_j less a square", apart))
 
 
 @cache
@@ -173,7 +180,7 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     side = a_M * at_M + (size - a_M) * edge_M - a_N * at_N - (size - a_N) * edge_N  # one value for each kind of term
     sums = a_M * (at_M - at_N) + (a_N - a_M) * (edge_M - at_N) + (size - a_N) * (edge_M - edge_N)
     outliers = {M: N + a, theta: N + a + b, first: N + a + b + c}
-    return together(
+    return combine(
         identity("the three sums of a side less its part of the difference", side - sums),
         positive("outliers at both", _ratio(theta, first, M) - _ratio(theta, first, N), outliers),
         *_between_the_thresholds(1.0),
@@ -200,9 +207,9 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     ),
     correction=Form(
         r"""For the semicircle, finite counts, $|\theta_{p+q}| \le \theta_1$ and $\theta_1 > \sigma s_M$ the
-        decomposition stands, each of the six sums is non-negative, and so is the difference (the theorem says $S > 0$).
-        Every term is divided by $g^{-1}(\theta_1)$, which has to be the largest eigenvalue in modulus at M and at N:
-        for a law that is not symmetric it need not be, and at $\theta_1 \le \sigma s_M$ it is none.""",
+        decomposition is right, each of the six sums is non-negative, and so is the difference (the theorem says $S >
+        0$). Every term is divided by $g^{-1}(\theta_1)$, which has to be the largest eigenvalue in modulus at M and at
+        N: for a law that is not symmetric it need not be, and at $\theta_1 \le \sigma s_M$ it is none.""",
         {"sign": 1},
         mutants=({"sign": -1}, {"dropped": 5}, {"dropped": 1}),
         asks="neither",
@@ -211,6 +218,12 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     because="For the semicircle the sums are non-negative: the sign contradicts the theorem that they prove.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“We have six summation terms … and will show each term is negative”, and the end “is "
+        "negative”, against S > 0 of the theorem",
+    ),
+    family="the correction: semicircle law",
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
     """The terms of either side add up for any counts, and the terms of each of the six sums are not negative."""
@@ -288,7 +301,7 @@ def search_gaps(context: Context) -> Searched:
             "spikes that leave the bulk at N alone",
             r"For the positive spikes that leave the bulk at N and not at M, of which there are $a_N - a_M$ (for the "
             r"semicircle $\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
-            why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named beside "
+            why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named next to "
             "$U_M$; by the indices as the appendix defines them no spike of the semicircle is between "
             "(proof-3.3-sets).",
         ),
@@ -297,6 +310,11 @@ def search_gaps(context: Context) -> Searched:
     because="For the semicircle $G_j$ is positive: the client's edge over its norm exceeds the server's outlier over "
     "its norm.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "spikes that leave the bulk at N alone",
+        "“we have G_j < F_j < 0” from “> U_M for all j ∈ {a_M+1, …, a_N}”, indices that are not outliers at M",
+    ),
+    family="the correction: semicircle law",
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
     """0 < G_j as a difference of squares and F_j - G_j as a square; ``edge`` scales the edge."""
@@ -333,7 +351,7 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     first, M, N, a, b = sympy.symbols("theta_1 M N a b")
     shrunk = (2 * M / wigner_outlier(first, N)) ** 2 * (N / M) ** power
     above = {M: N + a, first: N + a + b}
-    return together(
+    return combine(
         identity("(U_N/g_N^-1)^2 less U_M^2/(g_N^-1)^2 (s_N/s_M)^2", _edge(first, N) - shrunk),
         positive("the bracket, M = sigma s(M), N = sigma s(N)", _edge(first, M) - _edge(first, N), above),
     )
@@ -362,6 +380,11 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     uses=("fedloru-v2/eq-43",),
     because=r"The sum has $p + \alpha - a_N$ terms, one more, and for the semicircle its bracket is positive.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal",
+        "“we can easily show that Q = 0” with Q undefined; prefactor “p + α - a_N - 1” is one short; bracket positive",
+    ),
+    family="the correction: semicircle law",
 )
 def s3(
     instances: list[Instance],

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, judge_identity
@@ -40,7 +40,7 @@ def draw_values(context: Context) -> list[Point]:
     measure=draw_values,
     control=Form("The quotient, and the numerator up to its sign.", {"squared": True}),
     correction=Form(
-        r"""The quotient stands; the numerator is the negative of the printed one, $\theta_1\{s_MR(s_M/\theta_j) -
+        r"""The quotient is right; the numerator is the negative of the printed one, $\theta_1\{s_MR(s_M/\theta_j) -
         s_NR(s_N/\theta_j)\} + \cdots$. The sign of the conclusion turns with it.""",
         {"sign": 1},
         mutants=({"sign": -1}, {"cross": 0}, {"cross": -1}),
@@ -48,6 +48,9 @@ def draw_values(context: Context) -> list[Point]:
     also=("fedloru-iclr/eq-32",),
     because="The expanded numerator is the negative of what it is said to equal.",
     expect=("corrected", "proof"),
+    intended=Intended(
+        "literal", "“We can simplify the numerator part as” the negative of itself; M and N are exchanged"
+    ),
 )
 def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Equations:
     """Both lines multiplied out with the values of R as symbols, that is for any law."""
@@ -182,7 +185,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     measure=search_cases,
     control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
     correction=Form(
-        r"""The series stands where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for
+        r"""The series holds where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for
         non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is negative
         if one cumulant is positive (the semicircle, Marchenko-Pastur). Not every law without that sign fails: for the
         uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, $C_1(s_N -
@@ -193,6 +196,11 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
+    family="the correction: non-negative free cumulants",
+    intended=Intended(
+        "literal",
+        "“we can easily show that F_{j,1} is negative”: needs cumulants ≥ 0, while μ is any compactly supported law",
+    ),
 )
 def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
     """The series with cumulants as symbols, then the sign for several laws."""
@@ -301,6 +309,11 @@ def _wrong_bracket() -> str:
     "centred semicircle all T(n) are 0.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
+    family="the correction: non-negative free cumulants",
+    intended=Intended(
+        "literal",
+        "“Therefore, we can deduce T(2m) is negative”: needs cumulants ≥ 0; “b_{n-1+1}” and one sign are misprints",
+    ),
 )
 def fj2(
     cases: Searched,

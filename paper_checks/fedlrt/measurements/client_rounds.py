@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from paper_checks.methods.worst_case.certificate import Certificate, flaw
+from paper_checks.methods.worst_case.certificate import Certificate, find_flaw
 
 SMALL = ((1, 1), (2, 1), (2, 2), (2, 3), (3, 3), (4, 4), (7, 5))
 """Clients and steps whose worst case is proved by a certificate in this run."""
@@ -65,6 +65,6 @@ def run_round(curvatures: Sequence[int], slopes: Sequence[int], steps: int, step
 
 def require_proved(certificate: Certificate) -> None:
     """Stop a check whose worst case has no valid certificate."""
-    reason = flaw(certificate)
+    reason = find_flaw(certificate)
     if reason:
         raise ValueError(f"the certificate of {certificate.setting} proves nothing: {reason}")

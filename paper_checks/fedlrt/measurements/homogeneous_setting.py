@@ -7,16 +7,9 @@ last singular value is small are drawn again, see ``WEAKEST``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-from numpy.polynomial.legendre import leggauss
-
 from paper_checks.claim import Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.legendre_runs import HOMOGENEOUS, WEAKEST
-from paper_checks.methods.promises import Promise
-from toymodels.legendre import legendre_features
 
 RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 
@@ -92,9 +85,6 @@ def normalisation_readings(
     return tuple(found)
 
 
-LOST = 50
-"""Rounds after which a median that has fallen below the rank is looked at by the replays."""
-
 NOT_FOLLOWED = (
     "with value 1 at 1 starts of size 0.1 and 1, whose runs take hundreds of thousands of rounds, are not judged; with "
     "dx no start of size 1 is looked at"
@@ -105,35 +95,3 @@ NOT_FOLLOWED = (
 def stream_of_one_target(context: Context) -> int:
     """Return one seed for the claims on one run, so that it is made once."""
     return Context("fedlrt/exp-homogeneous", context.seed).integer_seed()
-
-
-def expected_spread(basis: str, n: int) -> float:
-    """Return the least over the largest curvature of the expected loss, uniform points: n Gauss nodes are exact."""
-    nodes, weights = leggauss(n)
-    p = legendre_features(nodes, n, basis)
-    low, *_, high = np.linalg.eigvalsh(p.T * (weights / 2.0) @ p)
-    return float(low / high) ** 2
-
-
-def promise_determined(bases: Sequence[str], n: int) -> list[Promise]:
-    """Return whether the text determines the expected curvatures: they spread alike in all bases, up to a half.
-
-    Args:
-        bases: Bases that may be meant.
-        n: Degree of the polynomials plus one.
-    """
-    first = expected_spread(bases[0], n)
-    found = []
-    for basis in bases:
-        low, high = sorted((first, expected_spread(basis, n)))
-        found.append(
-            Promise(
-                "the text determines how curvatures of the expected loss spread",
-                1.0 - low / high,
-                0.5,
-                1e-10,
-                at_most=True,
-                case={"n": n} if basis == "uniform" else None,
-            )
-        )
-    return found

@@ -15,7 +15,7 @@ from algorithms.rounds import one_round
 from paper_checks.claim import Dropped
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import Case, draw_beyond, draw_cases
-from paper_checks.methods.promises import Promise, orthonormal, same
+from paper_checks.methods.relations import Relation, orthonormal, same
 from paper_checks.recorded_federation import Watched
 
 STEPS, TAU, ROUNDS = 4, 0.1, 3
@@ -133,7 +133,7 @@ def watch_all(context: Context) -> Watching:
     return Watching({**watched, "one step": tuple(one for case in cases for one in watch(case, "full", steps=1))})
 
 
-def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
+def promised_of_all(one: Round, mean: float = 1.0) -> list[Relation]:
     """Return the promises of the text for every variant of FeDLRT in a round."""
     U, S, V = (part["W"] for part in one.after)
     sigma = S.diagonal()
@@ -142,12 +142,12 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     theta = TAU * float(torch.linalg.matrix_norm(one.model))
     r = one.before.S["W"].shape[0]
     return [
-        *(Promise("wide bases of 2r columns", basis.shape[1], 2 * r) for basis in (one.U, one.V)),
+        *(Relation("wide bases of 2r columns", basis.shape[1], 2 * r) for basis in (one.U, one.V)),
         orthonormal("U is orthonormal", U),
         orthonormal("V is orthonormal", V),
         same("S is diagonal", S, torch.diag(sigma)),
-        Promise("S has full rank", 0.0, float(sigma.min()) - 1e-12, at_most=True),
+        Relation("S has full rank", 0.0, float(sigma.min()) - 1e-12, at_most=True),
         same("averaging coefficients averages the clients' models", mean * wide, one.model),
         same("St is S in the corner of zeros (Lemma 1)", one.U.mT @ product(one.before)["W"] @ one.V, one.start),
-        Promise("the truncated part is at most theta", tail, theta, 1e-12, at_most=True),
+        Relation("the truncated part is at most theta", tail, theta, 1e-12, at_most=True),
     ]

@@ -21,7 +21,7 @@ def alg_6(values: Values) -> Violation:
     """Take one step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.
 
     The gradients in U and V are -(T - W) e1 and -(T - W)' e1, so that client c's bases are e1 and, up to sign, the
-    axis of its target. Whatever the signs, a mean of coefficients in the bases of either client has no entry outside
+    axis of its target. For any signs, a mean of coefficients in the bases of either client has no entry outside
     these two axes.
     """
     targets, rate = (

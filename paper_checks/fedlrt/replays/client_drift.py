@@ -10,66 +10,10 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.fedlrt.replays.sec_2 import parabolas
 from paper_checks.fedlrt.replays.shared.boxes import exchanges
 from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
 from paper_checks.proof_steps import non_negative
-from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
-from paper_checks.stored_values import Values, followed
-
-
-@replay("fedlrt/claim-fedlin@by-its-weights")
-def claim_fedlin_as_read(values: Values) -> Violation:
-    """FedLin with one client is gradient descent; its step from w > 0 adds 2 rate w / (1 + w^2)^2, which is positive.
-
-    The gradient -2 w / (1 + w^2)^2 is 0 at 0 only, so that weights which grow from round to round converge to no
-    stationary point. The second derivative (6 w^2 - 2) / (1 + w^2)^3 lies between -2 and 1/2.
-    """
-    start, rate, rounds, L = Fraction(values["start"]), Fraction(values["rate"]), int(values["rounds"]), 2
-    assumes = (
-        Hypothesis("start", start, ">", 0),
-        Hypothesis("lambda L s", rate * L, ">", 0),
-        Hypothesis("lambda L s", rate * L, "<=", 1),
-        *assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 6)),
-    )
-    w = start
-    for _ in range(rounds):
-        w += rate * 2 * w / (1 + w**2) ** 2
-    return Violation(
-        w,
-        start,
-        assumes=assumes,
-        reads="loss 1/(1 + w^2) of one number, one client, one local step, from w > 0, where every step "
-        "adds 2 lambda w/(1 + w^2)^2 > 0: distance from 0, the only stationary point, after these rounds, "
-        "against the start's",
-    )
-
-
-@replay("fedlrt/claim-fedlin@4-as-printed")
-def claim_fedlin_printed(values: Values) -> Violation:
-    """One round of (4) as printed from the minimiser 0 of the mean of two clients' losses, b(w) + a w and b(w) - a w.
-
-    b(w) is w^2/2 for w > 0 and w^2/4 for w < 0, convex with a second derivative between 1/2 and 1. At 0 the
-    corrections are a and -a. A round is a continuous map of the weight, so that weights can converge to 0 only if a
-    round from 0 ends there; and with this loss gradients tend to 0 only where the weights do.
-    """
-    slope, rate, steps = Fraction(values["slope"]), Fraction(values["rate"]), followed(values, "steps")
-    first = second = Fraction(0)
-    for _ in range(steps):
-        first -= rate * (max(first, first / 2) - slope)
-        second -= rate * (max(second, second / 2) + slope)
-    return Violation(
-        abs(first + second) / 2,
-        0,
-        assumes=(
-            Hypothesis("local steps", steps, ">=", 1),
-            Hypothesis("lambda L s, with L = 1", rate * steps, ">", 0),
-            Hypothesis("lambda L s, with L = 1", rate * steps, "<=", 1),
-        ),
-        reads="two clients with losses b(w) + slope w and b(w) - slope w of one number, b = w^2/2 for w > 0 and w^2/4 "
-        "for w < 0, from the minimiser 0 of their mean: distance from it after a round of (4) as printed; as a round "
-        "is continuous, weights converge only to a point at which it stays",
-    )
+from paper_checks.replay import proof, require
 
 
 @proof("fedlrt/claim-fedlin")
@@ -93,34 +37,7 @@ def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3,
     )
 
 
-@replay("fedlrt/claim-drift")
-def claim_drift_as_printed(values: Values) -> Violation:
-    """Return the weights at which a round of FedAvg stays, with fewer and with more local steps."""
-    pairs, rate, more, assumes = parabolas(values)
-    fewer = int(values["fewer"])
-    assumes += [
-        Hypothesis("fewer local steps", fewer, ">=", 1),
-        Hypothesis("fewer local steps", fewer, "<", more),
-        Hypothesis("largest h times the learning rate", max(h for h, _ in pairs) * rate, "<", 1),
-    ]
-
-    def limit(steps: int) -> Fraction:
-        shift = kept = Fraction(0)  # a round maps w to shift + kept w
-        for h, c in pairs:
-            left = (1 - rate * h) ** steps
-            shift, kept = shift + (1 - left) * c / len(pairs), kept + left / len(pairs)
-        return shift / (1 - kept) if kept != 1 else Fraction(0)
-
-    return Violation(
-        abs(limit(fewer)),
-        abs(limit(more)),
-        assumes=assumes,
-        reads="losses h (w - c)^2 / 2 of one number, their mean's minimiser 0: distance of FedAvg's limit "
-        "with fewer local steps against that with more",
-    )
-
-
-@proof("fedlrt/claim-drift@what-can-happen")
+@proof("fedlrt/claim-drift")
 def claim_drift(limit: Fraction = Fraction(1), power: int = 1, steps: Sequence[int] = (1, 2, 5)) -> str:
     r"""Losses $\frac{h_c}2(w - m_c)^2$, $m_1 \ne m_2$, $h_1 < h_2$; $a = 1 - \lambda h_1 > b = 1 - \lambda h_2 > 0$.
 

@@ -102,8 +102,9 @@ def cor_2_proof(kappa: str = "1.2072", constant: Fraction = Fraction(96), share:
     )
 
 
-def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
-    """Compare 1 / (96 L) with the rate times a bracket."""
+@replay("fedlrt/cor-2-proof")
+def cor_2_proof_as_printed(values: Values) -> Violation:
+    """Compare 1 / (96 L) with the rate times the bracket of Theorem 4."""
     L, delta = fractions(values, "L", "delta")
     assumes = assuming(
         Hypothesis("L", L, ">", 0),
@@ -111,22 +112,10 @@ def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
         Hypothesis("delta, for delta << 1", delta, "<=", Fraction(1, 10)),
     )
     whole = 1 / (12 * L + delta**2)
-    bracket = 1 - 12 * whole * L - of_theorem_4 * delta**2 * (1 - whole)
+    bracket = 1 - 12 * whole * L - delta**2 * (1 - whole)
     return Violation(
         1 / (96 * L),
         whole * bracket,
         assumes=assumes,
-        reads="what is needed, 1/(96 L), against the learning rate times the bracket",
+        reads="what is needed, 1/(96 L), against the learning rate times the bracket of Theorem 4",
     )
-
-
-@replay("fedlrt/cor-2-proof")
-def cor_2_proof_as_printed(values: Values) -> Violation:
-    """Evaluate with the bracket of (38)."""
-    return _plugged_in(values, 0)
-
-
-@replay("fedlrt/cor-2-proof@the-inequality-of-theorem-4")
-def cor_2_proof_of_theorem_4(values: Values) -> Violation:
-    """Evaluate with the bracket of Theorem 4."""
-    return _plugged_in(values, 1)

@@ -14,26 +14,11 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.fedlrt.replays.shared.legendre_runs import (
-    DRAWN,
-    RATE,
-    Losses,
-    fedlrt,
-    gram,
-    philox,
-    product,
-    spread_of,
-)
+from paper_checks.fedlrt.replays.shared.legendre_runs import DRAWN, RATE, Losses, fedlrt, gram, philox, product
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values
 
 Array = NDArray[np.float64]
-
-
-@replay("fedlrt/exp-heterogeneous")
-def exp_heterogeneous(values: Values) -> Violation:
-    """Evaluate the spread of the curvatures, n = 10."""
-    return spread_of(values, 10)
 
 
 def four_clients() -> tuple[Array, list[Array], Array]:

@@ -14,27 +14,10 @@ from paper_checks.fedlrt.replays.shared.singular_values import symbols_of
 from paper_checks.fedlrt.replays.shared.update_symbols import U, Ut, V, Vt, same
 from paper_checks.fedlrt.replays.shared.wide_bases import G, S, T, row
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
-from paper_checks.stored_values import Values, fractions
+from paper_checks.stored_values import Values
 
 
-@replay("fedlrt/claim-gu-gv-choice")
-def claim_gu_gv_as_printed(values: Values) -> Violation:
-    """Three rows and columns, U = V = e1, S = 1: the wide basis of V spans e1 and G'e1, the first row of G.
-
-    The row ends in axis 3; (5) as printed moves V along Ge1, the first column, whose part across e1 is in axis 2.
-    """
-    along, across = fractions(values, "entry (1, 3)", "entry (2, 1)")
-    return Violation(
-        across**2,
-        Fraction(0),
-        assumes=[Hypothesis("entry (1, 3), the part of G_V across V", along, "!=", 0)],
-        given={"U": [1, 0, 0], "V": [1, 0, 0], "S": 1, "G": [[0, 0, along], [across, 0, 0], [0, 0, 0]]},
-        reads="with U = V = e1 and S = 1, squared part of (I - P_V) G U, the direction of V in (5) as printed, "
-        "outside of the span of V and G_V = G'U S",
-    )
-
-
-@proof("fedlrt/claim-gu-gv-choice@5-as-the-gradient-flow")
+@proof("fedlrt/claim-gu-gv-choice")
 def claim_gu_gv(beyond_tangent: Fraction = Fraction(0)) -> str:
     r"""With $G_U = GVS^\top$ and $G_V = G^\top US$ all that (5) moves lies in the wide bases; S has an inverse.
 

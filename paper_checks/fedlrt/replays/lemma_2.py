@@ -13,13 +13,12 @@ import sympy
 from paper_checks.fedlrt.replays.shared.singular_values import symbols_of
 from paper_checks.fedlrt.replays.shared.update_symbols import SIZES, U, Ut, V, linear_loss, same
 from paper_checks.fedlrt.replays.shared.wide_bases import G, J, S, T, X, row
-from paper_checks.replay import Hypothesis, Violation, proof, replay, require
-from paper_checks.stored_values import Values, fractions, square
+from paper_checks.replay import proof, require
 
 rate = sympy.Symbol("lambda", positive=True)
 
 
-@proof("fedlrt/lemma-2@the-same-spans")
+@proof("fedlrt/lemma-2")
 def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> str:
     r"""Both pairs of columns are one up to an invertible matrix.
 
@@ -43,34 +42,6 @@ def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> 
     return (
         r"$[U_0|K(t_1)] = [U_0|-\nabla_U\mathcal{L}]\,M$ with M invertible for every $\lambda > 0$ and invertible "
         r"$S_0$"
-    )
-
-
-@replay("fedlrt/lemma-2")
-def lemma_2_as_printed(values: Values) -> Violation:
-    r"""Bases (e1, e2) of four rows and a gradient that maps them to (e3, e4) by X: third columns of both factors.
-
-    The part of $K(t_1)$ across $U_0$ is $-\lambda X$, the part of $-\nabla_U\mathcal{L}$ is $-XS_0^\top$; the third
-    column of an orthogonal factor is the first column of these, over its length, up to sign.
-    """
-    S, X = square(values["S"], 2), square(values["gradient"], 2)
-    (rate,) = fractions(values, "rate")
-    first = [-rate * X[i][0] for i in range(2)]
-    second = [-sum(X[i][k] * S[0][k] for k in range(2)) for i in range(2)]
-    sizes = [sum(entry**2 for entry in column) for column in (first, second)]
-    along = sum(a * b for a, b in zip(first, second, strict=True)) ** 2
-    det_S, det_X = (M[0][0] * M[1][1] - M[0][1] * M[1][0] for M in (S, X))
-    return Violation(
-        1 - along / (sizes[0] * sizes[1]) if all(sizes) else Fraction(0),
-        Fraction(0),
-        assumes=[
-            Hypothesis("det S_0", det_S, "!=", 0),
-            Hypothesis("determinant of the gradient's block, for independent columns", det_X, "!=", 0),
-            Hypothesis("lambda", rate, ">", 0),
-        ],
-        given={"U_0, V_0": "e1 and e2 of four axes", "S_0": S, "block X of the gradient": X},
-        reads="squared sine between the third columns of the orthogonal factors of (16) and of (19), which would be 0 "
-        "if the two were one up to signs",
     )
 
 

@@ -131,15 +131,3 @@ def claim_two_rounds(rounds: Fraction = Fraction(2)) -> str:
         answers = set(sent[0].back), set(sent[-1].back)
         require(answers == (first, last), f"other answers, {method}")
     return "two rounds: gradients, then what the local steps end with"
-
-
-@replay("fedlrt/claim-two-rounds@with-either-correction")
-def claim_two_rounds_as_read(values: Values) -> Violation:
-    """Count the broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
-    stated = int(values["stated"])
-    return Violation(
-        len(exchanges("full")),
-        stated,
-        assumes=[Hypothesis("rounds stated", stated, "=", 2)],
-        reads="Algorithm 1 with var_cor: communication rounds, lines 2 to 4, 6 to 11 and 12 to 16, against two",
-    )

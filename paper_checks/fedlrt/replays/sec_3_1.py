@@ -30,7 +30,7 @@ from paper_checks.fedlrt.replays.shared.update_symbols import (
     wide,
 )
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
-from paper_checks.stored_values import Values, square
+from paper_checks.stored_values import Values
 
 
 @proof("fedlrt/eq-7")
@@ -78,29 +78,6 @@ def eq_9(
     rounds = len(exchanges("simplified"))
     require(rounds == len(exchanges("FedLin")) == len(exchanges("full")) - fewer, "communication rounds")
     return "the block of the full correction, which needs no wide basis"
-
-
-@replay("fedlrt/eq-10")
-def eq_10(values: Values) -> Violation:
-    """Compare 2r = 2 with the rank of the mean of two clients' 2 by 2 coefficients, by determinants."""
-    own = [square(entries, 2) for entries in values["coefficients"]]
-    mean = [[sum((S[i][j] for S in own), Fraction(0)) / len(own) for j in range(2)] for i in range(2)]
-
-    def determinant(S: list[list[Fraction]]) -> Fraction:
-        return S[0][0] * S[1][1] - S[0][1] * S[1][0]
-
-    rank = 2 if determinant(mean) else int(any(entry for row in mean for entry in row))
-    assumes = [
-        Hypothesis(f"determinant of the coefficients of client {c}", determinant(S), "!=", 0)
-        for c, S in enumerate(own, 1)
-    ]
-    return Violation(
-        2,
-        rank,
-        assumes=assumes,
-        given={"coefficients": own, "mean": mean},
-        reads="coefficients of rank 2r = 2: 2r against the rank of their mean",
-    )
 
 
 @replay("fedlrt/claim-trunc")

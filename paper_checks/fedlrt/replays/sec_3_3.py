@@ -8,8 +8,7 @@ import sympy
 
 from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, b, exchanges, m, n, r, steps
 from paper_checks.proof_steps import non_negative, positive
-from paper_checks.replay import Hypothesis, Violation, proof, replay, require
-from paper_checks.stored_values import Values
+from paper_checks.replay import proof, require
 
 
 @proof("fedlrt/claim-svd-size")
@@ -60,23 +59,3 @@ def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
             require(non_negative(room), f"{rows} by {count} is larger")
             require(positive(spare), f"{rows} by {count} is as large as the layer")
     return "the shapes of all that is computed and sent"
-
-
-@replay("fedlrt/claim-simplified-cheaper")
-def claim_simplified_cheaper(values: Values) -> Violation:
-    """Count multiplications of a client with one sample and one local step; the full correction adds one gradient.
-
-    For the bases' gradients a sample passes X U, X U S, X U S V' and the error E V, E V S', and all three gradients are
-    formed; a gradient of the wide coefficients takes X U, X U S, X U S V', E V and (X U)' (E V), 2r for r.
-    """
-    n, r = int(values["n"]), int(values["r"])
-    k = 2 * r
-    bases = (n * r + r * r + r * n) + (n * r + r * r) + (n * r + n * r + r * r)
-    local = (n * k + k * k + k * n) + n * k + k * k
-    return Violation(
-        local,
-        Fraction(bases + 2 * local, 10),
-        assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="one sample, one local step: multiplications of a gradient of the wide coefficients, which the full "
-        "correction takes before the local step, against a tenth of all of a client's",
-    )

@@ -10,8 +10,7 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.proof_steps import non_negative, rational
-from paper_checks.replay import Hypothesis, Violation, proof, replay, require
-from paper_checks.stored_values import Values, fractions
+from paper_checks.replay import proof, require
 
 
 def euler_goes_astray(step: sympy.Rational) -> None:
@@ -63,78 +62,4 @@ def claim_robust(share: Fraction = Fraction(1), largest: Fraction = Fraction(30)
     return (
         r"the step is $W - \lambda P(G)$, whatever S is; descent in turn from s = 30, and (5) by Euler from a small s, "
         "rise"
-    )
-
-
-def _below(values: Values, left: Fraction, reads: str) -> Violation:
-    r"""From diag(a, b, 0, 0) under $\frac12\|W - \mathrm{diag}(a, m, 0, 0)\|^2$ a round moves only b, and it is cut.
-
-    The gradient, b - m at (2, 2), is within the bases, and zero outside them, however they are completed.
-    """
-    largest, second, aim, rate, theta = fractions(values, "largest", "second", "aim", "rate", "theta")
-    assumes = [
-        Hypothesis("lambda L, or L Delta t", rate, ">", 0),
-        Hypothesis("lambda L, or L Delta t", rate, "<=", 2),
-        Hypothesis("least kept singular value, against theta", min(largest, second), ">", theta),
-        Hypothesis("the second one after the step, at most, against theta", aim + left, "<", theta),
-    ]
-    return Violation(aim**2 / 2, (second - aim) ** 2 / 2, assumes=assumes, reads=reads)
-
-
-@replay("fedlrt/claim-robust@no-limit-at-all-with-truncation")
-def claim_robust_as_read(values: Values) -> Violation:
-    r"""One explicit step ends at $(1 - \lambda)(b - m)$ from m."""
-    second, aim, rate = fractions(values, "second", "aim", "rate")
-    return _below(
-        values,
-        (1 - rate) * (second - aim),
-        "n = 4, rank 2, one client, loss |W - diag(largest, aim, 0, 0)|^2/2 from diag(largest, second, 0, 0): loss "
-        "after a round, which cuts the second singular value, and before",
-    )
-
-
-@replay("fedlrt/claim-robust@guaranteed-by-theorem-5")
-def claim_robust_exact(values: Values) -> Violation:
-    r"""Exact flows of K and L move b as the flow of S does, which starts at b; $e^{-t} \le 1/(1 + t)$."""
-    second, aim, rate = fractions(values, "second", "aim", "rate")
-    return _below(
-        values,
-        (second - aim) / (1 + rate),
-        "n = 4, rank 2, loss |W - diag(largest, aim, 0, 0)|^2/2 from diag(largest, second, 0, 0), K, L and S "
-        "integrated exactly: loss after a round, which cuts the second singular value, and before",
-    )
-
-
-def _more_memory(values: Values, copies: bool) -> tuple[Fraction, list[Hypothesis]]:
-    """Return the numbers for K and L, and for another V_0 and U_0 if these are copied, over those for U, S and V."""
-    n, r = int(values["n"]), int(values["r"])
-    held = {"U": n * r, "S": r * r, "V": n * r}
-    added = {"K": n * r, "L": n * r} | ({"V_0 of K": n * r, "U_0 of L": n * r} if copies else {})
-    assumes = [Hypothesis("n", n, "=", 512), Hypothesis("r", r, "=", 200)]
-    return Fraction(sum(added.values()), sum(held.values())), assumes
-
-
-@replay("fedlrt/claim-memory-200")
-def claim_memory_200(values: Values) -> Violation:
-    """Compare the increase with copies of all factors with 200 % up to half a per cent."""
-    increase, assumes = _more_memory(values, copies=True)
-    return Violation(
-        abs(increase - 2),
-        Fraction(5, 1000),
-        assumes=assumes,
-        reads=f"increase of the memory by K, L and copies of both bases, {float(increase):.4g}: its distance from 2, "
-        "against half a per cent",
-    )
-
-
-@replay("fedlrt/claim-memory-200@both-bases-held-once-as-r-n-falls")
-def claim_memory_200_once(values: Values) -> Violation:
-    """Only K and L: 2n/(2n + r) is below 1 for every n and r, and 1 is 1 from 200 %."""
-    increase, assumes = _more_memory(values, copies=False)
-    return Violation(
-        2 - increase,
-        Fraction(1),
-        assumes=assumes,
-        reads=f"increase of the memory by K and L, {float(increase):.4g}: its distance from 2, which 2n/(2n + r) < 1 "
-        "leaves at more than 1 for all n and r",
     )

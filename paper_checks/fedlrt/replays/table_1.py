@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, exchanges
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
-@replay("fedlrt/table-1@with-their-constants")
+@replay("fedlrt/table-1")
 def table_1(values: Values) -> Violation:
     """Compare the messages of Algorithm 1 with var_cor, line by line, with O(6nr + 10r^2) with its constants."""
     n, r = int(values["n"]), int(values["r"])
@@ -19,18 +18,4 @@ def table_1(values: Values) -> Violation:
         6 * n * r + 10 * r * r,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
         reads="FeDLRT with full correction: numbers that travel for a client in a round, against 6nr + 10r^2",
-    )
-
-
-@replay("fedlrt/claim-linear-n")
-def claim_linear_n(values: Values) -> Violation:
-    """Count the variants whose clients send coefficient gradients before their local steps, as a correction needs."""
-    stated = int(values["stated"])
-    sent = {variant: {name for exchange in exchanges(variant) for name in exchange.back} for variant in VARIANTS}
-    return Violation(
-        stated,
-        sum(bool(names & {"G_S", "G_St"}) for names in sent.values()),
-        assumes=[Hypothesis("variants with variance correction, as stated", stated, "=", len(VARIANTS))],
-        reads="variants of FeDLRT with variance correction, all three as stated, against those whose clients send "
-        "gradients of the coefficients (Algorithm 1 with var_cor, line 11; Algorithm 5, line 6)",
     )

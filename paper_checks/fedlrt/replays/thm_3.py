@@ -42,28 +42,6 @@ def thm_3_as_printed(values: Values) -> Violation:
     )
 
 
-@replay("fedlrt/thm-3@what-is-cut-for-the-threshold")
-def thm_3_small_rate(values: Values) -> Violation:
-    """Run T = 1, one client, one step at a small rate, L = 1; the model has rank two then, and nothing is cut."""
-    at = one_step(values)
-    after, star = minus(at.star, at.B), at.star
-    square = inner(at.F, at.F)
-    uncut = Hypothesis(
-        "determinant of W before truncation, of which a small threshold cuts nothing",
-        star[0][0] * star[1][1] - star[0][1] * star[1][0],
-        "!=",
-        0,
-    )
-    return Violation(
-        square,
-        24 * (square - inner(after, after)),
-        assumes=(*at.assumes, uncut),
-        given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, a threshold below the smaller singular value: squared gradient "
-        "against 48 L times what the loss falls by",
-    )
-
-
 @proof("fedlrt/thm-3")
 def thm_3(
     limit: Fraction = Fraction(1, 2),

@@ -182,16 +182,7 @@ def eq_43_44(
     return "smoothness, the chain rule, and sums over entries in two parts"
 
 
-@replay("fedlrt/eq-45")
-def eq_45_as_printed(values: Values) -> Violation:
-    """Evaluate the nearer expression."""
-    at, after, printed = _first_step(values)
-    return Violation(
-        min(abs(after - one) for one in printed), Fraction(0), assumes=at.assumes, given=at.given, reads=STEPS
-    )
-
-
-@proof("fedlrt/eq-45@the-update-of-algorithm-5")
+@proof("fedlrt/eq-45")
 def eq_45(own: Fraction = Fraction(-1), mean: Fraction = Fraction(1), sign: Fraction = Fraction(1)) -> str:
     r"""The corner of Algorithm 5's step, (40) as it should read: $\tilde U = [U|\bar U]$ has U for its first block."""
     step = corrected(S_c, corner(Ut * (g - g_c) * V))[0, 0]
@@ -218,7 +209,7 @@ def eq_46(
 
 @replay("fedlrt/eq-46")
 def eq_46_as_printed(values: Values) -> Violation:
-    """Evaluate only the block, L = 1, with the sign that the statement needs: with the printed one it fails as well."""
+    """Evaluate only the block, L = 1, with F as the negative gradient; with the printed sign it fails too."""
     at = follow_opposite(values)
     p, inside = at.moved[0], at.slope[0]
     right = -at.whole * (1 - 12 * at.whole) * inside**2
@@ -229,6 +220,6 @@ def eq_46_as_printed(values: Values) -> Violation:
         right,
         assumes=(*at.assumes, fails),
         given=at.given,
-        reads=f"{LOSSES}: left side of (46) with the opposite sign (with the printed one it is "
-        f"{float(printed):.5g}), against the right one",
+        reads=f"{LOSSES}: left side of (46) with F as the negative gradient (with the printed sign it is "
+        f"{float(printed):.5g}), against the right side",
     )

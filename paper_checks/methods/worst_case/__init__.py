@@ -7,5 +7,5 @@ certificates that need no solver (`certificate`, `exact`); its primal solution i
 algorithms can be run on (`worst_function`).
 
 Client functions may be exchanged, so that it is enough to know the mean of the clients' vectors and their spread around
-it. The program has two small blocks whatever the number of clients: its value is the same for any number above one.
+it. The program has two small blocks for any number of clients: its value is the same for any number above one.
 """

@@ -27,7 +27,7 @@ class Certificate:
     multipliers: Mapping[str, Fraction]
 
     def as_json(self) -> dict[str, Any]:
-        """Numbers as text."""
+        """Return numbers as text."""
         s = self.setting
         known: dict[str, Any] = {"recursion": s.recursion.name, "clients": s.clients, "steps": s.steps}
         known |= {"step": str(s.step), "low": str(s.low), "goal": s.goal}
@@ -44,7 +44,7 @@ class Certificate:
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Certificate:
-        """Reads one back.
+        """Read one back.
 
         Raises:
             KeyError: something is missing.
@@ -79,7 +79,7 @@ class NoCertificate:
 
 
 def slack_matrices(problem: WorstCase, bound: Fraction, multipliers: Mapping[str, Fraction]) -> dict[Block, Matrix]:
-    """The matrices that must be positive semidefinite: bound - objective + multipliers times inequalities."""
+    """Return the matrices that must be positive semidefinite: bound - objective + multipliers times inequalities."""
     terms = [(bound, problem.unit), (Fraction(-1), problem.objective)]
     for known in problem.inequalities:
         weight = multipliers.get(known.name)
@@ -89,8 +89,8 @@ def slack_matrices(problem: WorstCase, bound: Fraction, multipliers: Mapping[str
     return {block: total.matrix(block, names) for block, names in problem.blocks.items()}
 
 
-def flaw(certificate: Certificate) -> str:
-    """Why a certificate proves nothing; empty if it proves its bound. Fractions only.
+def find_flaw(certificate: Certificate) -> str:
+    """Say why a certificate proves nothing, in fractions; empty if it proves its bound.
 
     Every point that meets the inequalities has: objective <= objective - sum of multipliers times (left sides <= 0)
     = bound * unit - slack, once the function values cancel.
@@ -116,10 +116,10 @@ def flaw(certificate: Certificate) -> str:
     return ""
 
 
-def rounded(
+def round_certificate(
     problem: WorstCase, bound: Fraction, multipliers: Mapping[str, float], denominator: int
 ) -> Certificate | NoCertificate:
-    """Multipliers on a grid, with their balance repaired by the inequalities between each point and the start.
+    """Return multipliers on a grid, with their balance repaired by the inequalities between each point and the start.
 
     Args:
         problem: the problem.
@@ -136,5 +136,5 @@ def rounded(
         name = f"0,{value}" if missing > 0 else f"{value},0"
         exact[name] = exact.get(name, Fraction(0)) + abs(missing)
     found = Certificate(problem.setting, bound, {name: value for name, value in exact.items() if value})
-    reason = flaw(found)
+    reason = find_flaw(found)
     return NoCertificate(f"rounded to multiples of 1/{denominator}: {reason}") if reason else found

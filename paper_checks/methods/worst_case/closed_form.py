@@ -24,31 +24,31 @@ from paper_checks.methods.worst_case.problem import END, FEDLIN, Setting
 
 
 def worst_descent(steps: int, step: Fraction) -> Fraction:
-    """The largest change of the mean loss in units of 1/L; proved for steps * step <= 1/2, seen up to about 2."""
+    """Return the largest change of the mean loss in units of 1/L: proved for steps * step <= 1/2, seen to 2."""
     return -(1 - (1 - step) ** (2 * steps)) / 2
 
 
 def worst_drift(steps: int, step: Fraction) -> Fraction:
-    """The largest distance of a client from the start in units of 1/L, for smooth functions."""
+    """Return the largest distance of a client from the start in units of 1/L, for smooth functions."""
     return (1 + step) ** steps - 1
 
 
 def best_constant(steps: int) -> Fraction:
-    r"""The least $\kappa$ with descent $\le -s\lambda(1 - \kappa s\lambda L)$ for all small learning rates.
+    r"""Return the least $\kappa$ with descent $\le -s\lambda(1 - \kappa s\lambda L)$ for all small learning rates.
 
     $(1-x)^{2s} \le 1 - 2sx + s(2s-1)x^2$ on [0, 1], with equality in the limit of small x.
     """
     return 1 - Fraction(1, 2 * steps)
 
 
-def constant_needed(steps: int, step: Fraction) -> Fraction:
-    r"""The $\kappa$ for which the worst descent equals $-s\lambda(1 - \kappa s\lambda L)$."""
+def needed_constant(steps: int, step: Fraction) -> Fraction:
+    r"""Return the $\kappa$ for which the worst descent equals $-s\lambda(1 - \kappa s\lambda L)$."""
     whole = steps * step
     return (1 + worst_descent(steps, step) / whole) / whole
 
 
 def descent_certificate(clients: int, steps: int, step: Fraction) -> Certificate:
-    """The certificate of the worst descent; it verifies up to steps * step of about 0.83."""
+    """Return the certificate of the worst descent; it verifies up to steps * step of about 0.83."""
     q = 1 - step
     multipliers = {f"0,{END}": Fraction(1)}
     for k in range(1, steps):
@@ -58,7 +58,7 @@ def descent_certificate(clients: int, steps: int, step: Fraction) -> Certificate
 
 
 def drift_certificate(clients: int, steps: int, step: Fraction) -> Certificate:
-    """The certificate of the worst drift after some steps; the bound is its square."""
+    """Return the certificate of the worst drift after some steps; the bound is its square."""
     rho = [worst_drift(k, step) for k in range(steps + 1)]
     multipliers: dict[str, Fraction] = {}
     for k in range(1, steps):
@@ -69,7 +69,7 @@ def drift_certificate(clients: int, steps: int, step: Fraction) -> Certificate:
 
 
 def coupling(steps: int, step: Fraction) -> Matrix:
-    """The matrix that must be positive semidefinite for the worst descent to be the closed form, rows 1 to s - 1."""
+    """Return the matrix, rows 1 to s - 1, that is positive semidefinite if the closed form is the worst descent."""
     q = 1 - step
     power = [q**k for k in range(steps + 1)]
     size = steps - 1
@@ -80,7 +80,7 @@ def coupling(steps: int, step: Fraction) -> Matrix:
 
 
 def coupling_dominates(steps: int, step: Fraction) -> bool:
-    r"""Whether that matrix is diagonally dominant, by a bound on each row that is cheap in exact fractions.
+    r"""Return whether that matrix is diagonally dominant, by a bound on each row that is cheap in exact fractions.
 
     Row k asks $q^{k+1} - \lambda L(1-q^k) \ge \lambda L\,[k - 1 + \sum_{j>k} (1-q^k)/(1-q^j)]$, and no quotient is
     above 1. The left side falls with k, so that the last row decides.

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 def is_positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
-    r"""Whether a symmetric matrix of fractions is positive semidefinite, decided by $LDL^T$ without rounding.
+    r"""Return whether a symmetric matrix of fractions is positive semidefinite, decided by $LDL^T$ without rounding.
 
     A pivot of zero is allowed if all that is left of its row is zero.
 

@@ -37,8 +37,8 @@ class Vector:
     def __mul__(self, factor: Fraction | int) -> Vector:
         return Vector({key: factor * value for key, value in self.parts.items()})
 
-    def only(self, blocks: Iterable[Block]) -> Vector:
-        """The part in some blocks."""
+    def restrict(self, blocks: Iterable[Block]) -> Vector:
+        """Return the part in some blocks."""
         kept = set(blocks)
         return Vector({key: value for key, value in self.parts.items() if key[0] in kept})
 
@@ -63,7 +63,7 @@ class Form:
         return Form({key: factor * value for key, value in self.terms.items()})
 
     def matrix(self, block: Block, names: tuple[str, ...]) -> Matrix:
-        """The symmetric matrix of the quadratic form in the vectors of one block."""
+        """Return the symmetric matrix of the quadratic form in the vectors of one block."""
         place = {name: i for i, name in enumerate(names)}
         M = [[Fraction(0)] * len(names) for _ in names]
         for (at, one, other), value in self.terms.items():
@@ -75,12 +75,12 @@ class Form:
 
 
 def combination(terms: Iterable[tuple[Fraction, Form]]) -> Form:
-    """A sum of multiples of forms."""
+    """Return a sum of multiples of forms."""
     return Form(_sum((factor, form.terms) for factor, form in terms))
 
 
 def inner(one: Vector, other: Vector) -> Form:
-    """The inner product of two vectors."""
+    """Return the inner product of two vectors."""
     terms: dict[Entry, Fraction] = {}
     for (block, first), a in one.parts.items():
         for (at, second), b in other.parts.items():
@@ -91,7 +91,7 @@ def inner(one: Vector, other: Vector) -> Form:
 
 
 def square(one: Vector) -> Form:
-    """The squared norm of a vector."""
+    """Return the squared norm of a vector."""
     return inner(one, one)
 
 

@@ -139,7 +139,7 @@ class WorstCase:
 def interpolation(
     low: Fraction, points: tuple[Vector, Vector], gradients: tuple[Vector, Vector], high: Fraction = Fraction(1)
 ) -> Form:
-    r"""The form Q with $\varphi_j - \varphi_i + Q \le 0$ for a function of curvature between ``low`` and ``high``.
+    r"""Return the form Q with $\varphi_j - \varphi_i + Q \le 0$ for curvature between ``low`` and ``high``.
 
     Args:
         low: least curvature.
@@ -154,7 +154,7 @@ def interpolation(
 
 
 def worst_case(setting: Setting) -> WorstCase:
-    """The problem of a setting, reduced by the exchange of clients.
+    """Return the problem of a setting, reduced by the exchange of clients.
 
     Every client's vector is the mean over the clients plus a spread of mean zero. Averaged over all orders of the
     clients, inner products of the two kinds vanish, and each client has the same ones: the spread's Gram matrix is any
@@ -172,7 +172,7 @@ def worst_case(setting: Setting) -> WorstCase:
     seen = recursion.sides if setting.alignment else uncorrected
     everywhere = [(part, "outside") for part in parts]
     g, n = unknown("mean", "g"), unknown("spread", "n", seen)
-    push = g + n.only(("spread", side) for side in uncorrected)
+    push = g + n.restrict(("spread", side) for side in uncorrected)
     D = {"0": zero} | {name: unknown("mean", name) + unknown("spread", name) for name in names}
     e = {"0": zero}
     last = zero
@@ -182,7 +182,7 @@ def worst_case(setting: Setting) -> WorstCase:
             e[str(k + 1)] = last
     means = [("mean", side) for side in recursion.sides]
     if setting.goal == "descent":
-        e[END] = last.only(means)
+        e[END] = last.restrict(means)
         objective, values = inner(g, e[END]), {END: 1}
     else:
         objective, values = square(last), {}
@@ -192,7 +192,7 @@ def worst_case(setting: Setting) -> WorstCase:
         known.append(Inequality(f"{i},{j}", form, {name: s for name, s in ((j, 1), (i, -1)) if name != "0"}))
     if setting.mean is not None and setting.goal == "descent":
         low = max(setting.low, -setting.mean)
-        ends = {"0": (zero, zero), END: (e[END], D[END].only(means))}
+        ends = {"0": (zero, zero), END: (e[END], D[END].restrict(means))}
         for i, j in (("0", END), (END, "0")):
             (x, slope), (y, other) = ends[i], ends[j]
             form = partial(interpolation, low, (x, y), (slope, other), setting.mean)
@@ -204,12 +204,12 @@ def worst_case(setting: Setting) -> WorstCase:
     for number, (delta, gamma) in enumerate(setting.alignment):
         for name in (str(k) for k in range(steps)):
             there = D[name] + g + n
-            outside = square(there.only(everywhere))
-            inside = square(there.only((part, "inside") for part in parts))
+            outside = square(there.restrict(everywhere))
+            inside = square(there.restrict((part, "inside") for part in parts))
             room = unit * delta**2 + inside * (delta * gamma) + unit * (delta / gamma)
             known.append(Inequality(f"alignment {number}, {name}", partial(Form.__sub__, outside, room)))
     if setting.outside is not None:
-        beyond = square((g + n).only(everywhere)) - unit * setting.outside**2
+        beyond = square((g + n).restrict(everywhere)) - unit * setting.outside**2
         known.append(Inequality("outside", lambda: beyond))
     blocks: dict[Block, tuple[str, ...]] = {}
     for part in parts:

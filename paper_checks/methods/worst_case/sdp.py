@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, rounded
+from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, round_certificate
 from paper_checks.methods.worst_case.gram import Block, Form
 from paper_checks.methods.worst_case.problem import WorstCase
 
@@ -58,7 +58,7 @@ class SolverFailed:
 
 
 def _conic(problem: WorstCase, margin: Fraction | None, iterations: int = 200) -> tuple[Any, list[str], list[str]]:
-    """The solver's answer; for a margin, the bound is given and the least eigenvalue of the slack is maximised."""
+    """Solve the program; for a margin, the bound is given and the least eigenvalue of the slack is maximised."""
     import clarabel
 
     names = [known.name for known in problem.inequalities]
@@ -83,7 +83,7 @@ def _conic(problem: WorstCase, margin: Fraction | None, iterations: int = 200) -
     signs = np.zeros((len(names), count))
     signs[:, 1:] = -np.eye(len(names))
     add(signs, np.zeros(len(names)), clarabel.NonnegativeConeT(len(names)))
-    if margin is not None:  # a margin without end is no use
+    if margin is not None:  # an unbounded margin is useless
         cap = np.zeros((1, count))
         cap[0, 0] = 1.0
         add(cap, np.ones(1), clarabel.NonnegativeConeT(1))
@@ -109,7 +109,7 @@ def _conic(problem: WorstCase, margin: Fraction | None, iterations: int = 200) -
 
 
 def solve(problem: WorstCase, iterations: int = 200) -> Solved | Unbounded | SolverFailed:
-    """The worst case by its dual program: the least bound over all multipliers.
+    """Return the worst case by its dual program: the least bound over all multipliers.
 
     Args:
         problem: what is asked.
@@ -136,7 +136,7 @@ def solve(problem: WorstCase, iterations: int = 200) -> Solved | Unbounded | Sol
 
 
 def find_certificate(problem: WorstCase, bound: Fraction) -> Certificate | NoCertificate | SolverFailed:
-    """A certificate of a bound: multipliers of the largest margin, on the coarsest grid that keeps the proof.
+    """Return a certificate of a bound: multipliers of the largest margin, on the coarsest grid that keeps the proof.
 
     Raises:
         ImportError: Clarabel is not installed.
@@ -150,7 +150,7 @@ def find_certificate(problem: WorstCase, bound: Fraction) -> Certificate | NoCer
     multipliers = dict(zip(names, map(float, x[1:]), strict=True))
     found: Certificate | NoCertificate = NoCertificate("none was tried")
     for denominator in _DENOMINATORS:
-        found = rounded(problem, bound, multipliers, denominator)
+        found = round_certificate(problem, bound, multipliers, denominator)
         if isinstance(found, Certificate):
             return found
     assert isinstance(found, NoCertificate)
@@ -162,7 +162,7 @@ def _floats(form: Form, block: Block, labels: tuple[str, ...]) -> NDArray[np.flo
 
 
 def _triangle(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Upper triangle by columns, off-diagonal entries times the root of 2."""
+    """Return the upper triangle by columns, off-diagonal entries times the root of 2."""
     rows, columns = np.tril_indices(len(matrix))
     return matrix[rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2.0))
 

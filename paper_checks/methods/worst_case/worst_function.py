@@ -43,16 +43,16 @@ class Interpolated:
     samples: float = 1.0
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The value at a weight matrix of one row."""
+        """Return the value at a weight matrix of one row."""
         return torch.tensor(self.at(w["W"].numpy().reshape(-1))[0], dtype=torch.float64)
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """The gradient there, in the type of the weights."""
+        """Return the gradient there, in the type of the weights."""
         slope = self.at(w["W"].numpy().reshape(-1))[1]
         return type(w)({"W": torch.from_numpy(slope.reshape(tuple(w["W"].shape)))})
 
     def at(self, x: Array) -> tuple[float, Array]:
-        """Value and gradient at a point of shape ``(d,)``."""
+        """Return value and gradient at a point of shape ``(d,)``."""
         span = 1.0 - self.low
         slopes = self.gradients - self.low * self.points
         feet = self.points - slopes / span
@@ -64,7 +64,7 @@ class Interpolated:
 
 
 def worst_clients(problem: WorstCase, solved: Solved) -> list[Interpolated]:
-    """The clients of a worst case: as many as its setting has, with start at 0 and mean gradient of norm 1.
+    """Return the clients of a worst case: as many as its setting has, with start at 0 and mean gradient of norm 1.
 
     The spread of the clients around their mean points to the corners of a regular simplex. Where a smoother mean is
     asked for, the value is an upper bound only, and the mean of these clients need not be as smooth.
@@ -82,7 +82,7 @@ def worst_clients(problem: WorstCase, solved: Solved) -> list[Interpolated]:
         for name, row in zip(names, rows, strict=True):
             coordinates[block, name] = row
 
-    def placed(vector: Vector, client: int) -> Array:
+    def place(vector: Vector, client: int) -> Array:
         parts = []
         for block in problem.blocks:
             total = np.zeros(sizes[block])
@@ -94,22 +94,22 @@ def worst_clients(problem: WorstCase, solved: Solved) -> list[Interpolated]:
 
     found = []
     for client in range(clients):
-        start = placed(problem.gradients["start"], client)
-        points = np.array([placed(point, client) for point in problem.points.values()])
-        slopes = np.array([placed(problem.gradients[name], client) + start for name in problem.points])
+        start = place(problem.gradients["start"], client)
+        points = np.array([place(point, client) for point in problem.points.values()])
+        slopes = np.array([place(problem.gradients[name], client) + start for name in problem.points])
         rises = np.array([solved.values.get(name, 0.0) for name in problem.points]) + points @ start
         found.append(Interpolated(points, slopes, rises, float(problem.setting.low)))
     return found
 
 
 def change_of_mean(clients: list[Interpolated], end: Array) -> float:
-    """Change of the mean loss from the start to a point of shape ``(d,)``."""
+    """Return the change of the mean loss from the start to a point of shape ``(d,)``."""
     start = np.zeros_like(end)
     return float(np.mean([client.at(end)[0] - client.at(start)[0] for client in clients]))
 
 
 def _least_on_simplex(rows: Array, costs: Array) -> Array:
-    """Weights of least |weights @ rows|^2 / 2 + weights @ costs among those that are not negative and have sum 1."""
+    """Minimise |weights @ rows|^2 / 2 + weights @ costs over non-negative weights of sum 1."""
     import clarabel
     from scipy.sparse import csc_matrix
 

@@ -6,14 +6,17 @@ a.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import log
+from collections.abc import Callable, Iterator
+from itertools import product
+from math import inf, log
 
 import numpy as np
 
 from paper_checks.claim import Evidence
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
+from paper_checks.rolora.lem_a_10 import deviation_tails
+from paper_checks.rolora.measurements.laws import student_tail
 from paper_checks.rolora.measurements.settings import Setting
 
 SMALLEST = {1.0: 1e-2, 10.0: 1e-12, 20.0: 1e-30, 100.0: 1e-110}
@@ -29,8 +32,13 @@ ABSOLUTE_SCOPE = (
 
 
 def failure_for_every_constant(
-    name: str, low: Callable[[Setting], float], times: float = 1.0, power: float = 10.0, exact: bool = True
-) -> Promise:
+    name: str,
+    low: Callable[[Setting], float],
+    times: float = 1.0,
+    power: float = 10.0,
+    exact: bool = True,
+    more: Callable[[Setting], float] = lambda _: -inf,
+) -> Relation:
     r"""Judge that a bound fails with probability at most $q^{-10}$, for one constant at least.
 
     One constant that is enough for its case would do. The witness is the case of C = 1; the others fail like it.
@@ -41,11 +49,12 @@ def failure_for_every_constant(
         times: factor of $q^{-10}$, 2 where two events are meant.
         power: printed as 10.
         exact: whether it is that probability, or a lower bound.
+        more: logarithm of what else the probability of failure may be.
     """
-    right = [log(times) - power * log(one.q) for one in ABSOLUTE]
+    right = [float(np.logaddexp(log(times) - power * log(one.q), more(one))) for one in ABSOLUTE]
     gaps = [low(one) - limit for one, limit in zip(ABSOLUTE, right, strict=True)]
     over = gaps[0] if min(gaps) > 0.0 else min(gaps)
-    return Promise(
+    return Relation(
         f"log of {'' if exact else 'a lower bound of '}the probability that {name} fails",
         right[0] + over,
         right[0],
@@ -53,6 +62,37 @@ def failure_for_every_constant(
         at_most=True,
         case=ABSOLUTE[0].numbers(),
     )
+
+
+LEVELS = ((0.95, 0.95, 0.95), (0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.5, 0.05), (0.1, 0.1, 1e-4))
+
+ENOUGH_SCOPE = (
+    "m = 20 q for (13) with 1 to 1000 clients, by a union over them; d from 2 to 1000, thresholds down to 1e-4"
+)
+
+
+def minimisers_are_near(power: float = 10.0) -> Iterator[Relation]:
+    r"""Relation that (13) fails with probability at most $\max\{\log N, d\}^{-10}$ for m = 20 q."""
+    for N, d, levels in product((1, 10, 1000), (2, 20, 1000), LEVELS):
+        one = Setting(N, d, *levels, 20.0)
+        yield Relation(
+            "log of an upper bound of the probability that (13) fails",
+            log(N) + student_tail(one.level, one.m),
+            -power * log(one.least),
+            at_most=True,
+        )
+
+
+def gradient_is_near(power: float = 10.0) -> Iterator[Relation]:
+    r"""Relation that (13) or (76) fails with probability at most $2d^{-10}$, for one client and m = 100 q."""
+    for d, levels in product((2, 20, 1000), LEVELS):
+        one = Setting(1, d, *levels, 100.0)
+        yield Relation(
+            "log of an upper bound of the probability that (76) fails",
+            deviation_tails(one, (1.0 + one.level) ** 2)[1],
+            log(2.0) - power * log(d),
+            at_most=True,
+        )
 
 
 THRESHOLDS = Setting(1, 2, 0.1, 0.1, 0.03, 10.0)

@@ -16,15 +16,15 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 from paper_checks.recorded_federation import Watched
 from toymodels.problem import Problem
 from toymodels.regression import Regressor, regression
 
 
-def close(name: str, left: float, right: float, case: Mapping[str, Any] | None = None) -> Promise:
+def close(name: str, left: float, right: float, case: Mapping[str, Any] | None = None) -> Relation:
     """Return the promise that two numbers are one, up to rounding."""
-    return Promise(name, left, right, error=1e-10 * max(1.0, abs(left), abs(right)), case=case)
+    return Relation(name, left, right, error=1e-10 * max(1.0, abs(left), abs(right)), case=case)
 
 
 def draw_problems(context: Context) -> list[Problem]:

@@ -8,9 +8,6 @@ from math import ceil, inf, log
 
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, Stated, Tried, tried
 
-LEFT_OPEN = r"$\Omega$ leaves its constant open, and the thresholds are auxiliary numbers."
-"""The reading in which the constant of Omega is one of the thresholds, and why."""
-
 
 @dataclass(frozen=True)
 class Setting:

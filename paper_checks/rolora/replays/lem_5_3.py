@@ -17,8 +17,7 @@ from paper_checks.rolora.replays.shared.contraction import (
     on_events,
     unlimited,
 )
-from paper_checks.rolora.replays.shared.one_step import setting
-from paper_checks.rolora.replays.shared.own_samples import MANY_SAMPLES, learning_rate
+from paper_checks.rolora.replays.shared.own_samples import learning_rate
 from paper_checks.rolora.replays.shared.thresholds import thresholds
 from paper_checks.stored_values import Values, fractions
 
@@ -35,7 +34,7 @@ def lem_5_3(
     alpha: Fraction = Fraction(3, 5),
     beta: Fraction = Fraction(7, 20),
 ) -> str:
-    r"""The events, fixed samples, and the factor at the largest step for $\delta^0 = 0.28$.
+    r"""The events, fixed samples, infinitely many samples, and the factor at the largest step for $\delta^0 = 0.28$.
 
     The events have the stated probability by the proofs of Lemmas A.9 and A.10, with $\epsilon_2$ for $\epsilon_3$
     (so that $\tilde\epsilon \le \epsilon'$), and fixed samples by singular values.
@@ -45,12 +44,14 @@ def lem_5_3(
     near_identity(samples, share, printed)
     on_events(limit, threshold)
     fixed_samples(share, more)
+    unlimited()
     cosine = 1 - Fraction(28, 100) ** 2
     square = (1 - 2 * cosine) ** 2 / (1 + 4 * cosine * (1 - cosine))
     require(abs(square - factor**2) < Fraction(1, 1000) * factor, "the first factor")
     return (
         r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
-        r"samples by the sign of a polynomial in its root and the step"
+        r"samples by the sign of a polynomial in its root and the step; for infinitely many samples from a function "
+        "that is concave in the squared cosine"
     )
 
 
@@ -103,42 +104,3 @@ def first_step(values: Values) -> Violation:
 lem_5_3_as_printed = replay("rolora/lem-5.3")(first_step)
 
 as_in_80 = replay("rolora/lem-5.3@as-in-80")(first_step)
-
-
-@replay(
-    "rolora/lem-A.11",
-    share="step, eta |b*|^2",
-    D="1 - delta_0^2",
-    place="place of the squared cosine between that of the first angle, 0, and 1",
-)
-def lem_A_11_as_printed(values: Values) -> Violation:
-    """One step for infinitely many samples, in the plane of a and a*, from coordinates; squares of both sides."""
-    s, D, place = fractions(values, "share", "D", "place")
-    u = D + (1 - D) * place  # squared cosine c^2 of the angle; a = c a* + d e with d^2 = 1 - u
-    # a+ = a - 2 s c^2 a + 2 s c a*: along a* it is c (1 - 2 s u + 2 s), across d (1 - 2 s u).
-    across = (1 - u) * (1 - 2 * s * u) ** 2
-    along = u * (1 - 2 * s * u + 2 * s) ** 2
-    return Violation(
-        across / (along + across),
-        (1 - u) * (1 - s * D),
-        assumes=[*setting(s, D), Hypothesis("place", place, ">=", 0), Hypothesis("place", place, "<=", 1)],
-        reads=f"squared cosine of the angle D + (1 - D) place; {MANY_SAMPLES}; squares of the next angle distance and "
-        "of its bound",
-    )
-
-
-@proof("rolora/lem-A.11")
-def lem_A_11(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(1, 10)) -> str:
-    r"""The events of the lemmas, and unlimited samples, by the two arguments of the setting.
-
-    On the events every quantity of the step lies between its ends, the thresholds being at most ``threshold`` times
-    $D = 1 - (\delta^0)^2$; the contraction is then the sign of polynomials in D on (0, 1]. With unlimited samples it is
-    the sign of a function that is concave in the squared cosine, so that its ends decide.
-    """
-    on_events(limit, threshold)
-    unlimited()
-    return (
-        rf"on the events, for thresholds up to {threshold} of $1 - "
-        r"(\delta^0)^2$, by the signs of polynomials in it; the bound for unlimited samples from a "
-        r"function that is concave in the squared cosine"
-    )

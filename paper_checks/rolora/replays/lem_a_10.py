@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import sympy
-
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import (
     EULER,
@@ -17,9 +15,7 @@ from paper_checks.rolora.replays.shared.concentration import (
     LOG_2,
     enough_for_gradient,
     enough_for_minimisers,
-    enough_of_thresholds,
     interval,
-    near_identity,
     normal_quotient,
     surely,
 )
@@ -49,44 +45,6 @@ def lem_A_10(
     )
 
 
-@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", GRADIENT_WORDS)
-def lem_A_10_thresholds(
-    columns: Fraction = Fraction(300),
-    every: Fraction = Fraction(520),
-    every_more: Fraction = Fraction(1450),
-    samples: Fraction = Fraction(100),
-    alpha: Fraction = Fraction(3, 5),
-    beta: Fraction = Fraction(7, 20),
-) -> str:
-    r"""For a independent of the samples two columns, for every a the whole of the mean Gram matrix.
-
-    The first, with a smaller threshold $\tau$ than $\epsilon_3$: let $\tau = \min\{1, \tilde\epsilon\frac{\epsilon'}{1
-    + \epsilon'}\}$ and $K = 300(1 + \ell)\max\{1, \epsilon_2^2/\tau^2\}$. Where $|T| \le \epsilon'$ and both columns,
-    $(\bar S - I)a$ and $(\bar S - I)u$, are at most $\tau$ long, the deviation of the gradient from (49) is at most
-    $2\tau(1 + \epsilon')^2\delta \le 2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta$ in units of $\|b^*\|^2$, as in the
-    proof of Lemma A.10 with $\tau$ for $\epsilon_3$. $Nm\tau^2 \ge Kq\tau^2 \ge 300(1 + \ell)q\epsilon_2^2$, so that
-    each of the two fails with probability at most $q^{-10}$.
-
-    The second: where $\|S_i - I\|_{op} \le \rho$ for every client, $\rho = \min\{\epsilon_2/\sqrt2,
-    \frac12\tilde\epsilon(\epsilon'^2 + \epsilon')\}$, every unit vector a has $|T| \le \rho/\sqrt{1 - \rho^2} \le
-    \epsilon'$ and a deviation of at most $2|\bar s|\delta\rho\sqrt{1 + T^2} \le 2\delta\rho/(1 - \rho^2) \le
-    4\delta\rho$, as $|\bar s| \le \sqrt{1 + T^2}$. That fails with probability at most $q^{-10}$ for K of $520 +
-    1450\ell$ times $\epsilon_2^2/(2\rho^2)$, by the last part.
-    """
-    level, tilde = sympy.symbols("level tilde", positive=True)
-    normal_quotient()
-    enough_for_gradient(samples, alpha, beta)
-    enough_of_thresholds(samples, alpha, columns)
-    near_identity(every, every_more)
-    same = sympy.expand((1 + level) ** 2 * tilde * level / (1 + level) - tilde * (level**2 + level))
-    require(sympy.simplify(same) == 0, "the threshold of the columns")
-    return (
-        "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a smaller threshold for these; "
-        f"constants by intervals; K = {columns}(1 + l), for every a {every} + "
-        f"{every_more} l, times what the thresholds ask for, l = -log min(eps_1, eps_2)"
-    )
-
-
 @replay("rolora/lem-A.10")
 def lem_A_10_as_printed(values: Values) -> Violation:
     """One client, delta = 3/5: a lower bound of the probability that the printed bound fails, against 2 q^-10.
@@ -104,7 +62,7 @@ def lem_A_10_as_printed(values: Values) -> Violation:
     tilde, level = e_2 / (1 - e_0), e_2 / ((1 - e_0) * (1 - e_1))
     room = tilde * (level**2 + level) / (Fraction(4, 5) - level * Fraction(3, 5))
     # Far from the mode the density of chi-square is at most that at it, 1/sqrt(8 pi (k - 1)) (Stirling), pi > 3.
-    within = 2 * room * m / enclosed("sqrt", 24 * (k - 1))[0]
+    within = 2 * room * m / enclose("sqrt", 24 * (k - 1))[0]
     outside = 1 / (1 + m * level**2 / 2)
     assumes = (*at.assumes, Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1), *enough)
     return Violation(
@@ -113,45 +71,6 @@ def lem_A_10_as_printed(values: Values) -> Violation:
         assumes=assumes,
         reads="one client, eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound of the probability of failure, "
         "whether (49) or the mean over all samples is meant, which for every C tends to 1 as eps_2 to 0, and 2 q^-10",
-    )
-
-
-@replay("rolora/lem-A.10@constant-of-the-thresholds")
-def lem_A_10_few(values: Values) -> Violation:
-    """Three samples of each client, delta = 3/5: a lower bound of the probability that (44) fails.
-
-    z, w are X a, X u of all clients, n = 3N entries; the clients' T_i = z_i'w_i/|z_i|^2 have the density 2/pi (1 +
-    t^2)^-2, so that P(T_1 >= x) > 1/(19 x^3) for x >= 1. With T_1 >= T N, and the sum of the others not negative, the
-    mean is at least T. Across the plane of a and a* the deviation is 2 delta s |mean z - w| |g| / n, s = c + delta
-    mean, with a normal g of d - 2 entries that z and w are independent of; both expectations are 0 there. |z|^2 >= 0.49
-    n by the other clients, |w|^2 <= 2 n and |g|^2 >= (d - 2)/2 but for exp(-(n - 3)/11), exp(-n/7) and exp(-(d - 2)/11)
-    (Chernoff).
-    """
-    e_0, e_1, e_2, e_3, K, T = fractions(values, "eps_0", "eps_1", "eps_2", "eps_3", "K", "T")
-    N, m, d = (int(values[name]) for name in ("N", "m", "d"))
-    n, net = N * m, enclosed("ln", 2 / e_0)
-    level, tilde = e_2 / ((1 - e_0) * (1 - e_1)), e_3 / (1 - e_0)
-    far = (Fraction(3, 5) * T * (Fraction(7, 10) * T - Fraction(1415, 1000))) ** 2 * Fraction(d - 2, 2) / n
-    assumes = assuming(
-        *(Hypothesis(f"eps_{k}", eps, ">", 0) for k, eps in enumerate((e_0, e_1, e_2, e_3))),
-        *(Hypothesis(f"eps_{k}", eps, "<", 1) for k, eps in enumerate((e_0, e_1, e_2, e_3))),
-        Hypothesis("d", d, ">", 2),
-        Hypothesis("m, for that law", m, "=", 3),
-        Hypothesis("n, for 0.49 n", n, ">=", 150),
-        Hypothesis("N m, against K d log(2/eps_0)/eps_3^2", n, ">=", K * d * net[1] / e_3**2),
-        Hypothesis("T, for the tail and a positive distance", T, ">=", 3),
-        Hypothesis("squared deviation, over that of (44)", far / (tilde * (level**2 + level)) ** 2, ">", 1),
-    )
-    rest = sum((enclosed("exp", -Fraction(k, f))[1] for k, f in ((n - 3, 11), (n, 7), (d - 2, 11))), Fraction(0))
-    q = max(enclosed("ln", N)[0] / min(e_1, e_2) ** 2, d * net[0] / e_2**2)
-    return Violation(
-        1 / (38 * (T * N) ** 3) - rest,
-        2 * q**-10,
-        assumes=assumes,
-        given={"q": q},
-        reads="m samples of each client, N m >= K d log(2/eps_0)/eps_3^2, delta = 3/5; a lower bound of "
-        "the probability of failure, by that of one client's minimiser so far out that their mean is T "
-        "delta off, and 2 q^-10; for any K a larger T and d do the same",
     )
 
 

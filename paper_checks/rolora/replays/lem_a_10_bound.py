@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.gradient_tails import (
     SUM_IN_ALGORITHM_2,
@@ -21,6 +21,8 @@ from paper_checks.rolora.replays.shared.gradient_tails import (
     tail_of_sum,
 )
 from paper_checks.rolora.replays.shared.nets_and_norms import nearest_point_of_a_net
+from paper_checks.rolora.replays.shared.one_step import READS, beyond, failing_client
+from paper_checks.rolora.replays.shared.thresholds import thresholds
 from paper_checks.stored_values import Values, fractions
 
 
@@ -40,7 +42,7 @@ def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ..
         Hypothesis("m, for Chebyshev", m, ">=", 3),
         Hypothesis("least deviation over its bound", (9 - 10 * cosine**2) * (1 - 3 * share) / 2, ">", 1),
     )
-    near = 20 * cosine * enclosed("sqrt", Fraction(m, 6))[1]
+    near = 20 * cosine * enclose("sqrt", Fraction(m, 6))[1]
     return assumes, near + Fraction(3, 3 + m) + 2 * (m - 1) / (Fraction(m, 2) - 1) ** 2
 
 
@@ -57,7 +59,7 @@ def eq_62_as_printed(values: Values) -> Violation:
     e_0, e_3 = fractions(values, "eps_0", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3)
-    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * int(values["m"]) / 30)[1]
+    right = 2 * (1 + 2 / e_0) ** 2 * enclose("exp", -(e_3**2) * int(values["m"]) / 30)[1]
     return Violation(
         1 - missed,
         right,
@@ -98,9 +100,9 @@ def eq_65_as_printed(values: Values) -> Violation:
     e_0, e_2, e_3 = fractions(values, "eps_0", "eps_2", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_2", e_2), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3 / (1 - e_0))
-    m, q = int(values["m"]), [2 * ln / e_2**2 for ln in enclosed("ln", 2 / e_0)]
+    m, q = int(values["m"]), [2 * ln / e_2**2 for ln in enclose("ln", 2 / e_0)]
     enough = Hypothesis("m, against q", m, ">=", q[1])
-    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * m / 30)[1] + q[0] ** -10
+    right = 2 * (1 + 2 / e_0) ** 2 * enclose("exp", -(e_3**2) * m / 30)[1] + q[0] ** -10
     return Violation(
         1 - missed,
         right,
@@ -109,6 +111,22 @@ def eq_65_as_printed(values: Values) -> Violation:
         "probability that the gradient is farther from its mean over all samples than (66), and what is "
         "allowed with c_5 = 1/30; a smaller cosine and more samples do the same for any c_5 and any "
         "constant in m = Omega(q)",
+    )
+
+
+@replay("rolora/eq-65@expectation-of-49")
+def eq_65_with_49(values: Values) -> Violation:
+    """(74) fails where b is farther from g than Lemma A.9 says; eps_3 = 1/2, c_5 = 1/30."""
+    assumes, level, q, root = failing_client(values)
+    (e_0,) = fractions(values, "eps_0")
+    net = (1 + 2 / e_0) ** int(values["d"])
+    gradient = 2 * net * enclose("exp", -Fraction(thresholds(values).m, 120))[1]
+    return Violation(
+        2 * beyond(level, root),
+        gradient + q**-10,
+        assumes=assumes,
+        reads=f"eps_3 = 1/2, c_5 = 1/30, {READS}(74) fails for |T| > eps', with probability at least 2 p(eps'); "
+        "against 2 exp(d log(1 + 2/eps_0) - m/120) + q^-10; for any c_5 a smaller eps_2 does the same",
     )
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import sympy
 from mpmath import iv
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import LOG_2, interval, surely
 from paper_checks.rolora.replays.shared.gradient_tails import (
@@ -97,7 +97,7 @@ def eq_59_as_printed(values: Values) -> Violation:
     )
     return Violation(
         1,
-        2 * enclosed("exp", -rate * e_3**2 * n)[1],
+        2 * enclose("exp", -rate * e_3**2 * n)[1],
         assumes=assumes,
         reads="P(0 >= 0) and (61); for a smaller c_5 more samples do the same",
     )
@@ -161,7 +161,7 @@ def eq_59_as_read(values: Values) -> Violation:
     )
     return Violation(
         1 - found.missed,
-        2 * enclosed("exp", -c_5 * e_3**2 * n)[1],
+        2 * enclose("exp", -c_5 * e_3**2 * n)[1],
         assumes=assumes,
         reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
         "the first; a lower bound of the probability, and the bound for c_5; more samples do the same for any c_5",

@@ -1,6 +1,8 @@
 """Appendix A.3, proof of Lemma A.11: the denominator (eqs. (102) to (115)).
 
 Setting: `shared.contraction_steps`.
+
+Setting: `shared.concentration`.
 """
 
 from __future__ import annotations
@@ -15,19 +17,18 @@ from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import (
     GRADIENT_WORDS,
     enough_for_gradient,
-    enough_of_thresholds,
-    near_identity,
+    enough_for_minimisers,
     normal_quotient,
 )
-from paper_checks.rolora.replays.shared.contraction_steps import (
-    first_order_is_at_most,
-    h,
-    s,
-    slope_on_the_event,
-    tilde,
-    zero,
+from paper_checks.rolora.replays.shared.contraction_steps import first_order_is_at_most, h, s, slope_on_the_event, zero
+from paper_checks.rolora.replays.shared.one_step import (
+    ONE_STEP,
+    READS,
+    beyond,
+    failing_client,
+    missing_probability,
+    one_step,
 )
-from paper_checks.rolora.replays.shared.one_step import ONE_STEP, READS, failing_client, missing_probability, one_step
 from paper_checks.stored_values import Values, fractions
 
 
@@ -83,52 +84,24 @@ def eq_107_events(values: Values) -> Violation:
     )
 
 
-@proof("rolora/eq-107")
-def eq_107(factor: Fraction = Fraction(4)) -> str:
-    r"""(107) is the inequality of Cauchy and Schwarz, (108) $\|a\| = 1$, (109) with $\tilde\epsilon$ is (76).
-
-    $2\eta \cdot 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2 \le 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2$,
-    as $\delta^t \le 1$.
-    """
-    first_order_is_at_most(factor, 1)
-    return r"(76), and $\delta^t \le 1$"
-
-
-@proof("rolora/eq-107@constant-of-the-thresholds", GRADIENT_WORDS)
-def eq_107_thresholds(
+@proof("rolora/eq-107", GRADIENT_WORDS)
+def eq_107(
     factor: Fraction = Fraction(4),
-    columns: Fraction = Fraction(300),
-    every: Fraction = Fraction(520),
-    every_more: Fraction = Fraction(1450),
+    minimisers: Fraction = Fraction(20),
     samples: Fraction = Fraction(100),
     alpha: Fraction = Fraction(3, 5),
     beta: Fraction = Fraction(7, 20),
 ) -> str:
-    r"""$\tilde\epsilon \le \epsilon'$ for $\epsilon_3 = \epsilon_2$, and each event fails with at most $q^{-10}$.
+    r"""(107) is the inequality of Cauchy and Schwarz, (108) $\|a\| = 1$, (109) with $\tilde\epsilon$ is (76).
 
-    For a independent of the samples $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$: for
-    (42) and for two columns, which give (76), with $\tau = \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge
-    Kq\epsilon_2^2$. For every a, $K = 520 + 1450\ell$: where $\|S_i - I\|_{op} \le \rho = \epsilon_2/\sqrt2$ for every
-    client (see the part on every a), $|\bar s| \le \sqrt{1 + T^2} \le 1/\sqrt{1 - \rho^2}$, and the deviation is at
-    most $2|\bar s|\delta\rho\sqrt{1 + T^2} \le 2\rho/(1 - \rho^2) \le 2\epsilon_2(1 + \epsilon_2)^2$.
+    $2\eta \cdot 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2 \le 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2$,
+    as $\delta^t \le 1$. The probability is that of [Lemma A.10 as corrected](rolora--lem-A.10.md).
     """
     first_order_is_at_most(factor, 1)
     normal_quotient()
+    enough_for_minimisers(minimisers)
     enough_for_gradient(samples, alpha, beta)
-    enough_of_thresholds(samples, alpha, columns)
-    # eps' - eps~ = eps~ eps_1 / (1 - eps_1), with eps_1 = h / (1 + h).
-    share = h / (1 + h)
-    less = non_negative(sympy.cancel(tilde / (1 - share) - tilde))
-    # rho <= eps_2 (1 + eps_2)^2 (1 - eps_2^2 / 2), as 1/sqrt 2 < 1, with eps_2 = 1 / (1 + h).
-    e2 = 1 / (1 + h)
-    room = non_negative(sympy.cancel(((1 + e2) ** 2 * (1 - e2**2 / 2) - 1) * (1 + h) ** 4))
-    require(less and room, "the number of samples")
-    near_identity(every, every_more)
-    return (
-        "(76) with the threshold of (109), Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors; "
-        f"constants by intervals; K = {columns}(1 + l), for every a {every} + "
-        f"{every_more} l, l = -log min(eps_1, eps_2)"
-    )
+    return r"(76), and $\delta^t \le 1$; the probability by Lemma A.10 as corrected"
 
 
 @replay("rolora/eq-110")
@@ -145,12 +118,27 @@ def eq_110_as_printed(values: Values) -> Violation:
     )
 
 
-@proof("rolora/eq-110@expectation-of-49")
-def eq_110(linear: Fraction = Fraction(1), sign: int = 1) -> str:
+@replay("rolora/eq-110@expectation-of-49")
+def eq_110_with_49(values: Values) -> Violation:
+    """At T = 25/12 eps', delta T (cosine + delta T) is eps' + 25/16 eps'^2: (112) exceeds (115) for all larger T."""
+    assumes, level, q, root = failing_client(values)
+    return Violation(
+        beyond(Fraction(25, 12) * level, root),
+        q**-10,
+        assumes=assumes,
+        reads=f"{READS}(112) exceeds (115) for T > 25/12 eps', with probability at least p(25/12 eps'); against q^-10",
+    )
+
+
+@proof("rolora/eq-110")
+def eq_110(linear: Fraction = Fraction(1), sign: int = 1, minimisers: Fraction = Fraction(20)) -> str:
     r"""$a^\top(a\bar b^\top - a^*b^{*\top})\bar b = (\bar b - g)^\top\bar b = (\bar b - g)^\top g + \|\bar b - g\|^2$.
 
     (111) splits $\bar b$ into g and $\bar b - g$. (113) is the inequality of Cauchy and Schwarz with $\|g\| \le
-    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$.
+    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$. The probability of
+    the event is that of [Lemma A.9 as corrected](rolora--lem-A.9.md).
     """
     slope_on_the_event(linear, sign)
-    return "an identity in inner products, and signs of coefficients"
+    normal_quotient()
+    enough_for_minimisers(minimisers)
+    return "an identity in inner products, and signs of coefficients; the probability by Lemma A.9 as corrected"

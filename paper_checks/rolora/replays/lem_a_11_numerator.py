@@ -5,6 +5,8 @@ Setting: `shared.contraction`.
 Setting: `shared.gradient_tails`.
 
 Setting: `shared.contraction_steps`.
+
+Setting: `shared.concentration`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,12 @@ import sympy
 
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
+from paper_checks.rolora.replays.shared.concentration import (
+    GRADIENT_WORDS,
+    enough_for_gradient,
+    enough_for_minimisers,
+    normal_quotient,
+)
 from paper_checks.rolora.replays.shared.contraction import D, positive, s
 from paper_checks.rolora.replays.shared.contraction_steps import h, level, zero
 from paper_checks.rolora.replays.shared.gradient_tails import deviation
@@ -110,15 +118,25 @@ def eq_90_as_printed(values: Values) -> Violation:
     )
 
 
-@proof("rolora/eq-90@on-the-events")
-def eq_90(one: Fraction = Fraction(1)) -> str:
+@proof("rolora/eq-90", GRADIENT_WORDS)
+def eq_90(
+    one: Fraction = Fraction(1),
+    minimisers: Fraction = Fraction(20),
+    samples: Fraction = Fraction(100),
+    alpha: Fraction = Fraction(3, 5),
+    beta: Fraction = Fraction(7, 20),
+) -> str:
     r"""(91) is $\eta$ times (76), which holds on the events of (42) and (62): see "Deviation" below.
 
     For the lines up to (76) one by one see [eqs. (65) to (76)](rolora--eq-65.md). Any vector may replace the
-    expectation, as long as it is the same in (62) and (90).
+    expectation, as long as it is the same in (62) and (90). The probability is that of [Lemma A.10 as
+    corrected](rolora--lem-A.10.md).
     """
     deviation(one)
-    return r"(76), times $\eta$"
+    normal_quotient()
+    enough_for_minimisers(minimisers)
+    enough_for_gradient(samples, alpha, beta)
+    return r"(76), times $\eta$; the probability by Lemma A.10 as corrected"
 
 
 FAR = Fraction(1, 2**500)
@@ -137,18 +155,21 @@ def eq_92_as_printed(values: Values) -> Violation:
     )
 
 
-@proof("rolora/eq-92@on-the-event-of-lemma-a-9")
-def eq_92(share: Fraction = Fraction(1), power: Fraction = Fraction(2)) -> str:
+@proof("rolora/eq-92")
+def eq_92(share: Fraction = Fraction(1), power: Fraction = Fraction(2), minimisers: Fraction = Fraction(20)) -> str:
     r"""The triangle inequality twice, $\|g\| = |c|\|b^*\|$, and the event.
 
-    $\|(I_d - aa^\top)a^*\|^2 = 1 - 2c^2 + c^2$, so that $|c| = \sqrt{1 - (\delta^t)^2}$.
+    $\|(I_d - aa^\top)a^*\|^2 = 1 - 2c^2 + c^2$, so that $|c| = \sqrt{1 - (\delta^t)^2}$. The probability
+    of the event is that of [Lemma A.9 as corrected](rolora--lem-A.9.md).
     """
     c, gap = sympy.symbols("c gap", nonnegative=True)
     delta = sympy.Symbol("delta", positive=True)
     squared_cosine = (1 - delta**power).subs(delta, sympy.sqrt(1 - c**2))
     require(sympy.simplify(squared_cosine - c**2) == 0, "the cosine")
     require(non_negative(share * (gap + h) - gap), "the event")  # gap + h = eps' delta
-    return "the triangle inequality, and the length of g"
+    normal_quotient()
+    enough_for_minimisers(minimisers)
+    return "the triangle inequality, and the length of g; the probability by Lemma A.9 as corrected"
 
 
 @replay("rolora/eq-96")
@@ -168,13 +189,14 @@ def eq_96_as_printed(values: Values) -> Violation:
     )
 
 
-@proof("rolora/eq-96@on-the-event-of-lemma-a-9")
-def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1)) -> str:
+@proof("rolora/eq-96")
+def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1), minimisers: Fraction = Fraction(20)) -> str:
     r"""With $x = (\delta^t)^2$: $1 - x \ge D = 1 - (\delta^0)^2$, and $\epsilon' < kD/16$, where k = 1 is printed.
 
     The root: $(\epsilon')^2x \le 1 - x$, as $D^2x \le (1 - x)^2x \le \frac14(1 - x)$ and $k \le 32$. (97) to (98):
     $2\delta^t\sqrt{1 - (\delta^t)^2} \le 1$. (98) to (99): $x \le (\delta^0)^2$ and a square. Squares keep the order of
-    (95) because its right side is not negative.
+    (95) because its right side is not negative. The probability of the event is that of [Lemma A.9 as
+    corrected](rolora--lem-A.9.md).
     """
     x, y, D, more = sympy.symbols("x y D more", nonnegative=True)
     quarter = sympy.Rational(1, 4) - x * (1 - x) - (x - sympy.Rational(1, 2)) ** 2
@@ -182,7 +204,9 @@ def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1)) -> str:
     # x^2 + y^2 = 1: 1 - 2 x y = (x - y)^2.
     require(zero(x**2 + y**2 - 2 * x * y - (x - y) ** 2) and less >= 1, "line 98")
     require(non_negative((D + more) + (level * x) ** 2 - level - (D - level)), "line 99")
-    return "squares, and the order of the angles"
+    normal_quotient()
+    enough_for_minimisers(minimisers)
+    return "squares, and the order of the angles; the probability by Lemma A.9 as corrected"
 
 
 @replay("rolora/eq-100", step="eta |b*|^2", D="1 - delta_0^2", eps="eps'", delta="delta_t")

@@ -10,7 +10,7 @@ from fractions import Fraction
 import sympy
 from mpmath import iv
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import (
@@ -18,7 +18,6 @@ from paper_checks.rolora.replays.shared.concentration import (
     LOG_2,
     enough_for_minimisers,
     interval,
-    near_identity,
     normal_quotient,
     surely,
 )
@@ -71,30 +70,6 @@ def lem_A_9(factor: Fraction = Fraction(20)) -> str:
     )
 
 
-@proof("rolora/lem-A.9@constant-of-the-thresholds")
-def lem_A_9_thresholds(
-    factor: Fraction = Fraction(20),
-    more: Fraction = Fraction(50),
-    every: Fraction = Fraction(520),
-    every_more: Fraction = Fraction(1450),
-) -> str:
-    r"""For a independent of the samples $K = 20 + 50\ell$ is enough, $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
-
-    By the tail of Lemma A.9 as corrected: $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that
-    what is at least $\frac K2\log2\,M$, $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM +
-    20\ell$. For every $a^t$, with the same samples in all iterations too, $K = 520 + 1450\ell$ is: see the last part.
-    """
-    normal_quotient()
-    met = surely(interval(factor) / 2 * LOG_2 - 1 - 10 / EULER) and surely(interval(more) / 2 * LOG_2 * 2 * LOG_2 - 20)
-    require(met, "the number of samples")
-    near_identity(every, every_more)
-    return (
-        "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals; "
-        f"for every a the known bound on singular values; K = {factor} + {more} l, for every a "
-        f"{every} + {every_more} l, where l = -log min(eps_1, eps_2)"
-    )
-
-
 @replay("rolora/lem-A.9")
 def lem_A_9_as_printed(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.
@@ -104,9 +79,9 @@ def lem_A_9_as_printed(values: Values) -> Violation:
     """
     at = thresholds(values)
     one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
-    x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclosed("sqrt", Fraction(at.m, 2))[1]
+    x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclose("sqrt", Fraction(at.m, 2))[1]
     return Violation(
-        enclosed("exp", -((x + 1) ** 2))[0],
+        enclose("exp", -((x + 1) ** 2))[0],
         at.q[0] ** -10,
         assumes=(*at.assumes, one),
         reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
@@ -134,25 +109,6 @@ def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
 
 
-@proof("rolora/eq-43@constant-of-the-thresholds")
-def eq_43_thresholds(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
-    r"""As in the first reading, q for M: $A, dL \le q$, $q \ge 2\log2$, $m\min(\epsilon_1, \epsilon_2)^2 \ge fq$.
-
-    Apart from log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so
-    much that twice the first exponential and the second one add up to at most $e^{-Cq}$: what is left falls in q, so
-    that q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$. (43) is [Lemma A.9 in this
-    reading](rolora--lem-A.9--constant-of-the-thresholds.md), if K is not less than the constant there.
-    """
-    f, rest = interval(factor), interval(C)
-    golden = (iv.sqrt(5) - 1) / 2
-    c3 = golden + iv.log(golden) / 2
-    net, lower = c3 * f - 1 - 2 - rest, f / 4 - 1 - rest
-    sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
-    met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
-    require(met, "the exponents")
-    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
-
-
 @replay("rolora/eq-43")
 def eq_43_as_printed(values: Values) -> Violation:
     """Evaluate the first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow.
@@ -160,11 +116,11 @@ def eq_43_as_printed(values: Values) -> Violation:
     p_0 is at least twice its part of the net; c_3 is the golden ratio's inverse plus half its logarithm.
     """
     at = thresholds(values)
-    golden = [(root - 1) / 2 for root in enclosed("sqrt", 5)]
-    c3 = golden[1] + enclosed("ln", golden[1])[1] / 2
-    net = int(values["d"]) * enclosed("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
+    golden = [(root - 1) / 2 for root in enclose("sqrt", 5)]
+    c3 = golden[1] + enclose("ln", golden[1])[1] / 2
+    net = int(values["d"]) * enclose("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
     return Violation(
-        enclosed("ln", 2 * int(values["N"]))[0] + net,
+        enclose("ln", 2 * int(values["N"]))[0] + net,
         -4 * at.q[0],
         assumes=at.assumes,
         reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "

@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy
 from mpmath import iv
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import interval, surely
 from paper_checks.rolora.replays.shared.nets_and_norms import norm_of_rank_one, x
@@ -28,7 +28,7 @@ def eq_32_as_printed(values: Values) -> Violation:
         Hypothesis("m", m, ">=", 1),
         Hypothesis("c_3", rate, ">", 0),
     )
-    right = 2 * (1 + 2 / e_0) ** d * enclosed("exp", -rate * e_2**2 * m)[1]
+    right = 2 * (1 + 2 / e_0) ** d * enclose("exp", -rate * e_2**2 * m)[1]
     return Violation(1, right, assumes=assumes, reads="P(0 >= 0) and (35); for a smaller c_3 more samples do the same")
 
 

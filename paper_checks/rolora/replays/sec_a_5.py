@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.clients_and_minimisers import MINIMISER, SINE_SQUARED, loss, square
@@ -104,7 +104,7 @@ def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
         Hypothesis("eta L_max^2", s, "<=", Fraction(1, 2)),
         Hypothesis("T, for exact squares", T, "<=", 6),
     )
-    assumes += (Hypothesis("T, against its bound", T, ">=", enclosed("ln", 1 / quotient)[1] / (c * (1 - delta_0**2))),)
+    assumes += (Hypothesis("T, against its bound", T, ">=", enclose("ln", 1 / quotient)[1] / (c * (1 - delta_0**2))),)
     square = delta_0**2
     for _ in range(T):
         square = square * (1 - 2 * s * (1 - square)) ** 2 / (1 + 4 * s**2 * square * (1 - square))

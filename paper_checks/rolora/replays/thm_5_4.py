@@ -13,7 +13,7 @@ from math import ceil
 
 import sympy
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.rolora.replays.shared.contraction import (
     FIXED_WORDS,
@@ -91,7 +91,7 @@ def end(values: Values) -> End:
         Hypothesis("eps, against delta_0", eps, "<", sine),
         Hypothesis("delta_0", sine, "<", 1),
     )
-    least, most = (ceil(2 / (c * (1 - sine**2)) * log) for log in enclosed("ln", sine / eps))
+    least, most = (ceil(2 / (c * (1 - sine**2)) * log) for log in enclose("ln", sine / eps))
     if least != most or most > 6:
         raise ValueError(f"{least} to {most} iterations are not followed in fractions")
     tangent = sine**2 / (1 - sine**2)  # squared
@@ -134,23 +134,6 @@ def tied_end(values: Values) -> End:
 def thm_5_4_tied(values: Values) -> Violation:
     """Evaluate the angle after T iterations, where c is given by the step."""
     found = tied_end(values)
-    return missed_angle(found)
-
-
-@replay("rolora/thm-5.4@some-c")
-def thm_5_4_some(values: Values) -> Violation:
-    r"""Evaluate the angle after T iterations at the largest step.
-
-    There the squared tangent u becomes $u((1 - u)/(1 + 3u))^2$, so that 1/u grows by 8 in the limit: u falls like
-    1/(8t), and any constant times $\log(\delta_0/\epsilon)$ is too few iterations for small $\epsilon$.
-    """
-    found = end(values)
-    (s,) = fractions(values, "s")
-    found = replace(
-        found,
-        assumes=(*found.assumes, Hypothesis("eta |b*|^2, the largest", s, "=", 1)),
-        reads=f"{found.reads}, the squared tangent falls like 1/(8t), so that for any other c a smaller eps fails too",
-    )
     return missed_angle(found)
 
 

@@ -16,7 +16,7 @@ ANY = Stated(0.0, inf)
 
 
 def measure_pairs(context: Context) -> Searched:
-    """Pairs of numbers of either sign over eight decades, searched towards equality in both lemmas."""
+    """Return pairs of numbers of either sign over eight decades, searched towards equality in both lemmas."""
     axes = [Axis(name, 1e-4, 1e4, of=ANY, signed=True) for name in ("a", "b")]
 
     def gap(cases: Cases) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Results keep their numbers, whatever is done later to the arrays that they were made of."""
+"""Results keep their numbers when the arrays that they were made of change later."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ import threading
 
 
 def hold(pipe):
-    """Says it is ready and keeps the pipe open for as long as this process lives."""
+    """Say it is ready and keep the pipe open for as long as this process lives."""
     with open(pipe, "w") as stream:
         stream.write("ready\n")
         stream.flush()

@@ -1,4 +1,4 @@
-"""No process outlives its starter, whatever ends that; none imports what lies where the user stands."""
+"""No process outlives its starter, however that ends; none imports from the user's current folder."""
 
 import os
 import signal

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import AS_CORRECTED, LITERAL, PRINTS, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL
 from paper_checks.engine.judging import Judged, JudgedReading, Neighbour, judge, obtained_beside
 from paper_checks.engine.lines import Line
@@ -37,7 +37,7 @@ SECOND = Reading("second", "$K = 2$", {"K": 2.0}, "eq. 2")
 
 
 def declared(judge=lambda data, K=1.0, n=3: PASSES, **rest):
-    """A claim about anything."""
+    """Return a claim about anything."""
     fields = {"where": "", "says": "", "measure": lambda context: None, "mutants": [{"K": 0.5}]}
     return claim("invented/any", **(fields | {"expect": ("not checkable here", None)} | rest))(judge)
 
@@ -234,7 +234,7 @@ def test_what_fails_is_as_sure_as_its_least_sure_witness(sampled):
 @pytest.mark.parametrize("other", GRADES)
 @pytest.mark.parametrize("correction", GRADES)
 @pytest.mark.parametrize("witness", [WITNESS, SAMPLED])
-def test_what_depends_on_the_reading_is_as_sure_as_its_least_sure_part(passing, other, correction, witness):
+def test_a_verdict_on_several_readings_is_as_sure_as_its_least_sure_part(passing, other, correction, witness):
     third = Reading("third", "$K = 3$", {"K": 3.0}, "eq. 3")
     judged = Judged(
         found(True, passing),
@@ -244,15 +244,71 @@ def test_what_depends_on_the_reading_is_as_sure_as_its_least_sure_part(passing, 
     )
     decision = decide(replace(TWICE, readings=(LITERAL, SECOND, third)), judged, [replace(witness, reading="second")])
     grades = (passing, other, correction, "proof" if witness.exact else "statistical")
-    assert decision.verdict == "depends on the reading"
+    assert decision.verdict == "holds"
     assert decision.grade == max(grades, key=GRADES.index)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("meant", "fixed", "verdict"),
+    [
+        ("passes", True, "holds"),
+        ("passes", False, "holds"),
+        ("fails", True, "corrected"),
+        ("fails", False, "corrected"),
+        (AS_CORRECTED, True, "holds"),
+        ("either", True, "ambiguous"),
+        ("either", False, "ambiguous"),
+    ],
+)
+def test_the_verdict_is_about_the_reading_that_the_author_means(first, meant, fixed, verdict):
+    """Whether the first reading passes or the second, and with a correction on file or without one."""
+    name = {(True, "passes"): "literal", (True, "fails"): "second", (False, "passes"): "second"}.get(
+        (first, meant), "literal"
+    )
+    statement = replace(
+        TWICE if fixed else replace(TWICE, correction=None),
+        intended=Intended(AS_CORRECTED if meant == AS_CORRECTED else name, "Section 2 says so"),
+        expect="ambiguous" if meant == "either" else "not checkable here",
+        grade="search" if meant == "either" else None,
+        ambiguous="Section 2 says one thing and Section 3 the other" if meant == "either" else "",
+        print="as meant" if first and meant in ("passes", "fails") else "unstated",
+    )
+    other = reading(FAILS, mutants=()) if first else reading(PASSES)
+    judged = Judged(PASSES if first else FAILS, (FAILS,) if first else (), (other,), **CORRECTED if fixed else {})
+    decision = decide(statement, judged, [replace(WITNESS, reading="second" if first else "")])
+    assert (decision.verdict, decision.defect) == (verdict, "")
+
+
+@pytest.mark.parametrize("print", PRINTS)
+def test_a_slip_of_the_print_is_declared_where_the_literal_reading_fails_and_only_there(print):
+    fails = Judged(FAILS, others=(reading(PASSES),))
+    slip = replace(TWICE, correction=None, intended=Intended("second", "eq. 2 has K = 2"), print=print)
+    decision = decide(slip, fails, [WITNESS])
+    assert decision.defect == (
+        "it holds as meant and fails as printed: say by print= how" if print == "as meant" else ""
+    )
+    passes = decide(declared(print=print), Judged(PASSES, (FAILS,)), [])
+    assert passes.defect == ("a misprint is declared, but the literal reading passes" if print == "misprint" else "")
+
+
+def test_the_form_that_stands_is_the_one_that_is_meant():
+    both = Judged(PASSES, (FAILS,), (reading(found(True, cases=7)),))
+    assert both.standing(TWICE) == ({}, PASSES)
+    assert both.standing(replace(TWICE, intended=Intended("second", "eq. 2"))) == ({"K": 2.0}, found(True, cases=7))
+    fixed = Judged(PASSES, (FAILS,), (reading(FAILS),), **CORRECTED | {"correction": found(True, cases=9)})
+    assert fixed.standing(replace(TWICE, intended=Intended(AS_CORRECTED, "eq. 4"))) == (
+        {"K": 4.0},
+        found(True, cases=9),
+    )
+    assert fixed.standing(replace(TWICE, intended=Intended("second", "eq. 2"))) == ({}, PASSES)
 
 
 def test_the_certificate_of_a_first_reading_that_passes_is_not_one_of_the_correction():
     judged = Judged(PASSES, (FAILS,), (reading(FAILS, mutants=()),), **CORRECTED)
     answers = [replace(WITNESS, reading="second"), replace(PROVED, proves={"K": "1"})]
     decision = decide(TWICE, judged, answers)
-    assert (decision.verdict, decision.grade) == ("depends on the reading", "search")
+    assert (decision.verdict, decision.grade) == ("holds", "search")
 
 
 @pytest.mark.parametrize("key", ["", "second"])
@@ -318,7 +374,7 @@ def test_a_hypothesis_is_not_superfluous_where_a_case_needs_it(ok, defect, place
 
 def test_a_blind_line_is_a_defect_of_the_form_that_stands_and_of_no_other():
     unseen = [NoticedChange("K", 1.0, None, ("a line",))]
-    blind = "K stands in a line, where no change of it is noticed"
+    blind = "K occurs in a line, where no change of it is noticed"
     assert decide(declared(), Judged(PASSES, (FAILS,)), [], unseen).defect == blind
     assert decide(FIXED, Judged(FAILS, **CORRECTED), [WITNESS], unseen).defect == f"correction: {blind}"
     other_way_round = Judged(FAILS, others=(reading(PASSES),))
@@ -329,7 +385,7 @@ def test_a_blind_line_is_a_defect_of_the_form_that_stands_and_of_no_other():
 
 
 def recorded(passes, **rest):
-    """A claim whose judge notes the constants that it is called with, K, c and flag."""
+    """Return a claim whose judge notes the constants that it is called with, K, c and flag."""
     calls = []
 
     def judge(data, K=1.0, c=0.0, flag=True, n=3):
@@ -406,9 +462,9 @@ def test_control_and_correction_are_judged_where_the_verdict_needs_them(first, s
     assert (judged.correction is not None) == (not (first and second))
 
 
-@pytest.mark.parametrize("stands", ["first", "second", "correction"])
-def test_hypotheses_are_dropped_from_the_form_that_stands(stands):
-    at = {"first": 1.0, "second": 2.0, "correction": 4.0}[stands]
+@pytest.mark.parametrize("passing", ["first", "second", "correction"])
+def test_hypotheses_are_dropped_from_the_established_form(passing):
+    at = {"first": 1.0, "second": 2.0, "correction": 4.0}[passing]
     statement, calls = recorded(
         lambda K, **_: not at > K,
         readings=(LITERAL, SECOND),
@@ -492,7 +548,7 @@ def test_each_of_the_claims_that_one_uses_is_in_the_ledger(monkeypatch, place):
 
 
 def told(*files):
-    """Names of the readings of each stored file: its reading, its kind, its values and whether it is exact."""
+    """Return names of the readings of each stored file: its reading, its kind, its values and whether it is exact."""
     third = Reading("third", "$K = 3$", {"K": 3.0}, "eq. 3")
     statement = declared(readings=(LITERAL, SECOND, third))
     judged = Judged(PASSES, (FAILS,), (reading(FAILS), reading(FAILS, third)))
@@ -500,7 +556,7 @@ def told(*files):
     stored = tuple(Stored(ids[key], kind, {"x": value}) for key, kind, value, _ in files)
     answers = tuple(Replayed(kind, True, exact, 1.0, 0.5, "", reading=key) for key, kind, _, exact in files)
     one = Result(statement, Decision("holds", "search"), judged, stored, answers, (), 0.0, None)
-    return [(file.reading, file.kind, names) for file, _, names in one.files_told_once()]
+    return [(file.reading, file.kind, names) for file, _, names in one.distinct_files()]
 
 
 def test_a_witness_that_readings_share_is_told_once_with_their_names():

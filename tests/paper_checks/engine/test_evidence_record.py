@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from paper_checks.engine import evidence_record
-from paper_checks.engine.evidence_record import NAME, differences, evidence_of, same
+from paper_checks.engine.evidence_record import NAME, agree, differences, evidence_of
 from paper_checks.ledger import Ledger
 from paper_checks.paper import Paper
 from paper_checks.replay import ReplayError
@@ -65,7 +65,7 @@ def results(ledger):
     ],
 )
 def test_a_number_is_the_same_up_to_rounding(before, found, equal):
-    assert same(before, found) is same(found, before) is equal
+    assert agree(before, found) is agree(found, before) is equal
 
 
 def test_every_form_is_on_record(results):
@@ -80,9 +80,9 @@ def test_every_form_is_on_record(results):
 
 
 def test_a_change_is_named_and_kept_only_when_asked(tmp_path, results):
-    assert evidence_record.read(tmp_path) == {}
+    assert evidence_record.read_record(tmp_path) == {}
     evidence_record.write(tmp_path, results, IDS)
-    record = evidence_record.read(tmp_path)
+    record = evidence_record.read_record(tmp_path)
     assert list(record) == list(IDS)
     assert not [one for result in results for one in differences(result, record)]
     true, *others = results
@@ -93,16 +93,16 @@ def test_a_change_is_named_and_kept_only_when_asked(tmp_path, results):
     assert (states.claim, states.name, states.found) == ("invented/true", "printed obtains", "9")
     assert str(margin) == f"invented/true: printed margin was {true.judged.printed.margin} and is 0.25"
     evidence_record.write(tmp_path, [other], IDS)
-    again = evidence_record.read(tmp_path)
+    again = evidence_record.read_record(tmp_path)
     assert again["invented/true"]["printed margin"] == 0.25
     assert {id: again[id] for id in IDS[1:]} == {id: record[id] for id in IDS[1:]}
     evidence_record.write(tmp_path, others, IDS[1:])
-    assert list(evidence_record.read(tmp_path)) == list(IDS[1:]), "claims that are gone"
+    assert list(evidence_record.read_record(tmp_path)) == list(IDS[1:]), "claims that are gone"
 
 
 def test_what_a_claim_lacks_or_has_more_is_a_change(tmp_path, results):
     evidence_record.write(tmp_path, results[:1], IDS)
-    record = evidence_record.read(tmp_path)
+    record = evidence_record.read_record(tmp_path)
     numbers = record["invented/true"]
     margin = numbers.pop("printed margin")
     numbers["correction margin"] = 0.5
@@ -112,18 +112,18 @@ def test_what_a_claim_lacks_or_has_more_is_a_change(tmp_path, results):
 
 def test_a_claim_whose_extra_is_missing_is_neither_compared_nor_lost(tmp_path, results):
     evidence_record.write(tmp_path, results[:1], IDS)
-    before = evidence_record.read(tmp_path)
+    before = evidence_record.read_record(tmp_path)
     decision = replace(results[0].decision, excused=True)
     excused = replace(results[0], decision=decision, judged=None)
     assert not list(differences(excused, before))
     evidence_record.write(tmp_path, [excused], IDS)
-    assert evidence_record.read(tmp_path) == before
+    assert evidence_record.read_record(tmp_path) == before
 
 
 @pytest.mark.parametrize(("factor", "changed"), [(1.09, 0), (1.12, 1), (-1.0, 1)])
 def test_a_mutant_that_a_search_refutes_may_end_a_little_elsewhere(tmp_path, results, factor, changed):
     evidence_record.write(tmp_path, results, IDS)
-    record = evidence_record.read(tmp_path)
+    record = evidence_record.read_record(tmp_path)
     name = next(name for name, value in record["invented/true"].items() if name.endswith(": margin") and value)
     record["invented/true"][name] *= factor
     assert len(list(differences(results[0], record))) == changed

@@ -1,4 +1,4 @@
-"""Lines of a statement: a change counts where its constant stands; a correction is compared with what is printed."""
+"""Lines of a statement: a change counts where its constant occurs; a correction is compared with what is printed."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ import sympy
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL
 from paper_checks.engine.judging import judge
-from paper_checks.engine.lines import Line, changed, line_of, refuted, strength
-from paper_checks.engine.sensitivity import NoticedChange, noticed_changes, overstated, unnoticed
+from paper_checks.engine.lines import Line, changed_lines, line_of, refuted_lines, strength
+from paper_checks.engine.sensitivity import NoticedChange, describe_overstated, describe_unnoticed, noticed_changes
 from paper_checks.engine.verdict import decide
 from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.identity import Equation, judge_identity
@@ -18,7 +18,7 @@ from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.mean import Tails, judge_means, normal_interval, robust_interval
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.methods.probability import Counted, judge_probability
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.replay import Replayed
 
@@ -43,7 +43,7 @@ def test_sensitivities_are_those_of_each_line():
     changes = noticed_changes(statement, X, {}, two_lines(X))
     assert [(one.lines, round(one.refuted, 3)) for one in changes] == [(("tight",), 1.0), (("loose",), 0.333)]
     assert str(changes[1]) == "K = 1: a relative change of -0.67 is noticed in loose"
-    assert not unnoticed(changes)
+    assert not describe_unnoticed(changes)
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_a_line_in_which_no_change_is_noticed_is_a_defect_also_of_a_correction()
     changes = noticed_changes(statement, X, {"printed": False}, judged.correction)
     witness = Replayed("witness", True, True, 1.0, 0.5, "")
     assert decide(statement, judged, [witness], changes).defect == (
-        "correction: K stands in statement, where no change of it is noticed"
+        "correction: K occurs in statement, where no change of it is noticed"
     )
 
 
 def test_runs_change_with_every_constant_and_name_only_the_lines_that_break():
     def run(_, K=1.0):
-        return judge_promises([Promise("kept whatever K is", K, 1e9, at_most=True), Promise("K is 1", K, 1.0)], "")
+        return judge_relations([Relation("kept for any K", K, 1e9, at_most=True), Relation("K is 1", K, 1.0)], "")
 
     (change,) = noticed_changes(declared(run), X, {}, run(X))
     assert abs(change.refuted - 1.0) < 1e-8
@@ -127,7 +127,7 @@ def test_lines_of_equations_are_known_after_the_first_false_one():
     lines = [Equation("a", x, x), Equation("b", x, y), Equation("c", x, x), Equation("d", y, x), Equation("e", z, 0)]
     found = judge_identity(lines, [point], "").lines
     assert {name: line.ok for name, line in found.items()} == {"a": True, "b": False, "c": None, "d": None, "e": None}
-    assert refuted(found) == {"b", "d", "e"}
+    assert refuted_lines(found) == {"b", "d", "e"}
 
 
 def test_a_sign_that_a_simplification_has_used_up_is_seen():
@@ -142,7 +142,7 @@ def test_a_sign_that_a_simplification_has_used_up_is_seen():
 def test_changed_lines_are_those_with_other_sides():
     before = {"a": line_of(True, X, X + 1), "b": line_of(True, X, X), "gone": line_of(True, X, X)}
     after = {"a": line_of(True, X, X + 1), "b": line_of(True, X, X + 2), "new": line_of(True, X, X)}
-    assert changed(before, after) == {"b"}
+    assert changed_lines(before, after) == {"b"}
 
 
 def least(left, right, **rest):
@@ -208,11 +208,11 @@ def cells(*values):
         (judge_printed(cells(1, 2), ""), judge_printed(cells(1, 3), ""), "neither"),
         (judge_order(order(2), ""), judge_order(order(3), ""), "neither"),
         (
-            judge_promises([Promise("a", 1.0, 2.0, at_most=True)], ""),
-            judge_promises([Promise("a", 1.0, 3.0, at_most=True)], ""),
+            judge_relations([Relation("a", 1.0, 2.0, at_most=True)], ""),
+            judge_relations([Relation("a", 1.0, 3.0, at_most=True)], ""),
             "weaker",
         ),
-        (judge_promises([Promise("a", 1.0, 1.0)], ""), judge_promises([Promise("a", 2.0, 1.0)], ""), "neither"),
+        (judge_relations([Relation("a", 1.0, 1.0)], ""), judge_relations([Relation("a", 2.0, 1.0)], ""), "neither"),
     ],
 )
 def test_methods_say_what_they_compare(printed, other, found):
@@ -325,6 +325,6 @@ def test_evidence_without_lines_is_that_of_a_statement_of_one_line():
     [(2.0, 1.5, True), (0.5, 0.75, True), (1.4, 1.5, False), (0.8, 0.75, False), (2.0, 0.5, False), (2.0, None, False)],
 )
 def test_a_best_value_beyond_a_refuted_one_is_a_defect(best, refuted, said):
-    told = overstated({"K": best}, [NoticedChange("other", 1.0, 1.1), NoticedChange("K", 1.0, refuted)])
+    told = describe_overstated({"K": best}, [NoticedChange("other", 1.0, 1.1), NoticedChange("K", 1.0, refuted)])
     assert bool(told) == said
     assert not said or f"K = {best:g} is said to be the best value known, and the check refutes {refuted:g}" == told

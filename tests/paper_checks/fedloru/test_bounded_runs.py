@@ -9,7 +9,7 @@ import torch
 from algorithms.tree import Tree
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, follow, scalar_setting
 from paper_checks.fedloru.convergence.measurements.bounded_settings import BACK_AND_FORTH, draw_settings, judge_bounds
-from paper_checks.methods.promises import Promise
+from paper_checks.methods.relations import Relation
 
 ONE = torch.ones(1, 1, dtype=torch.float64)
 
@@ -66,5 +66,5 @@ def test_every_kind_of_run_is_drawn():
 
 
 def test_lines_that_are_broken_by_much_are_not_near_equality():
-    lines = [Promise("a line", left, right, 1e-12, True) for left, right in ((1.0, 1.005), (1.0, 2.0), (2.0, 1.0))]
+    lines = [Relation("a line", left, right, 1e-12, True) for left, right in ((1.0, 1.005), (1.0, 2.0), (2.0, 1.0))]
     assert judge_bounds(lines, "three lines").tight == pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""Rounds of FeDLRT in numpy beside the toolkit's own, and a local step in two ways."""
+"""Rounds of FeDLRT in numpy against the toolkit's own, and a local step in two ways."""
 
 import numpy as np
 import pytest

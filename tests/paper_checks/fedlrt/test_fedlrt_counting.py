@@ -42,7 +42,8 @@ def test_what_travels_is_what_the_figure_counts(method: str) -> None:
 def test_ranks_that_figure_3_tells_of_the_simplified_correction_are_the_counted_ones(cost: str, rank: str) -> None:
     counts = (polynomials(method)[cost] for method in ("FeDLRT, simplified", "FedLin"))
     assert f"{equal_cost_rank(*counts, WIDTH):.1f}" == rank
-    assert rank in fig_3.readings[1].why
+    assert fig_3.correction is not None
+    assert rank in fig_3.correction.says
 
 
 @pytest.mark.parametrize("method", LOW_RANK)

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from paper_checks.evaluation import FlawError, evaluated
+from paper_checks.evaluation import FlawError, evaluate_replay
 from paper_checks.fedlrt.paper import PAPER
 from paper_checks.fedlrt.replays.shared.local_steps import coefficients_of_the_power, local_steps_descend
 from paper_checks.fedlrt.replays.thm_4 import loss_can_rise, no_smaller_constant_serves
-from paper_checks.methods.worst_case.certificate import Certificate, flaw
+from paper_checks.methods.worst_case.certificate import Certificate, find_flaw
 from paper_checks.replay import replays_of
 
 F = Fraction
@@ -50,7 +50,7 @@ def values(label):
 def proved(label, constants=(), own=None):
     """Return whether a proof holds with some constants changed, by the values of its file or by other ones."""
     own = values(label) if own is None else own
-    return evaluated(REPLAYS[f"fedlrt/{label}", "certificate"], own, dict(constants)).confirmed
+    return evaluate_replay(REPLAYS[f"fedlrt/{label}", "certificate"], own, dict(constants)).confirmed
 
 
 @pytest.mark.parametrize("label", TOO_MUCH)
@@ -61,7 +61,7 @@ def test_a_proof_verifies_its_own_constants_only(label):
 def test_certificates_of_the_simplified_correction_prove_their_bounds_and_no_better_ones():
     own = values("thm-4")
     assert {(c["clients"], c["steps"]) for c in own["certificates"]} >= {(2, 3), (3, 3), (4, 4)}
-    assert all(flaw(Certificate.from_json(content)) == "" for content in own["certificates"])
+    assert all(find_flaw(Certificate.from_json(content)) == "" for content in own["certificates"])
     for change in ({"bound": "-1/10"}, {"outside": "2"}, {"step": "1/30"}, {"recursion": "FedLin"}):
         other = copy.deepcopy(dict(own))
         other["certificates"][4].update(change)

@@ -15,7 +15,7 @@ from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import Tails, judge_means
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.probability import Counted, Law, judge_probability
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.methods.units import judge_units
 
 
@@ -40,7 +40,7 @@ def nan_side(x, K=0.0):
     return over(below, left, np.full(len(below), 0.5))
 
 
-@attack("nan-interval", "The means are 1 and 5; the second is no number.", mutants=[{"mean": 2.0}])
+@attack("nan-interval", "The means are 1 and 5; the second is not a number.", mutants=[{"mean": 2.0}])
 def nan_interval(_, mean=1.0):
     intervals = {"a": Interval(0.99, 1.01, LEVEL / 2), "b": mean_interval(np.array([4.0, 6.0]) * np.nan, LEVEL / 2)}
     return judge_bands(intervals, {"a": mean, "b": 5.0}, scope="")
@@ -53,9 +53,9 @@ def overflow(_, K=10**18):
         return over(x, K * np.full(4, 10) + x, np.zeros(4, dtype=int), 0.0)
 
 
-@attack("nan-promise", "What is no number is kept.", mutants=[{"left": 1.0}])
+@attack("nan-promise", "What is not a number is kept.", mutants=[{"left": 1.0}])
 def nan_promise(_, left=float("-inf")):
-    return judge_promises([Promise("at most 0", left, 0.0, at_most=True)], "")
+    return judge_relations([Relation("at most 0", left, 0.0, at_most=True)], "")
 
 
 @attack("crowd", r"$x \le 1$ for a hundred cases that are none, and one that is 2", mutants=[{"K": -1.0}])
@@ -71,7 +71,7 @@ def tolerance(x, shift=0.5):
 
 @attack("tolerant-promise", "Half is nothing, within 0.6.", mutants=[{"left": 10.0}])
 def tolerant_promise(_, left=0.5):
-    return judge_promises([Promise("nothing is left", left, 0.0, 0.6)], "")
+    return judge_relations([Relation("nothing is left", left, 0.0, 0.6)], "")
 
 
 @attack("far-rival", "A mean of 2 is 2.05.", mutants=[{"mean": 4.0}])
@@ -90,7 +90,7 @@ def negative_margin(_, margin=-1.0):
     return Evidence(margin == -1.0, "", margin=margin)
 
 
-@attack("undecided-mutant", "The mutant cannot be told.", mutants=[{"K": 0.5}])
+@attack("undecided-mutant", "The mutant cannot be resolved.", mutants=[{"K": 0.5}])
 def undecided_mutant(_, K=1.0):
     return Evidence(True if K == 1.0 else None, "", margin=K, reason="too few draws")
 
@@ -239,7 +239,7 @@ def pinned(x, K=1.0):
     stands_in={"K": ("the bound",)},
 )
 def other_line(_, K=1.0):
-    return judge_promises([Promise("the bound", 0.01, K, at_most=True), Promise("K is 1", K, 1.0)], "")
+    return judge_relations([Relation("the bound", 0.01, K, at_most=True), Relation("K is 1", K, 1.0)], "")
 
 
 def two_cases(context: Context):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import judge_bands
 from paper_checks.methods.inequality import judge_inequality
@@ -92,7 +92,8 @@ ambiguous = statement(
     "ambiguous",
     measure=draw,
     mutants=[{"K": 0.9}],
-    expect=("depends on the reading", "search"),
+    expect=("ambiguous", "search"),
+    ambiguous="Section 2 has one and Section 3 has half of it",
     importance="result",
     because="At x = 1 half is too small.",
     readings=(LITERAL, reading("half, as in eq. 2", 0.5)),
@@ -103,7 +104,9 @@ ambiguous = statement(
     "other-way-round",
     measure=draw,
     mutants=[{"K": 0.4}],
-    expect=("depends on the reading", "proof"),
+    expect=("holds", "proof"),
+    intended=Intended("double", "Section 2 writes “$x^2 \\le x$”"),
+    print="misprint",
     readings=(LITERAL, reading("double", 1.0, {"K": 0.9})),
 )
 def other_way_round(x, K=0.5):

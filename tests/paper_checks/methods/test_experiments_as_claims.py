@@ -1,4 +1,4 @@
-"""Statements about experiments: undecided at the paper's scale; stored runs are told comparison by comparison."""
+"""Statements about experiments: undecided at the paper's scale; stored runs are reported comparison by comparison."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).resolve().parents[3] / "docs" / "figures"
 
 
 def invented(figure, value):
-    """A table of the figure's design at laptop scale with invented values."""
+    """Return a table of the figure's design at laptop scale with invented values."""
     from figures.fedloru.designs import fig8_designs, tab1_design, tab3_design, tab4_design, tab6_design, tab7_design
     from figures.fedlrt.vision_runs import VISION
     from figures.rolora.fig2_runs import FIG2_SIZES, designs
@@ -79,7 +79,7 @@ def invented(figure, value):
 def test_what_is_stored_is_told_and_decides_nothing(claim):
     figure = claim.seen_in[0]
     found = claim.judge(claim.measure(None)) if claim.measure.__qualname__.startswith("runs_of") else None
-    if found is None:  # of another experiment, told on the figure's own page
+    if found is None:  # of another experiment, reported on the figure's own page
         return
     assert found.ok is None
     assert found.reason == claim.expect_reason
@@ -97,7 +97,7 @@ def test_runs_that_are_not_stored_are_no_case():
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_runs_that_show_it_are_told(claim):
     if not claim.measure.__qualname__.startswith("runs_of"):
-        pytest.skip("told on the page of its figure")
+        pytest.skip("reported on the page of its figure")
     table = invented(claim.seen_in[0], lambda keys, seed, number: 0.5 + 0.01 * number + 0.001 * seed)
     found = claim.judge(StoredRuns(select([claim.seen_in[0]])[0], table))
     assert found.ok is None

@@ -24,9 +24,9 @@ from paper_checks.methods.domain import (
     Searched,
     Stated,
     Tried,
-    check_reached,
-    drawn_in_words,
-    in_words,
+    describe_draws,
+    describe_search,
+    require_reached,
     tried,
 )
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -75,8 +75,8 @@ def spread(count=200):
 
 
 def test_ends_and_tenths_are_reached():
-    check_reached([X], {"x": spread()})
-    check_reached([BOTH], {"x": np.concatenate([spread(), -spread()])})
+    require_reached([X], {"x": spread()})
+    require_reached([BOTH], {"x": np.concatenate([spread(), -spread()])})
 
 
 @pytest.mark.parametrize(
@@ -90,18 +90,18 @@ def test_ends_and_tenths_are_reached():
 )
 def test_what_an_assumption_does_not_leave_is_named(values, missing):
     with pytest.raises(UndefinedError, match=missing):
-        check_reached([X], {"x": values})
+        require_reached([X], {"x": values})
 
 
 def test_both_signs_are_reached():
     with pytest.raises(UndefinedError, match="the low end of negative x"):
-        check_reached([BOTH], {"x": spread()})
+        require_reached([BOTH], {"x": spread()})
 
 
 def test_how_small_a_violation_can_be_missed_follows_from_the_uniform_draws():
     """All of n independent draws miss a part v with probability (1 - v)^n, which is at most 1e-6 for v = 13.8/n."""
-    assert "less than 0.014 of the searched domain" in in_words([X], 1000)
-    assert "less than 1 of" in in_words([X], 0)
+    assert "less than 0.014 of the searched domain" in describe_search([X], 1000)
+    assert "less than 1 of" in describe_search([X], 0)
     assert (1 - 0.0138) ** 1000 <= 1e-6
 
 
@@ -117,7 +117,7 @@ def collected(budget="quick", restarts=1):
 
 
 def test_a_needle_is_missed_and_the_scope_says_how_large_one_could_be():
-    """A violation on a millionth of the domain passes, with what the search cannot exclude beside it."""
+    """A violation on a millionth of the domain passes, with a note on what the search cannot exclude."""
     cases = collected(restarts=0)
     left = np.where(np.abs(cases["x"] / 3.7 - 1.0) < 1e-6, 2.0, 0.0)
     evidence = judge_inequality(
@@ -143,7 +143,7 @@ def test_cases_made_of_a_search_keep_what_it_says():
 
 def test_a_grid_says_which_values_it_has_and_what_of_the_stated_range_it_has_not():
     N, eps = zip(*product([1, 10, 100], np.linspace(0.1, 0.9, 9)), strict=True)
-    assert tried(("N", N, FROM_ONE), ("eps", eps, OPEN_UNIT)).in_words() == (
+    assert tried(("N", N, FROM_ONE), ("eps", eps, OPEN_UNIT)).describe() == (
         "tried: N = 1, 10, 100 of [1, inf); eps = 9 values from 0.1 to 0.9 of (0, 1); "
         "not tried: N above 100; eps below 0.1 and above 0.9; all between these values"
     )
@@ -189,20 +189,20 @@ def test_corners_of_a_small_grid_are_tried_and_those_of_a_long_list_counted():
         tried(("N", N, FROM_ONE), ("eps", eps, OPEN_UNIT)).check()
     many = tried(*((f"x_{i}", np.linspace(0.0, 1.0, 10), UNIT) for i in range(5)))
     many.check()
-    assert many.in_words().endswith("not tried: 30 of 32 corners of these ranges; all between these values")
+    assert many.describe().endswith("not tried: 30 of 32 corners of these ranges; all between these values")
 
 
 def test_a_parameter_with_one_value_says_why_that_is_enough():
     eps = np.linspace(0.1, 0.9, 10)
     one = tried(("N", [1] * 10, FROM_ONE), ("eps", eps, OPEN_UNIT), settled={"N": "no law of two"})
     one.check()
-    assert one.in_words().startswith("tried: N = 1 of [1, inf) (no law of two); eps = 10 values")
+    assert one.describe().startswith("tried: N = 1 of [1, inf) (no law of two); eps = 10 values")
     with pytest.raises(UndefinedError, match="N from 1 to 1 is a small part"):
         Tried(one.stated, one.rows).check()
 
 
 def decided(x):
-    """The verdict on x <= 1 for all x in (0, 1], judged on a grid."""
+    """Return the verdict on x <= 1 for all x in (0, 1], judged on a grid."""
 
     @claim(
         "tests/grid",
@@ -234,7 +234,7 @@ def test_a_violation_needs_no_more_than_its_case():
 
 
 def test_how_rare_a_thing_draws_can_miss():
-    assert "less than 0.44 in each of 24 draws" in drawn_in_words(24)
+    assert "less than 0.44 in each of 24 draws" in describe_draws(24)
     assert pytest.approx(1e-6, rel=0.01) == (1 - 0.4377) ** 24
 
 
@@ -252,7 +252,7 @@ def axes_without_words():
 
 
 def is_symbol(name, says):
-    """Whether formulas have a symbol."""
+    """Return whether formulas have a symbol."""
     base, _, index = name.partition("_")
     letter = rf"\\{base}" if len(base) > 1 else rf"(?<![A-Za-z\\]){base}"
     symbol = letter + (rf"_\{{?{index}(?![0-9])" if index else "(?![A-Za-z_])")

@@ -10,14 +10,14 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL
 from paper_checks.engine.judging import judge
 from paper_checks.engine.verdict import decide
-from paper_checks.facts import Fact, as_fraction, compared, identity, positive, together
+from paper_checks.facts import Fact, as_fraction, combine, compare, identity, positive
 from paper_checks.ledger import Ledger, Paper
 from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.methods.sides import UndefinedError, checked_sides
 from paper_checks.replay import Replayed
 from paper_checks.run import run
@@ -34,11 +34,11 @@ def decisions(request):
 @pytest.mark.parametrize(
     ("label", "reason"),
     [
-        ("nan-side", "left sides are no number"),
+        ("nan-side", "left sides are not numbers"),
         ("nan-interval", "at least two finite draws"),
         ("overflow", "got int64, which can overflow"),
         ("nan-promise", "is a finite number, got -inf"),
-        ("crowd", "100 of 401 left sides are no number"),
+        ("crowd", "100 of 401 left sides are not numbers"),
         ("tolerance", "pass only within a tolerance of 0.6"),
         ("tolerant-promise", "kept only within 0.6, which is more than rounding"),
         ("far-rival", "violated, but no witness is stored"),
@@ -62,7 +62,7 @@ def decisions(request):
         ("missed-tail", "1000 draws that are all the same are not nearly normal"),
         ("met-tail", "a draw 31.6 standard deviations from the mean is not nearly normal"),
         ("small-deviation", "draws lie more than twice the stated deviation of 0.01 off"),
-        ("pinned", "K stands in the statement, where no change of it is noticed"),
+        ("pinned", "K occurs in the statement, where no change of it is noticed"),
         ("other-line", "the mutant {'K': 0.9} of the bound is refuted by another line only"),
         ("two-cases", "the assumption leaves"),
         ("half-domain", "the assumption leaves no case at the high end of x"),
@@ -161,21 +161,21 @@ def test_a_tolerance_that_nobody_needs_is_no_defect():
 
 
 def test_a_resolution_is_stated_on_the_card():
-    evidence = judge_promises([Promise("rank", 203.0, 200.0, 5.0, resolution="read off a figure")], "")
+    evidence = judge_relations([Relation("rank", 203.0, 200.0, 5.0, resolution="read off a figure")], "")
     assert "within 5, read off a figure" in evidence.obtained
 
 
 def test_promises_that_are_all_of_a_statement_are_compared_exactly():
     third = Fraction(1, 3)
-    kept = [Promise("rounds", 2, 2), Promise("share", third, Fraction(1, 2), at_most=True)]
-    assert judge_promises(kept, "").grade == "search"
-    assert judge_promises(kept, "", whole=True).grade == "proof"
-    assert judge_promises([Promise("share", third, third + Fraction(1, 10**9))], "", whole=True).ok is False
+    kept = [Relation("rounds", 2, 2), Relation("share", third, Fraction(1, 2), at_most=True)]
+    assert judge_relations(kept, "").grade == "search"
+    assert judge_relations(kept, "", whole=True).grade == "proof"
+    assert judge_relations([Relation("share", third, third + Fraction(1, 10**9))], "", whole=True).ok is False
     # What floats cannot tell apart is not shown.
-    near = Promise("share", third, third + Fraction(1, 10**400))
-    assert judge_promises([near], "", whole=True).grade == "search"
+    near = Relation("share", third, third + Fraction(1, 10**400))
+    assert judge_relations([near], "", whole=True).grade == "search"
     with pytest.raises(TypeError, match="exact numbers"):
-        judge_promises([Promise("share", 0.5, 0.5)], "", whole=True)
+        judge_relations([Relation("share", 0.5, 0.5)], "", whole=True)
 
 
 @pytest.mark.parametrize(
@@ -225,16 +225,16 @@ def test_facts_are_shown_or_not_there():
     assert identity("square", (X + 1) ** 2 - X**2) is None
     assert positive("x", X, {}) is not None
     assert positive("-x", -X, {}) is None
-    assert not compared("one", 1, "<", Fraction(3, 2)).everywhere
-    assert compared("one", 2, "<", Fraction(3, 2)) is None
+    assert not compare("one", 1, "<", Fraction(3, 2)).everywhere
+    assert compare("one", 2, "<", Fraction(3, 2)) is None
     for says in ("shown", object()):
         with pytest.raises(TypeError, match="declared and not shown"):
             Fact("x", True, says)
 
 
 def test_some_facts_are_no_proof_of_the_whole():
-    assert together(compared("a", 1, "<", 2), None) == ()
-    assert len(together(compared("a", 1, "<", 2), identity("b", X - X))) == 2
+    assert combine(compare("a", 1, "<", 2), None) == ()
+    assert len(combine(compare("a", 1, "<", 2), identity("b", X - X))) == 2
 
 
 @pytest.mark.parametrize("number", [0.5, np.float64(1.0), np.int64(1), True, "1", sympy.Float(0.5), sympy.sqrt(2)])
@@ -243,7 +243,7 @@ def test_exact_numbers_are_integers_fractions_and_rationals_only(number):
         as_fraction(number)
 
 
-ONE_CASE = compared("one case", 1, "<", 2)
+ONE_CASE = compare("one case", 1, "<", 2)
 EVERYWHERE = identity("everywhere", X - X)
 
 

@@ -12,18 +12,18 @@ from scipy.stats import binom, t
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import LEVEL
-from paper_checks.enclosures import enclosed, rational_root
+from paper_checks.enclosures import enclose, rational_root
 from paper_checks.engine.lines import line_of, strength
-from paper_checks.engine.sensitivity import NoticedChange, noticed_changes, overstated, unnoticed
-from paper_checks.facts import compared, identity
+from paper_checks.engine.sensitivity import NoticedChange, describe_overstated, describe_unnoticed, noticed_changes
+from paper_checks.facts import compare, identity
 from paper_checks.methods.bands import Interval, judge_bands
-from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Stated, check_reached, tried
+from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Stated, require_reached, tried
 from paper_checks.methods.identity import Equation, judge_identity
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import Tails, judge_means, normal_interval, robust_interval
 from paper_checks.methods.parts import judge_parts
-from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.methods.relations import Relation, judge_relations, orthonormal, same
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.units import judge_units
 from paper_checks.proof_steps import positive
@@ -33,7 +33,7 @@ F = Fraction
 
 
 @pytest.mark.parametrize(
-    ("value", "refuted", "relative", "told"),
+    ("value", "refuted", "relative", "expected"),
     [
         (0.0, 0.25, 0.25, "K = 0: a change of +0.25 is noticed"),
         (0.0, -0.25, 0.25, "K = 0: a change of -0.25 is noticed"),
@@ -43,15 +43,15 @@ F = Fraction
         (0.5, None, None, "K = 0.5: no change up to tenfold is noticed"),
     ],
 )
-def test_a_noticed_change_is_one_of_the_value(value, refuted, relative, told):
+def test_a_noticed_change_is_one_of_the_value(value, refuted, relative, expected):
     change = NoticedChange("K", value, refuted)
-    assert (change.relative, str(change)) == (relative, told)
-    assert unnoticed([change]) == ""  # it stands in no line
-    assert not overstated({"K": value if refuted is None else refuted}, [change])
+    assert (change.relative, str(change)) == (relative, expected)
+    assert describe_unnoticed([change]) == ""  # no line contains it
+    assert not describe_overstated({"K": value if refuted is None else refuted}, [change])
 
 
 def seen(judge, value):
-    """The nearest refuted value of a constant K whose form passes at a value."""
+    """Return the nearest refuted value of a constant K whose form passes at a value."""
 
     def of(data, K=value):
         return judge(K)
@@ -119,7 +119,7 @@ def test_an_enclosure_holds_the_value_and_little_else(function, digits):
     """The functions of `decimal` round to the nearest, up for some of these and down for others."""
     rounded_up = set()
     for x in (F(1, 3), F(2, 3), F(5, 7), F(2), F(3), F(5), F(7), F(22, 7), F(41, 3)):
-        low, high = enclosed(function, x, digits)
+        low, high = enclose(function, x, digits)
         with mpmath.workdps(60):
             value = getattr(mpmath, "log" if function == "ln" else function)(mpmath.mpf(x.numerator) / x.denominator)
             low, high = (mpmath.mpf(end.numerator) / end.denominator for end in (low, high))
@@ -131,7 +131,7 @@ def test_an_enclosure_holds_the_value_and_little_else(function, digits):
 
 def test_an_enclosure_holds_values_that_decimals_have():
     for function, x, value in (("sqrt", 4, 2), ("exp", 0, 1), ("ln", 1, 0), ("sqrt", F(1, 4), F(1, 2))):
-        low, high = enclosed(function, x)
+        low, high = enclose(function, x)
         assert low < value < high
 
 
@@ -150,9 +150,9 @@ def test_signs_of_quotients():
     assert not positive(sympy.Integer(0))
 
 
-@pytest.mark.parametrize(("text", "told"), [("2**8600", True), ("2**8601", False), ("(1/3)**8601", False)])
-def test_powers_are_written_out_up_to_their_bound(text, told):
-    if told:
+@pytest.mark.parametrize(("text", "accepted"), [("2**8600", True), ("2**8601", False), ("(1/3)**8601", False)])
+def test_powers_are_written_out_up_to_their_bound(text, accepted):
+    if accepted:
         assert expression(text, {}) == 2**8600
     else:
         with pytest.raises(ValueError, match="write a smaller one"):
@@ -326,9 +326,9 @@ def test_a_hundred_cases_are_enough(count):
     cases = {"x": np.geomspace(1e-3, 1e3, count)}
     if count < 100:
         with pytest.raises(UndefinedError, match="99 cases, fewer than 100"):
-            check_reached([AXIS], cases)
+            require_reached([AXIS], cases)
     else:
-        check_reached([AXIS], cases)
+        require_reached([AXIS], cases)
 
 
 @pytest.mark.parametrize(("place", "end"), [("low", 0), ("high", -1)])
@@ -339,10 +339,10 @@ def test_an_end_is_reached_within_a_hundredth_of_the_range(place, end, gap, reac
     places[end] = gap if end == 0 else 1 - gap
     cases = {"x": 1e-3 * 1e6**places}
     if reached:
-        check_reached([AXIS], cases)
+        require_reached([AXIS], cases)
     else:
         with pytest.raises(UndefinedError, match=f"no case at the {place} end of x: "):
-            check_reached([AXIS], cases)
+            require_reached([AXIS], cases)
 
 
 @pytest.mark.parametrize("tenth", range(10))
@@ -351,7 +351,7 @@ def test_each_tenth_of_a_range_is_looked_at(tenth):
     kept = places[(places * 10).astype(int).clip(0, 9) != tenth]
     kept = np.concatenate([[0.0], kept, [1.0]]) if 0 < tenth < 9 else kept
     with pytest.raises(UndefinedError, match=rf"tenth {tenth + 1} of x[:;]"):
-        check_reached([AXIS], {"x": 1e-3 * 1e6**kept})
+        require_reached([AXIS], {"x": 1e-3 * 1e6**kept})
 
 
 @pytest.mark.parametrize(("low", "enough"), [(0.2, True), (0.21, False), (0.1, True)])
@@ -388,7 +388,7 @@ def test_corners_of_up_to_four_parameters_are_needed(count, needed):
 
 
 def looked_at(left, strict):
-    """The cases that are evaluated in fractions where none of them violates."""
+    """Return the cases that are evaluated in fractions where none of them violates."""
     looked = []
 
     def exact(case):
@@ -424,7 +424,7 @@ def test_an_error_of_a_millionth_of_what_is_compared_is_rounding():
 
 
 SHOWN = identity("0", sympy.Symbol("x") - sympy.Symbol("x"))
-CASE = compared("one", 1, "<", 2)
+CASE = compare("one", 1, "<", 2)
 
 
 @pytest.mark.parametrize(
@@ -480,18 +480,20 @@ def test_columns_are_orthonormal_and_not_rows():
 
 
 def test_broken_promises_are_told_by_the_one_that_is_broken_most():
-    found = judge_promises([Promise("a", 2.0, 1.0), Promise("b", 5.0, 1.0), Promise("c", 1.5, 1.0)], "")
+    found = judge_relations([Relation("a", 2.0, 1.0), Relation("b", 5.0, 1.0), Relation("c", 1.5, 1.0)], "")
     assert found.margin == -4.0
 
 
 def test_the_largest_of_errors_of_one_resolution_is_told():
-    promises = [Promise("rank", 10.0, 9.0, error, resolution="read off a figure") for error in (2.0, 5.0, 3.0)]
-    assert "within 5, read off a figure" in judge_promises(promises, "").obtained
+    promises = [Relation("rank", 10.0, 9.0, error, resolution="read off a figure") for error in (2.0, 5.0, 3.0)]
+    assert "within 5, read off a figure" in judge_relations(promises, "").obtained
 
 
 def test_a_line_of_promises_is_one_of_inequalities_where_all_are():
-    mixed = judge_promises([Promise("a", 1.0, 1.0), Promise("a", 1.0, 2.0, at_most=True)], "").lines["a"]
-    alike = judge_promises([Promise("a", 0.0, 1.0, at_most=True), Promise("a", 1.0, 2.0, at_most=True)], "").lines["a"]
+    mixed = judge_relations([Relation("a", 1.0, 1.0), Relation("a", 1.0, 2.0, at_most=True)], "").lines["a"]
+    alike = judge_relations([Relation("a", 0.0, 1.0, at_most=True), Relation("a", 1.0, 2.0, at_most=True)], "").lines[
+        "a"
+    ]
     assert (mixed.equal, alike.equal) == (True, False)
 
 

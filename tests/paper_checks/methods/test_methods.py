@@ -25,7 +25,7 @@ from paper_checks.methods.printed import (
     smallest,
 )
 from paper_checks.methods.probability import Counted, Law, judge_probability
-from paper_checks.methods.promises import Promise, promises
+from paper_checks.methods.relations import Relation, relations
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.units import judge_units
 
@@ -298,9 +298,9 @@ DECLARED = {"where": "", "says": "", "measure": lambda context: 2.0, "expect": (
 
 
 def test_a_judge_yields_what_its_method_judges_and_returns_the_scope():
-    @promises("invented/kept", **DECLARED)
+    @relations("invented/kept", **DECLARED)
     def kept(found, K=2.0, power=1):
-        yield Promise("K", found, K**power)
+        yield Relation("K", found, K**power)
         return "one number"
 
     assert kept.vary == ("K",)
@@ -350,7 +350,7 @@ def test_floats_in_an_identity_are_refused(left, right, point):
 
 
 def test_a_judge_that_yields_nothing_is_no_check():
-    @promises("invented/returned", **DECLARED)
+    @relations("invented/returned", **DECLARED)
     def returned(found):
         return "no promise is made"
 

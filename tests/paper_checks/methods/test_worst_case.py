@@ -11,14 +11,14 @@ import pytest
 
 from paper_checks.fedlrt.measurements.client_rounds import run_round
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.methods.worst_case.certificate import Certificate, flaw
+from paper_checks.methods.worst_case.certificate import Certificate, find_flaw
 from paper_checks.methods.worst_case.closed_form import (
     best_constant,
-    constant_needed,
     coupling,
     coupling_dominates,
     descent_certificate,
     drift_certificate,
+    needed_constant,
 )
 from paper_checks.methods.worst_case.exact import is_positive_semidefinite
 from paper_checks.methods.worst_case.problem import FEDAVG
@@ -49,20 +49,20 @@ def test_closed_forms_are_certified_and_nothing_below_them(clients, steps):
         *(descent_certificate(clients, steps, whole / steps) for whole in (F(1, 12), F(1, 2), F(4, 5))),
         *(drift_certificate(clients, steps, whole / steps) for whole in (F(1, 12), F(1))),
     ):
-        assert flaw(made) == ""
+        assert find_flaw(made) == ""
         assert Certificate.from_json(made.as_json()) == made
         less = replace(made, bound=made.bound - F(1, 10**9))
-        assert "not positive semidefinite" in flaw(less)
+        assert "not positive semidefinite" in find_flaw(less)
 
 
 def test_tampered_certificates_are_rejected():
     made = descent_certificate(2, 3, F(1, 36))
     for name, value in made.multipliers.items():
         for other in (value * F(3, 2), -value, F(0)):
-            assert flaw(replace(made, multipliers={**made.multipliers, name: other}))
-    assert "no inequality" in flaw(replace(made, multipliers={**made.multipliers, "9,0": F(1)}))
-    assert flaw(replace(made, setting=replace(made.setting, recursion=FEDAVG)))
-    assert flaw(replace(made, setting=replace(made.setting, step=F(1, 40))))
+            assert find_flaw(replace(made, multipliers={**made.multipliers, name: other}))
+    assert "no inequality" in find_flaw(replace(made, multipliers={**made.multipliers, "9,0": F(1)}))
+    assert find_flaw(replace(made, setting=replace(made.setting, recursion=FEDAVG)))
+    assert find_flaw(replace(made, setting=replace(made.setting, step=F(1, 40))))
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_closed_form_far_outside_the_sizes_it_was_seen_at(steps):
         matrix = np.array(coupling(steps, F(4, 5 * steps)), dtype=float)
         scale = 1.0 / np.sqrt(np.diag(matrix))
         assert np.linalg.eigvalsh(scale[:, None] * matrix * scale)[0] > 0.0
-    assert constant_needed(steps, F(1, 10**6 * steps)) < best_constant(steps)
-    assert float(best_constant(steps) - constant_needed(steps, F(1, 10**6 * steps))) < 1e-6
+    assert needed_constant(steps, F(1, 10**6 * steps)) < best_constant(steps)
+    assert float(best_constant(steps) - needed_constant(steps, F(1, 10**6 * steps))) < 1e-6
 
 
 @pytest.mark.skipif(find_spec("clarabel") is None, reason="without a solver every test of verdicts shows it")

@@ -17,7 +17,7 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.fedlrt.measurements.client_rounds import run_round
 from paper_checks.fedlrt.measurements.traces import descent_constant
-from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, flaw
+from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, find_flaw
 from paper_checks.methods.worst_case.closed_form import worst_descent, worst_drift
 from paper_checks.methods.worst_case.problem import FEDAVG, FEDLIN, SIMPLIFIED, Setting, worst_case
 from toymodels.quadratic import Quadratic, centred
@@ -68,8 +68,8 @@ def test_a_smoother_mean_helps_and_bounds_the_rounds_it_covers():
     setting = Setting(FEDLIN, 2, 3, step, mean=F(1, 2))
     found = solver.find_certificate(worst_case(setting), F(round(values[2] * 10**5) + 1, 10**5))
     assert isinstance(found, Certificate)
-    assert flaw(Certificate.from_json(found.as_json())) == ""
-    assert flaw(replace(found, setting=replace(setting, mean=None)))
+    assert find_flaw(Certificate.from_json(found.as_json())) == ""
+    assert find_flaw(replace(found, setting=replace(setting, mean=None)))
 
 
 def test_three_ways_to_end_without_a_proof_are_told_apart():
@@ -83,7 +83,7 @@ def test_three_ways_to_end_without_a_proof_are_told_apart():
     assert isinstance(solver.find_certificate(corrected, below), NoCertificate)
     found = solver.find_certificate(corrected, F(-1, 24))
     assert isinstance(found, Certificate)
-    assert flaw(found) == ""
+    assert find_flaw(found) == ""
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_rounding_finds_certificates_close_to_the_worst_case(setting):
     bound = F(round(solver.solve(problem).value * 10**4) + 1, 10**4)
     found = solver.find_certificate(problem, bound)
     assert isinstance(found, Certificate), found
-    assert flaw(Certificate.from_json(found.as_json())) == ""
+    assert find_flaw(Certificate.from_json(found.as_json())) == ""
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_the_page_is_well_formed_and_loads_nothing(results):
 
 
 def test_the_browser_runs_the_script_of_the_page_and_no_other(results):
-    """A browser that heeds the policy computes the digest of what stands between the tags."""
+    """A browser that heeds the policy computes the digest of what is between the tags."""
     text = page_of(results)
     digest = base64.b64encode(sha256(SCRIPT.encode()).digest()).decode()
     assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
@@ -174,7 +174,7 @@ def test_every_claim_has_one_card_and_every_link_resolves(results):
 
 @pytest.fixture(scope="module")
 def of_the_ledger():
-    """The page of all claims, before any of them is checked."""
+    """Return the page of all claims, before any of them is checked."""
     undecided = Decision("not checkable here", None, "not run")
     return page_of([Result(claim, undecided, None, (), (), (), 0.0, None) for claim in Ledger.of().claims])
 
@@ -212,8 +212,8 @@ def test_the_first_screen_says_what_matters_of_each_paper(of_the_ledger):
 def test_cards_show_forms_mutants_witness_replay_and_commands(results):
     text = page_of(results)
     said = (
-        "Does not hold as printed; the correction below passes the same check.",
-        "Does not hold as printed; the weaker statement",
+        "Does not hold as meant; the corrected statement below passes the same check.",
+        "Does not hold as meant; the weaker statement",
         "K = 0.9",
         "refuted, as it must be",
         "1 &gt; 0.5 (exact)",
@@ -442,9 +442,9 @@ def test_another_grade_and_a_file_of_no_claim_are_said(results):
     assert summary_table(stray).endswith("every verdict as recorded; stored for no claim: invented/witnesses/old.json")
 
 
-def test_a_stored_result_that_depends_on_the_reading_says_so(results):
-    stored = replace(results[0], judged=None, decision=Decision("depends on the reading", "search", "stored"))
-    assert "Holds in some readings, does not in others." in " ".join(card_text(stored).split())
+def test_a_stored_result_that_is_ambiguous_says_so(results):
+    stored = replace(results[0], judged=None, decision=Decision("ambiguous", "search", "stored"))
+    assert "Holds in one reading, does not hold in another." in " ".join(card_text(stored).split())
 
 
 def test_in_short_takes_the_first_sentence_of_a_correction(results):
@@ -480,7 +480,7 @@ def test_constants_are_told_in_the_words_of_their_check():
 
 
 def test_results_that_rest_on_each_other_are_written(results, tmp_path):
-    """The maps are written without what stands below each claim."""
+    """The maps are written without the claims below each one."""
     main = tuple(replace(one, claim=replace(one.claim, importance="result")) for one in results)
     path = write_report(Run(main, 0, "quick", 2.0), [], {}, tmp_path)
     assert 'class="graph"' in path.read_text(encoding="utf-8")

@@ -76,30 +76,30 @@ def test_results_that_fail_stand_out_and_details_do_not():
     assert [one.claim.label for one in known if fails(one)] == ["corrected-result", "refuted-result"]
     text = page_of(known)
     assert text.count(" fails v-") == 2
-    assert "of the 3 results among them <strong>2</strong> do not hold as printed" in text
+    assert "of the 3 results among them <strong>2</strong> do not hold as meant" in text
 
 
 def test_a_reading_says_whether_it_holds_before_what_it_is():
     other = Reading("per round", says="$x$", constants={"K": 2}, why="so counted")
     one = at("a", "eq. 1", readings=(LITERAL, other))
     judged = Judged(FAILS, others=(JudgedReading(other, False, PASSES),))
-    one = replace(one, judged=judged, decision=Decision("depends on the reading", "search", ""))
+    one = replace(one, judged=judged, decision=Decision("ambiguous", "search", ""))
     assert describe_forms(one) == [("Does not hold, read as “literal”", ""), ("Holds, read as “per round”", "$x$")]
     assert describe_finding(one) == "Holds in 1 of 2 readings of the print, does not hold in 1; they are below."
     text = page_of([one])
-    assert "Does not hold, read as “literal”, as it stands above." in text
+    assert "Does not hold, read as “literal”, as printed above." in text
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("Stated: a. Found: b; c.", ("Stated: a. Found: b; c.", [])),
         (f"{'a' * 300}; {'b' * 300}; c", ("a" * 300, ["b" * 300, "c"])),
         (f"{'a' * 500} $x; y$; c", (f"{'a' * 500} $x; y$", ["c"])),
     ],
 )
-def test_long_findings_of_figures_are_folded_between_formulas(text, told):
-    assert split_finding(text) == told
+def test_long_findings_of_figures_are_folded_between_formulas(text, expected):
+    assert split_finding(text) == expected
 
 
 def test_a_figure_that_lacks_its_runs_takes_one_line_with_the_command():
@@ -126,12 +126,12 @@ def test_sections_have_short_names(title, short):
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_no_two_sections_of_a_paper_have_one_short_name(paper):
-    names = [Theme("", paper.told(theme)[0].rstrip("."), ()).short for theme in paper.themes]
+    names = [Theme("", paper.read_theme(theme)[0].rstrip("."), ()).short for theme in paper.themes]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(
-    ("rest", "told"),
+    ("rest", "expected"),
     [
         ({"cases": 1}, "1 case"),
         ({"cases": 0}, "0 cases"),
@@ -140,8 +140,8 @@ def test_no_two_sections_of_a_paper_have_one_short_name(paper):
         ({"cases": 2, "level": 1e-6}, "2 cases, false-alarm probability at most 1e-06"),
     ],
 )
-def test_cases_are_told_with_their_share_near_equality(rest, told):
-    assert cases_text(Evidence(True, "", **rest)) == told
+def test_cases_are_told_with_their_share_near_equality(rest, expected):
+    assert cases_text(Evidence(True, "", **rest)) == expected
 
 
 @pytest.mark.parametrize(("ok", "caught"), [(True, False), (None, False), (False, True)])
@@ -161,14 +161,14 @@ def test_each_dropped_hypothesis_is_told():
     ]
 
 
-@pytest.mark.parametrize(("exact", "told"), [(True, "proof, by a witness"), (False, "statistical, by a witness")])
-def test_a_failure_is_as_sure_as_its_witness(exact, told):
+@pytest.mark.parametrize(("exact", "expected"), [(True, "proof, by a witness"), (False, "statistical, by a witness")])
+def test_a_failure_is_as_sure_as_its_witness(exact, expected):
     one = at("a", "eq. 1", "corrected")
     certificate = Replayed("certificate", True, True, None, None, "proved")
     answers = (replace(one.replayed[0], exact=exact), certificate)
     (fails_as, how), (fixed, by) = certainty(replace(one, replayed=answers))
     assert (fails_as, fixed) == ("It fails as printed", "The corrected statement holds")
-    assert how.startswith(told)
+    assert how.startswith(expected)
     assert by == "proof, step by step"
 
 
@@ -177,9 +177,9 @@ def test_the_certificate_of_a_reading_that_holds_is_not_one_of_the_correction():
     one = at("a", "eq. 1", readings=(LITERAL, other), correction=Form("$K = 3$", {"K": 3}))
     judged = Judged(PASSES, others=(JudgedReading(other, False, FAILS),), correction=PASSES)
     answers = (Replayed("certificate", True, True, None, None, "proved"),)
-    told = dict(certainty(replace(one, judged=judged, replayed=answers)))
-    assert told["It holds read as “literal”"] == "proof, step by step"
-    assert told["The corrected statement holds"].startswith("search")
+    levels = dict(certainty(replace(one, judged=judged, replayed=answers)))
+    assert levels["It holds read as “literal”"] == "proof, step by step"
+    assert levels["The corrected statement holds"].startswith("search")
 
 
 def test_readings_are_counted_by_their_outcomes():
@@ -189,9 +189,9 @@ def test_readings_are_counted_by_their_outcomes():
     judged = Judged(
         PASSES, others=tuple(JudgedReading(*pair) for pair in zip(others, [False] * 5, outcomes, strict=True))
     )
-    one = replace(one, judged=judged, decision=Decision("depends on the reading", "search"))
-    told = "Holds in 3 of 6 readings of the print, does not hold in 2, undecided in 1; they are below."
-    assert describe_finding(one) == told
+    one = replace(one, judged=judged, decision=Decision("ambiguous", "search"))
+    expected = "Holds in 3 of 6 readings of the print, does not hold in 2, undecided in 1; they are below."
+    assert describe_finding(one) == expected
 
 
 def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
@@ -204,15 +204,15 @@ def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
         at("f", "eq. 1", "holds", importance="detail", kind="algorithm"),
         at("g", "eq. 1", "not checkable here", importance="result"),
     ]
-    depends = replace(at("h", "eq. 1", importance="result"), decision=Decision("depends on the reading", "search"))
+    depends = replace(at("h", "eq. 1", importance="result"), decision=Decision("ambiguous", "search"))
     theme = Theme("", "Theme", (*known, depends))
     paper = PaperSection("p", "P", "", "", "", "", (theme,), (), ())
-    counts = {"holds": 1, "depends on the reading": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
+    counts = {"holds": 1, "ambiguous": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
     assert dict(paper.stated) == dict(totals(theme.results)) == counts
     assert paper.failing == (5, 2, 1)
     assert paper.kinds == "6 statements and numbers"
     assert paper.others == "2 settings and algorithms: 1 holds, 1 is refuted"
-    assert theme.tally == "8: 1 depends on the reading, 2 are corrected, 2 are refuted, 1 is not checkable here"
+    assert theme.tally == "8: 2 are corrected, 2 are refuted, 1 is ambiguous, 1 is not checkable here"
     assert Theme("", "Theme", tuple(known[:1])).tally == "1"
 
 

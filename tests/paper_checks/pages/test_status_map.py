@@ -51,13 +51,13 @@ def test_cells_do_not_lie_on_each_other_and_are_within_the_picture():
     [
         ("refuted", "result", True),
         ("corrected", "result", True),
-        ("depends on the reading", "result", False),
+        ("ambiguous", "result", False),
         ("holds", "result", False),
         ("refuted", "step", False),
         ("corrected", "detail", False),
     ],
 )
-def test_results_that_do_not_hold_as_printed_are_filled(verdict, importance, filled):
+def test_results_that_do_not_hold_as_meant_are_filled(verdict, importance, filled):
     (shape,) = shapes(draw("A", [Column("A.", cells(1, verdict, importance))]))
     assert ("style" in shape.attrib) == filled
 

@@ -39,7 +39,7 @@ def in_words() -> int:
 
 @proof("invented/sum")
 def sum_of_ones(size: int = 2) -> str:
-    """A local name that a lemma has as well is no reference to it."""
+    """A local name that a lemma has as well does not refer to it."""
     unrelated = sum_of_units(size)
     require(unrelated is None and in_words(), "words")
     return "a sum"

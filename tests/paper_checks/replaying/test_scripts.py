@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from paper_checks.evaluation import evaluated
+from paper_checks.evaluation import evaluate_replay
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
 from paper_checks.replaying.replay_source import ScriptError
@@ -13,26 +13,14 @@ from paper_checks.replaying.script import script_of
 
 LARGE_SAMPLES = {
     "fedlrt/claim-thm3-figure",
-    "fedlrt/claim-two-rounds@with-either-correction",
     "fedlrt/claim-het-plateau",
     "fedlrt/fig-1",
     "fedlrt/claim-het-converge",
     "fedlrt/claim-hom-clients",
-    "fedlrt/claim-hom-rank",
-    "fedlrt/fig-4",
-    "fedlrt/claim-hom-jointly",
-    "fedlrt/claim-hom-error@value-1-at-1-with-a-start-of-size-0-01",
-    "fedlrt/claim-hom-10x@value-1-at-1-with-a-start-of-size-0-01",
-    "fedlrt/claim-hom-10x@at-most-ten-times-orthonormal-for-the-uniform-law",
-    *(
-        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}{start}"
-        for part, start in (("stepsize", ""), ("jointly", "-with-a-start-of-size-0-01"))
-        for law in ("dx", "the-uniform-law")
-    ),
+    "fedlrt/claim-hom-stepsize",
 }
 """Draws large matrices or follows long runs: needs numpy, and the script is read and not run."""
 WITH_PACKAGES = {
-    "fedlrt/claim-linear-n",
     "rolora/table-10@each-trial-cut-off-47-2-as-47-20",
     "rolora/table-2@each-trial-rounded-squares-over-three",
 }
@@ -47,7 +35,7 @@ for paper in PAPERS:
 
 
 def sides(printed: str) -> tuple[float, float]:
-    """The numbers of the last line, such as ``left = 0.25 right = 0.0 violates the statement``."""
+    """Return the numbers of the last line, such as ``left = 0.25 right = 0.0 violates the statement``."""
     words = printed.splitlines()[-1].split()
     return float(words[2]), float(words[5])
 
@@ -70,7 +58,7 @@ def test_a_script_alone_reproduces_both_sides_and_the_violation(id, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    expected = evaluated(replay, values)
+    expected = evaluate_replay(replay, values)
     assert expected.confirmed
     assert sides(done.stdout) == (expected.left, expected.right)
     assert done.stdout.rstrip().endswith(" violates the statement")
@@ -82,7 +70,7 @@ def test_scripts_hold_the_values_the_hypotheses_and_the_sides_and_little_else():
     lengths = sorted(map(len, scripts.values()))
     assert lengths[len(lengths) // 2] <= 23
     assert lengths[-1] <= 115
-    assert len(scripts["fedlrt/cor-2-proof"]) == 13
+    assert len(scripts["fedlrt/cor-2-proof"]) == 12
     packaged = {id for id, (first, *_) in scripts.items() if "The standard library alone is enough." not in first}
     assert packaged == LARGE_SAMPLES | WITH_PACKAGES
     told = ("print(", "reads = ")  # what the two sides are, in a sentence
@@ -90,7 +78,7 @@ def test_scripts_hold_the_values_the_hypotheses_and_the_sides_and_little_else():
 
 
 def run(id, tmp_path, **changed):
-    """Result of the script of an altered witness."""
+    """Return result of the script of an altered witness."""
     replay, values = WITNESSES[id]
     script = script_of(replay, {**values, **changed})
     return subprocess.run(
@@ -110,12 +98,7 @@ def test_a_hypothesis_that_is_not_met_ends_the_script(id, changed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("id", "changed"),
-    [
-        ("rolora/a4-first-step", {"step": "1/100"}),
-        ("fedloru-v2/claim-Fj-sign", {"ratio": "1/2"}),
-        ("fedloru-v2/claim-comm", {"n": 1000, "r": 10}),
-    ],
+    ("id", "changed"), [("rolora/a4-first-step", {"step": "1/100"}), ("fedloru-v2/claim-comm", {"n": 1000, "r": 10})]
 )
 def test_sides_that_keep_the_statement_are_told(id, changed, tmp_path):
     done = run(id, tmp_path, **changed)

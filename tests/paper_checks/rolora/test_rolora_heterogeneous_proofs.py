@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from paper_checks.evaluation import evaluated
+from paper_checks.evaluation import evaluate_replay
 from paper_checks.proof_steps import positive
 from paper_checks.replay import replays_of
 from paper_checks.rolora.paper import PAPER
@@ -71,12 +71,12 @@ def test_a_sign_is_proved_only_if_there_is_one():
 
 @pytest.mark.parametrize("label", PROVED)
 def test_every_proof_verifies_and_none_does_with_another_constant(label):
-    """A larger constant or a smaller one makes the statement false, or less than the one that stands."""
+    """A larger constant or a smaller one makes the statement false, or less than the established one."""
     found = REPLAYS[f"rolora/{label}", "certificate"]
-    assert evaluated(found, {}).confirmed
+    assert evaluate_replay(found, {}).confirmed
     changes = [
         {name: Fraction(value) + step}
         for name, value in found.constants.items()
         for step in (Fraction(-1, 50), Fraction(1, 50))
     ]
-    assert [change for change in changes if evaluated(found, {}, change).confirmed] == []
+    assert [change for change in changes if evaluate_replay(found, {}, change).confirmed] == []

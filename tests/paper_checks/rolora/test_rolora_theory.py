@@ -244,10 +244,10 @@ def test_the_longest_step_on_the_events_is_that_of_the_printed_thresholds():
 
 def test_the_samples_that_a_scope_tells_are_those_of_its_form():
     settings = eq_43.measure(None)
-    literal, thresholds = eq_43.judge(settings), eq_43.judge(settings, constant="thresholds", factor=28.0)
+    literal, corrected = eq_43.judge(settings), eq_43.judge(settings, form="least", factor=28.0)
     assert "m = 31 values from 17 to 2.99573e+12 of" in literal.scope
-    most = max(one.q / min(one.e1, one.e2) ** 2 for one in settings)
-    assert f"to {28 * most:.6g} of" in thresholds.scope
+    needed = ((max(math.log(one.N), one.d * math.log(2 / one.e0)), min(one.e1, one.e2)) for one in settings)
+    assert f"to {28 * max(most / level**2 for most, level in needed):.6g} of" in corrected.scope
     at = eq_77.measure(None)
     least = min(math.ceil(100 * one.d * math.log(2 / one.e0) / one.e2**2) for one in at)
     assert f"; N m = 20 values from {least} to " in eq_77.judge(at).scope

@@ -12,7 +12,7 @@ import torch
 from paper_checks.claim import Evidence
 from paper_checks.context import Budget, Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, Trace, follow, scalar_setting
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.relations import Relation, judge_relations
 
 BACK_AND_FORTH = {
     "L": 100,
@@ -123,19 +123,19 @@ SCOPE = (
 WITH_COHORTS = f"{SCOPE}, and over uniform cohorts of one client in runs with partial participation"
 
 
-def at_most(name: str, left: float, right: float, trace: Trace) -> Promise:
+def at_most(name: str, left: float, right: float, trace: Trace) -> Relation:
     """Return one inequality of one run."""
-    return Promise(name, left, right, 1e-9 * max(abs(left), abs(right)), True, trace.setting.case)
+    return Relation(name, left, right, 1e-9 * max(abs(left), abs(right)), True, trace.setting.case)
 
 
-def equal(name: str, left: float, right: float, trace: Trace) -> Promise:
+def equal(name: str, left: float, right: float, trace: Trace) -> Relation:
     """Return one equation of one run."""
-    return Promise(name, left, right, 1e-9 * max(abs(left), abs(right), 1e-3), case=trace.setting.case)
+    return Relation(name, left, right, 1e-9 * max(abs(left), abs(right), 1e-3), case=trace.setting.case)
 
 
-def judge_bounds(lines: Sequence[Promise], scope: str) -> Evidence:
+def judge_bounds(lines: Sequence[Relation], scope: str) -> Evidence:
     """Judge inequalities ``left <= right``; the first violated one that can be followed by hand is the witness."""
-    evidence = judge_promises(lines, scope)
+    evidence = judge_relations(lines, scope)
     compared = [float(line.right / line.left) for line in lines if line.left > 1e-12 and line.right > 0.0]
     slack = min(compared, default=None)
     tight = sum(0.99 <= ratio <= 1.01 for ratio in compared) / len(lines) if lines else None

@@ -13,10 +13,10 @@ from algorithms.adapter import AB
 from algorithms.federation import Federation
 from algorithms.fedloru import FedLoRU, FedLoRUState
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form
+from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE, Run, by_hand, draw_runs, executed
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.relations import Relation, judge_relations, same
 
 PERSONAL = {"L": 1.0, "U": 1.0, "personal_alpha": 2.0}
 """Personal factors of the run by hand, and their scale."""
@@ -53,6 +53,7 @@ class Last:
         alphas: Scales of the shared and of the personal product.
         jumps: For every accumulation but the last: the model the next round starts from, and the one reached.
         uploads: Numbers sent in a round by one client, counted and expected.
+        divides: Whether T is a multiple of tau.
     """
 
     case: Mapping[str, Any] | None
@@ -65,6 +66,7 @@ class Last:
     alphas: tuple[float, float]
     jumps: tuple[tuple[Tensor, Tensor], ...]
     uploads: tuple[float, float]
+    divides: bool
 
 
 Endings = Mapping[str, tuple[Last, ...]]
@@ -94,6 +96,7 @@ def last_models(
         (run.alpha, 1.0),
         tuple(jumps),
         (0.0, 0.0),
+        run.rounds % run.tau == 0,
     )
 
 
@@ -109,6 +112,7 @@ def judge_return(
     scale: float,
     keep: tuple[str, ...],
     scope: str = SCOPE,
+    divides: bool = False,
 ) -> Evidence:
     """Judge the model that a box returns against the model that was reached.
 
@@ -120,9 +124,12 @@ def judge_return(
         scale: factor of the sum.
         keep: the promises.
         scope: what was run.
+        divides: whether only runs are judged whose T is a multiple of tau.
     """
     promises = []
     for last in endings:
+        if divides and not last.divides:
+            continue
         alpha, own = last.alphas
         rest = alpha * last.leftover if leftover else torch.zeros_like(last.leftover)
         if "returned" in keep:
@@ -140,12 +147,12 @@ def judge_return(
             name = "after an accumulation training goes on from the model that was reached"
             promises += [same(name, *jump, last.case) for jump in last.jumps]
         if "uploads" in keep:
-            promises.append(Promise("what a client sends is what the text says", *last.uploads))
-    return judge_promises(promises, scope)
+            promises.append(Relation("what a client sends is what the text says", *last.uploads))
+    return judge_relations(promises, f"those with T a multiple of tau of: {scope}" if divides else scope)
 
 
 PROMISES = ("returned", "continue", "copies", "uploads")
 
-COPIES = Form("Every client's W ends as $W + \\alpha\\sum_{\\tau|t}A_tB_t$.", {"keep": ("copies",)})
-
 RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"scale": 1.001})
+
+MEANT_MUTANTS = ({"restart": "momentum"}, {"divides": False}, {"power": 0}, {"scale": 1.001})

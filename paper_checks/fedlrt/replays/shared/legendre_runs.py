@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-
-from paper_checks.replay import Hypothesis, Violation, assuming
-from paper_checks.stored_values import Values
 
 Array = NDArray[np.float64]
 
@@ -99,21 +94,6 @@ def fedlrt(
     return U, S, V
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One client: the target, the second derivative, and 20 starts of size 0.01."""
-
-    target: Array
-    H: Array
-    starts: tuple[Array, ...]
-
-    @cache  # noqa: B019  # the problems are kept, too: several claims are about one run
-    def after(self, start: int, rounds: int) -> tuple[Array, Array, Array]:
-        """Return the factors after some rounds from a start."""
-        losses = Losses(self.H[None], self.target[None])
-        return fedlrt(self.starts[start], 8, losses, "simplified", 20, 0.1, rounds)
-
-
 def features(points: Array, n: int, basis: str = "uniform") -> Array:
     """Return Legendre polynomials by (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}, in some normalisation."""
     columns = [np.ones_like(points), points]
@@ -136,60 +116,4 @@ def philox(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(seed))
 
 
-@cache
-def one_client(basis: str = "plain") -> Problem:
-    """Draw points, target and normal starts."""
-    rng = philox(2027)
-    x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
-    target = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 20)) / np.sqrt(20.0)
-    drawn = tuple(0.01 * rng.standard_normal((20, 20)) / np.sqrt(20.0) for _ in range(20))
-    return Problem(target, gram(x, y, 20, basis), drawn)
-
-
-PLAIN = (
-    "n = 20, target AB/sqrt(20) with normal factors of rank 4, one client, value 1 at 1, tau = 0.1, start of rank 8 "
-    "and size"
-)
-
-
-def weakest_factor(target: Array) -> Hypothesis:
-    """Return the condition on the normal factors of the target."""
-    sigma = np.linalg.svd(target, compute_uv=False)[:4]
-    share = Fraction(float(sigma[-1] / np.linalg.norm(sigma)))
-    return Hypothesis("last singular value of the target over its norm", share, ">", Fraction(3, 20))
-
-
 DRAWN = "the algorithms in numpy on points and targets drawn anew, Philox"
-
-
-def rank_below(values: Values) -> Violation:
-    """Judge starts of size 0.01: the target's rank, which should never be above the median of the runs'."""
-    rounds = int(values["rounds"])
-    assumes = assuming(Hypothesis("rounds", rounds, ">=", 50), Hypothesis("rounds", rounds, "<=", 2000))
-    problem = one_client()
-    assumes += assuming(weakest_factor(problem.target))
-    ranks = [len(problem.after(start, rounds)[1]) for start in range(len(problem.starts))]
-    return Violation(
-        4,
-        float(np.median(ranks)),
-        error=0.25,
-        sampled=DRAWN,
-        assumes=assumes,
-        reads=f"{PLAIN} 0.01: rank 4, and the median rank over 20 starts after these rounds",
-    )
-
-
-def spread_of(values: Values, stated: int) -> Violation:
-    """Return means over uniform points of the squares of P_k, 1/(2k + 1): spread of curvatures, two normalisations."""
-    n = int(values["n"])
-    assumes = assuming(Hypothesis("n", n, "=", stated))
-    means = [Fraction(1, 2 * k + 1) for k in range(n)]
-    plain = min(means) ** 2 / max(means) ** 2
-    uniform = [mean * (2 * k + 1) for k, mean in enumerate(means)]
-    return Violation(
-        1 - plain / (min(uniform) ** 2 / max(uniform) ** 2),
-        Fraction(1, 2),
-        assumes=assumes,
-        reads="least over largest curvature of the expected loss, with value 1 at 1 over "
-        "orthonormal: 1 minus it, against a half",
-    )

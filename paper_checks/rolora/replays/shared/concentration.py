@@ -1,6 +1,6 @@
 r"""Concentration of minimisers and gradients for normal samples; $d \ge 2$, since $\delta^t$ is 0 otherwise.
 
-a is independent of the samples, unless every a is meant. Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector
+a is independent of the samples. Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector
 u across a; $A = \log N$, $L = \log\frac2{\epsilon_0} \ge \log 2$, $Q = \max\{A, d\} \ge 2$.
 """
 
@@ -98,49 +98,3 @@ def enough_for_gradient(samples: Fraction, alpha: Fraction, beta: Fraction) -> N
         and surely(10 - 10 * iv.log(10 / kappa) - iv.log(5))
     )
     require(met, "the number of samples for the gradient")
-
-
-def near_identity(every: Fraction, every_more: Fraction) -> None:
-    r"""$m \ge Kq$ gives (13) for every unit vector a at once with probability $1 - q^{-10}$, on the same samples too.
-
-    With $S_i = X_i^\top X_i/m$, $\|S_i - I\|_{op} \le \rho \le 1$ fails with probability at most $2e^{-\rho^2m/50}$
-    where $d \le \rho^2m/25$: the singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$ but for a probability
-    of $2e^{-t^2/2}$ (Davidson and Szarek); $t = \frac15\rho\sqrt m$ makes that at most $z\sqrt m$, $z = \frac25\rho$,
-    and $2z + z^2 \le \rho$. Then $(S_i - I)a$ lies in a ball of radius $\rho$ for every a, so that $|T_i| \le
-    \rho/\sqrt{1 - \rho^2}$. Let $\rho^2 = \frac12\epsilon_2^2$: that is at most $\epsilon_2 \le \epsilon'$, which is
-    (13). With $\ell = -\log\min(\epsilon_1, \epsilon_2)$, $M = q\epsilon_2^2 \ge \max\{\log N, dL\} \ge 2\log2$ and
-    $\log q \le \log M + 2\ell$ it fails at some client with probability at most $2Ne^{-\epsilon_2^2m/100} \le q^{-10}$
-    for $K = 520 + 1450\ell$.
-    """
-    first, more, z = interval(every), interval(every_more), Fraction(2, 5)
-    met = (
-        2 * z + z**2 <= 1
-        and surely(first / 50 - 1 / LOG_2)
-        and surely(first / 100 - (iv.mpf(3) / 2 + 10 / EULER))  # log 2, log N and 10 log M over M
-        and surely(more / 100 * 2 * LOG_2 - 20)
-    )
-    require(met, "the number of samples for every a")
-
-
-def enough_of_thresholds(samples: Fraction, alpha: Fraction, columns: Fraction) -> None:
-    r"""$m \ge Kq$ for a constant K of the thresholds makes two probabilities at most $q^{-10}$ each.
-
-    Let $\ell = -\log\min(\epsilon_1, \epsilon_2)$ and $M = q\epsilon_2^2 \ge dL \ge 2\log2$, so that $\log q \le \log M
-    + 2\ell$. With $K \ge 300(1 + \ell)$, at least the constant of the proof of Lemma A.9 in this reading, (13) fails
-    with probability at most $q^{-10}$. Let two columns have to be within $\tau \le 1$, and let $Nm\tau^2 \ge 300(1 +
-    \ell)M$. In the proof of Lemma A.10 that is C log 2 times $k = gM(1 + \ell)$, $g = \frac{300}{C\log2}$, so that $k
-    \ge d$ and they fail with probability at most $5e^{-\kappa k}$. And $\kappa k \ge \log5 + 10\log M + 20\ell$, as
-    $\log M \le M/e$.
-    """
-    C, share, each = interval(samples), interval(alpha), interval(columns)
-    kappa, g = C * LOG_2 * (share - iv.log(1 + share)) / 2, each / (C * LOG_2)
-    least = 2 * LOG_2
-    met = (
-        surely(each * LOG_2 / 2 - 1 - 10 / EULER)
-        and surely(each * LOG_2 * LOG_2 - 20)
-        and surely(g * LOG_2 - 1)
-        and surely(kappa * g - 10 / EULER)
-        and surely((kappa * g - 10 / EULER) * least - iv.log(5))
-        and surely(kappa * g * least - 20)
-    )
-    require(met, "the number of samples")

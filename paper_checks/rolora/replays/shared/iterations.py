@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, assuming
 from paper_checks.rolora.replays.shared.thresholds import thresholds
 from paper_checks.stored_values import Values, fractions
@@ -25,10 +25,10 @@ def iteration_count(values: Values) -> Violation:
         *inside("epsilon / delta_0", quotient),
         Hypothesis("factor of the logarithm", root, ">=", 1),
     )
-    low, high = enclosed("ln", 1 / quotient)
+    low, high = enclose("ln", 1 / quotient)
     return Violation(
         root * low / y,
-        root * high / enclosed("ln", 1 / (1 - y))[0],
+        root * high / enclose("ln", 1 / (1 - y))[0],
         assumes=assumes,
         reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, "
         "against root log(quotient)/log(1 - y), from above, which is printed to be larger",
@@ -47,14 +47,14 @@ def one_iteration(values: Values) -> Violation:
     at = thresholds(values)
     c, delta_0 = fractions(values, "c", "delta_0")
     assumes = assuming(*at.assumes, *inside("c", c), *inside("delta_0", delta_0))
-    bound = enclosed("sqrt", 1 - c * (1 - delta_0**2))[1]
+    bound = enclose("sqrt", 1 - c * (1 - delta_0**2))[1]
     assumes += (
         Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
         Hypothesis("d", int(values["d"]), "=", 2),
         Hypothesis("C, for the estimates", bound, "<", Fraction(1, 10)),
     )
     length = Fraction(202, 100) * bound / ((1 - 2 * bound) * (1 - 4 * delta_0**2))
-    within = enclosed("sqrt", Fraction(at.m - 1, 12))[1] * length
+    within = enclose("sqrt", Fraction(at.m - 1, 12))[1] * length
     return Violation(
         1 - within,
         Fraction(2, 2**10),

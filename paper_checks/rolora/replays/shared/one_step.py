@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis
 from paper_checks.rolora.replays.shared.own_samples import learning_rate, own_samples
 from paper_checks.rolora.replays.shared.thresholds import thresholds
@@ -48,12 +48,12 @@ def failing_client(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fr
         Hypothesis("eps', against (1 - delta_0^2)/16", level, "<", Fraction(1, 25)),
         Hypothesis("m, for the far tail", at.m, ">=", 1000),
     )
-    return assumes, level, at.q[0], enclosed("sqrt", Fraction(at.m, 2))[1]
+    return assumes, level, at.q[0], enclose("sqrt", Fraction(at.m, 2))[1]
 
 
 def beyond(bound: Fraction, root: Fraction) -> Fraction:
     """Bound P(T > bound) from below, by the proof of Lemma A.9: exp(-(x + 1)^2)/2 with x = bound sqrt(m/2)."""
-    return enclosed("exp", -((bound * root + 1) ** 2))[0] / 2
+    return enclose("exp", -((bound * root + 1) ** 2))[0] / 2
 
 
 READS = (

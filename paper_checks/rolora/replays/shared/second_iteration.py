@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, assuming
 from paper_checks.rolora.replays.shared.own_samples import learning_rate
 from paper_checks.stored_values import Values, fractions
@@ -34,7 +34,7 @@ class Span:
 
     def root(self) -> Span:
         """Return the root of a span of numbers that are not negative."""
-        return Span(enclosed("sqrt", self.low)[0], enclosed("sqrt", self.high)[1])
+        return Span(enclose("sqrt", self.low)[0], enclose("sqrt", self.high)[1])
 
 
 def exactly(number: Fraction | int) -> Span:
@@ -97,7 +97,7 @@ def second_iteration(values: Values) -> Second:
     k = exactly(2 * s * delta) * b
     # Over the root of n: the next X a is along x + across r + k sqrt(B G) h, and X a* is b x + delta r.
     along, across, rest = exactly(1) + k * t * B, k * (B + G), k * (B * G).root()
-    turned = A.root() * e * exactly(enclosed("sqrt", Fraction(1, n))[1])
+    turned = A.root() * e * exactly(enclose("sqrt", Fraction(1, n))[1])
     both = along * b * A + across * exactly(delta) * B + rest * b * turned
     spread = H + Span(Fraction(0), Fraction(100, n))
     square = along * along * A + across * across * B + rest * rest * spread + exactly(2) * along * rest * turned

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from paper_checks.enclosures import enclosed
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, assuming
 from paper_checks.stored_values import Values, fractions
 
@@ -38,7 +38,7 @@ def thresholds(values: Values) -> Thresholds:
     )
     low, high = (
         max(clients / min(e_1, e_2) ** 2, d * net / e_2**2)
-        for clients, net in zip(enclosed("ln", N), enclosed("ln", 2 / e_0), strict=True)
+        for clients, net in zip(enclose("ln", N), enclose("ln", 2 / e_0), strict=True)
     )
     if ceil(C * low) != ceil(C * high):
         raise ValueError("samples are not decided")

@@ -1,0 +1,268 @@
+"""Findings about the paper: root causes, the most consequential first."""
+
+from __future__ import annotations
+
+from paper_checks.paper import Finding
+
+FINDINGS = (
+    Finding(
+        "step-too-long",
+        "The contraction lemma and Theorem 5.4 fail for steps near $1/L_{max}^2$; they hold up to half of it",
+        "changes a main result",
+        ("rolora/lem-5.3", "rolora/thm-5.4", "rolora/eq-100", "rolora/eq-117", "rolora/a4-first-step", "rolora/eq-124"),
+        r"At $\eta\|b^*\|^2 = 1$ and $\delta^0 = 0.28$ the first step with unlimited samples "
+        "multiplies the angle distance by 0.743, and the lemma promises 0.28.",
+        r"Use $\eta \le 1/(2L_{max}^2)$, for which the stated rate is proved.",
+    ),
+    Finding(
+        "c-not-tied-to-step",
+        "The iteration counts contain a constant c that the theorems never tie to the step size",
+        "weakens a result",
+        ("rolora/s5-rolora-loss", "rolora/a4-c", "rolora/eq-167", "rolora/a5-loss", "rolora/thm-A.14"),
+        r"For $\eta\|\bar b^*\|^2 = 0.01$, $\delta_0 = 0.6$ and $c = 0.5$ the three iterations of "
+        "Theorem A.14 leave the sine at 0.577, where 0.3 is the target.",
+        r"Take $c = \eta\|b^*\|^2$ for equal and $c = 2\eta\|\bar b^*\|^2$ for different clients, "
+        "so that a shorter step needs more iterations.",
+    ),
+    Finding(
+        "success-probability",
+        r"From $m = \Omega(q)$ samples the success probability $1 - q^{-10}$ does not follow, but "
+        r"$1 - \max\{\log N, d\}^{-10}$ does",
+        "weakens a result",
+        (
+            "rolora/lem-A.9",
+            "rolora/eq-43",
+            "rolora/eq-77",
+            "rolora/eq-65",
+            "rolora/eq-90",
+            "rolora/eq-92",
+            "rolora/eq-96",
+            "rolora/eq-107",
+            "rolora/eq-110",
+        ),
+        r"For one client, $d = 2$, $\epsilon_0 = \epsilon_1 = 0.1$, $\epsilon_2 = 0.01$ and $m = "
+        "10q$ the logarithm of the probability that (13) fails is -48.1, and that of $q^{-10}$ is "
+        "-110.0.",
+        r"Put $\max\{\log N, d\}$ for q in the probabilities, as Appendix A.4 does, or use $m \ge "
+        "20q$ and the explicit bound of the corrected Lemma A.9.",
+    ),
+    Finding(
+        "lemma-a10-factor",
+        r"Lemma A.10 states a smaller bound than its proof gives: $(\epsilon')^2 + \epsilon'$ for "
+        r"$(\epsilon' + 1)^2$",
+        "weakens a result",
+        ("rolora/lem-A.10",),
+        r"For one client, $d = 1000$, $\epsilon_2 = \epsilon_3 = 0.0001$ and $m = 10q$ the printed "
+        "bound fails with probability at least 0.98.",
+        "Quote (76), which the later steps use, and not (44).",
+    ),
+    Finding(
+        "table-1-averages",
+        "Four averages in Table 1, all of competing methods, are printed too low",
+        "weakens a result",
+        ("rolora/table-1",),
+        "At rank 8 the five accuracies of LoRA average 72.21, not 64.03, so that the lead of "
+        "RoLoRA is 14.06 points over LoRA (22.24 printed) and 11.53 over FFA-LoRA (13.81 "
+        "printed).",
+        "Recompute the averages from the five columns before you quote a margin; the order of the "
+        "methods stays the same.",
+    ),
+    Finding(
+        "rolora-falls-too",
+        "RoLoRA does not keep its accuracy as clients are added; it falls less than the other methods",
+        "weakens a result",
+        ("rolora/txt-table1-rolora",),
+        "On RTE its accuracy falls from 82.43 with 3 clients to 75.57 with 50, by 6.86 points, "
+        "and the two printed deviations add up to 3.72.",
+        "Say that RoLoRA loses least, which Table 1 shows on all five data sets.",
+    ),
+    Finding(
+        "toy-network-start",
+        "The two-layer network of Section 5.2 cannot train from the start that is printed",
+        "weakens a result",
+        ("rolora/exp-5.2",),
+        "With B = 0 every hidden unit of (12) is 0, and with 0 as the derivative of ReLU there "
+        "the gradients of A and B are both 0.",
+        "Add a frozen weight to AB or start from a nonzero B, and state which one you used when "
+        "you compare with Figure 2.",
+    ),
+    Finding(
+        "expectation-b-fixed",
+        r"The mean gradient in the proof is taken with $\bar b$ fixed, though $\bar b$ comes from "
+        "the same samples",
+        "changes a proof only",
+        (
+            "rolora/eq-48",
+            "rolora/eq-50",
+            "rolora/eq-52",
+            "rolora/eq-59",
+            "rolora/eq-62",
+            "rolora/eq-81",
+            "rolora/eq-86",
+        ),
+        "For one client with six samples and a cosine of 0.8 the mean over all samples differs "
+        r"from (49) by $0.18\|b^*\|^2$ along a.",
+        r"Read $E[\nabla_al]$ as the vector (49); the bounds then hold with the same samples in "
+        "both steps too.",
+    ),
+    Finding(
+        "fresh-samples",
+        "The concentration steps need samples that are independent of $a^t$, and Algorithm 2 does not draw new ones",
+        "changes a proof only",
+        ("rolora/eq-18", "rolora/eq-22", "rolora/eq-30", "rolora/eq-32"),
+        r"With $10^6$ samples in $10^7$ dimensions $\|Xa\|^2$ exceeds 2m in the second iteration "
+        r"with probability at least 0.918, where a normal vector does so with at most $2 \cdot "
+        "10^{-6}$.",
+        "Draw fresh samples in each iteration, or use the corrected Lemma 5.3, which covers the "
+        "same samples throughout as well.",
+    ),
+    Finding(
+        "wrong-way-inequality",
+        "The two derivations of the number of iterations print > where < is true",
+        "changes nothing",
+        ("rolora/eq-172", "rolora/eq-286"),
+        r"For $\delta^0 = 0.6$, $c = 0.78125$ and $\epsilon = 0.3$ the left side of (173) is 2 and "
+        "the right side 2.77.",
+        "Turn the sign around; the stated number of iterations is then enough.",
+    ),
+    Finding(
+        "equality-for-bound",
+        "Two steps print an equality where only a bound is meant and true",
+        "changes nothing",
+        ("rolora/eq-26", "rolora/eq-175"),
+        r"In (180) the two sides are 0.408 and 0.51 in a case with $\delta^T = 0.4$ and $\epsilon "
+        "= 0.5$.",
+        r"Read $\le$ in (29) and (180).",
+    ),
+    Finding(
+        "too-few-samples",
+        "For two clients or more the mean loss of FFA-LoRA is finite only from three samples on, which is not stated",
+        "changes nothing",
+        ("rolora/s5-saturate", "rolora/prop-5.5", "rolora/eq-230", "rolora/eq-237", "rolora/eq-205"),
+        "With one sample the formula $E[R^2] = 1/(m - 2)$ gives -1 for the mean of a square, and "
+        "with two it has no value.",
+        r"Use Proposition 5.5 with $m \ge 3$, and the argument that FFA-LoRA saturates with $m \ge "
+        "2$.",
+    ),
+    Finding(
+        "missing-one-over-n",
+        "Lemma A.15 and (250) print a sum over the clients where the mean is meant",
+        "changes nothing",
+        ("rolora/lem-A.15", "rolora/eq-249"),
+        "For two equal clients with $b_i^* = (1, 0)$ and a cosine of 0.6 the printed sum is off by 0.6.",
+        r"Read $\bar b^* = \frac1N\sum_ib_i^*$, as in Definition A.13.",
+    ),
+    Finding(
+        "small-slips",
+        "Small slips in formulas and in one sentence, which every reader corrects",
+        "changes nothing",
+        ("rolora/alg-1", "rolora/eq-10", "rolora/def-A.2", "rolora/eq-207", "rolora/eq-241"),
+        r"With indices from 1 the right side of (208) is 1.72 for $m = 3$ and $a^\top a^* = 0.6$, "
+        "and the left side is 1.",
+        "Start the double sum of (207) at 2, put E into (241), and take the order of the rounds from Algorithm 1.",
+    ),
+    Finding(
+        "unique-up-to-sign",
+        "The global minimiser is unique only up to a common sign of its two factors",
+        "changes nothing",
+        ("rolora/a5-minimiser",),
+        r"The pair $(-a^*, -\bar b^*)$ has the same product as $(a^*, \bar b^*)$ and so the same "
+        "loss.",
+        "Compare products or angles, as the theorems do, and not the factors themselves.",
+    ),
+    Finding(
+        "half-cost-square",
+        "Half the communication of LoRA is exact only for square weight matrices",
+        "changes nothing",
+        ("rolora/txt-half-cost",),
+        "For a 4 by 10 matrix at rank 2 FFA-LoRA sends 20 numbers a round, and half of what LoRA sends is 14.",
+        "For rectangular layers count RoLoRA over two rounds, and FFA-LoRA by its share of outputs.",
+    ),
+    Finding(
+        "cost-of-training-a",
+        "Whether RoLoRA costs no more than FFA-LoRA depends on whether stored inputs count",
+        "changes nothing",
+        ("rolora/s4-cost",),
+        "Two inputs with the same xA have gradients of A that differ by 2, so that training A "
+        "needs all d numbers of an input, and training B only r.",
+        "Count the memory for the inputs of the adapted layers when you compare with FFA-LoRA.",
+    ),
+    Finding(
+        "table-8-units",
+        "Table 8 gives its message sizes in a mixed unit, 1000 times the MiB",
+        "changes nothing",
+        ("rolora/table-8",),
+        "The messages have 192 and 256 KiB, and the table has 187.5 and 250 KB.",
+        "Read 0.1875 and 0.25 MiB; the three methods do send equally much.",
+    ),
+    Finding(
+        "table-6-deviation",
+        "Tables 1 and 6 print different deviations for the same run",
+        "changes nothing",
+        ("rolora/table-6",),
+        "LoRA on QNLI with 20 clients has a deviation of 2.02 in Table 1 and of 0.20 in Table 6.",
+        "Do not use this deviation until the authors say which one is right.",
+    ),
+    Finding(
+        "epochs-are-batches",
+        "The local epochs of Table 4 fit its caption only if an epoch is one batch",
+        "changes nothing",
+        ("rolora/table-4",),
+        "If an epoch is a pass over the data, 20 clients keep all 500 rounds; with batches they "
+        "have 75, and 50 clients have 30.",
+        "Set 20 local steps of one batch, and lower the rounds in proportion to the clients.",
+    ),
+    Finding(
+        "rounding-of-trials",
+        "One rule for rounding the trials does not fit both Table 2 and Table 10",
+        "changes nothing",
+        ("rolora/table-2", "rolora/table-10"),
+        "Rounded trials cannot give 51.46 on the 1,838 examples of PIQA in Table 10, and trials "
+        "that are cut off cannot give 32.03 on the 1,172 of ARC-c in Table 2.",
+        "Treat the last digit of these means as uncertain.",
+    ),
+    Finding(
+        "anatomy-in-stem",
+        "The MMLU averages of Table 12 follow only if the anatomy questions count as STEM",
+        "changes nothing",
+        ("rolora/table-12",),
+        "With the 135 questions of anatomy in STEM the three averages agree with their groups, "
+        "and with anatomy in “other” 0.15 points are missing for LoRA.",
+        "Use the groups of the common evaluation harness when you compare with this table.",
+    ),
+    Finding(
+        "settings-incomplete",
+        "The language-model experiments cannot be repeated from the settings that are printed",
+        "changes nothing",
+        (
+            "rolora/table-7-every",
+            "rolora/table-9",
+            "rolora/table-11",
+            "rolora/table-1-runs",
+            "rolora/exp-6",
+            "rolora/exp-glue",
+            "rolora/exp-commonsense",
+            "rolora/exp-generation",
+        ),
+        "Optimiser, LoRA scale, chosen learning rates and, for GLUE, the number of seeds are not printed.",
+        "Ask the authors for their configuration files before you compare numbers.",
+    ),
+    Finding(
+        "experiments-not-rerun",
+        "Full-scale experiments were not rerun, and statements about other papers were not judged",
+        "changes nothing",
+        (
+            "rolora/txt-interference",
+            "rolora/txt-sample-size",
+            "rolora/fig-2",
+            "rolora/fig-3",
+            "rolora/fig-4",
+            "rolora/fig-5",
+            "rolora/fig-6",
+            "rolora/txt-fewer-params",
+        ),
+        "Figures 2 to 8 print no numbers, and the runs at laptop scale decide nothing about "
+        "RoBERTa-Large and Llama-2-7B.",
+        "Take these statements as reports of the authors.",
+    ),
+)

@@ -1,0 +1,110 @@
+"""Findings: each claim that does not simply hold as printed is explained by one root cause of its paper."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import rankproof
+from paper_checks.claim import FAILING, Intended
+from paper_checks.ledger import PAPERS, Ledger, LedgerError, Paper
+from paper_checks.pages.card import findings_text
+from paper_checks.paper import CHANGES, Finding
+
+LEDGER = Ledger.of()
+DEFAULT = Intended("literal", "the print says so word by word")
+ONE = Finding("one-cause", "A bound is too small", "changes a proof only", ("a/eq-1",), "2 > 1.", "Use 2.")
+
+
+@pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)
+def test_a_claim_that_is_not_plain_has_a_finding_and_a_reason(claim):
+    finding = LEDGER.home[claim.id].finding_of(claim.id)
+    assert (finding is None) == claim.is_plain
+    if claim.expect in FAILING or claim.print != "as meant" or len(claim.readings) > 1:
+        assert claim.intended.why != DEFAULT.why
+    assert claim.intended.why.count("$") % 2 == 0
+
+
+def test_few_statements_are_ambiguous():
+    found = [claim.importance for claim in LEDGER.claims if claim.expect == "ambiguous"]
+    assert len(found) <= 20
+    assert found.count("result") <= 3
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_findings_of_a_paper_are_few_and_the_most_consequential_come_first(paper):
+    assert 15 <= len(paper.findings) <= 26
+    order = [CHANGES.index(finding.changes) for finding in paper.findings]
+    assert order == sorted(order)
+    assert len({finding.id for finding in paper.findings}) == len(paper.findings)
+    for finding in paper.findings:
+        assert len(finding.headline) <= 140
+        assert all(text.count("$") % 2 == 0 for text in (finding.headline, finding.witness, finding.advice))
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"id": "One cause"}, "lowercase words joined by dashes, got 'One cause'"),
+        ({"changes": "changes little"}, "got 'changes little'"),
+        ({"witness": ""}, "a finding has a headline, entries, a witness and advice"),
+        ({"entries": ()}, "a finding has a headline, entries, a witness and advice"),
+    ],
+)
+def test_a_finding_is_complete(fields, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        replace(ONE, **fields)
+
+
+@pytest.mark.parametrize(
+    ("entries", "complaint"),
+    [
+        ((("rolora/eq-0",),), "the finding cause-0 explains rolora/eq-0, which rolora does not claim"),
+        (
+            (("rolora/lem-5.3",), ("rolora/lem-5.3",)),
+            "rolora/lem-5.3 is explained by two findings, cause-0 and cause-1",
+        ),
+    ],
+)
+def test_a_finding_explains_claims_of_its_paper_and_no_two_the_same(entries, complaint):
+    paper = next(paper for paper in PAPERS if paper.name == "rolora")
+    findings = tuple(replace(ONE, id=f"cause-{place}", entries=some) for place, some in enumerate(entries))
+    with pytest.raises(LedgerError, match=complaint):
+        Ledger.of([replace(paper, findings=findings)])
+
+
+def test_findings_are_printed_with_what_they_change_and_explain(capsys):
+    assert rankproof.main(["findings", "rolora"]) == 0
+    text = capsys.readouterr().out
+    (paper,) = (paper for paper in PAPERS if paper.name == "rolora")
+    assert text == findings_text(paper) + "\n"
+    assert all(len(line) <= 100 for line in text.splitlines())
+    first = paper.findings[0]
+    assert f"[{first.id}] This {first.changes}." in text
+    told = " ".join(text.split())
+    for finding in paper.findings:
+        for id in finding.entries:
+            assert f"{id} ({LEDGER.select([id])[0].expect}" in told
+
+
+def test_findings_of_all_papers_as_json(capsys):
+    assert rankproof.main(["findings", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {entry["paper"] for entry in found} == {paper.name for paper in PAPERS}
+    assert list(found[0]) == ["id", "paper", "headline", "changes", "witness", "advice", "entries"]
+    assert sum(len(entry["entries"]) for entry in found) == sum(not claim.is_plain for claim in LEDGER.claims)
+
+
+@pytest.mark.parametrize(("asked", "named"), [("fedloru-v1", "FedLoRU"), ("FeDLRT", "FeDLRT"), ("rolora", "RoLoRA")])
+def test_a_paper_is_asked_for_by_any_of_its_names(capsys, asked, named):
+    assert rankproof.main(["findings", asked]) == 0
+    assert capsys.readouterr().out.startswith(f"{named}: ")
+
+
+def test_an_unknown_paper_is_one_line(capsys):
+    assert rankproof.main(["findings", "lora"]) == 2
+    assert "no paper 'lora'; known: fedloru-iclr" in capsys.readouterr().err
+
+
+def test_a_paper_without_findings_says_what_holds():
+    assert "0 of 0 entries hold as printed" in findings_text(Paper("none", "None", "paper_checks.your_paper", ()))
