@@ -273,7 +273,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
     yield f"> {_mathematics(claim.says)}"
     if meant := describe_meaning(claim):
         yield ""
-        yield f"The author means: {_mathematics(meant)}."
+        yield f"The author means it {_mathematics(meant.rstrip('.'))}."
     if claim.because and claim.is_plain:
         yield ""
         yield f"In another reading it fails: {_mathematics(claim.because)}"

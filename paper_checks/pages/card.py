@@ -236,9 +236,12 @@ def describe_verdict(verdict: Verdict, print: Print) -> str:
 
 
 def describe_meaning(claim: Claim) -> str:
-    """Return the reading that the author means, by its name, and why."""
-    name = "as corrected below" if claim.intended.reading == AS_CORRECTED else f"“{claim.intended.reading}”"
-    return f"{name}, because {claim.intended.why}" if len(claim.readings) > 1 or not claim.is_plain else ""
+    """Return how the author means a statement, and why; empty if it simply holds as printed and reads one way."""
+    if claim.is_plain and len(claim.readings) == 1:
+        return ""
+    name = claim.intended.reading
+    meant = {LITERAL.name: "as printed", AS_CORRECTED: "as corrected below"}.get(name, f"as “{name}”")
+    return f"{meant}: {claim.intended.why}"
 
 
 def describe_readings(result: Result) -> str:
