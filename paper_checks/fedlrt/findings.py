@@ -119,7 +119,7 @@ FINDINGS = (
         ("fedlrt/table-1",),
         "The full correction sends $6nr + 13r^2$ numbers where $6nr + 10r^2$ is printed, and the "
         "server stores $4nr + 4r^2$ where $2nr + 4r^2$ is.",
-        "Use Table 1 for orders only, and the corrected counts for budgets.",
+        "Use Table 1 for orders only, and the corrected counts for budgets and break-even ranks.",
     ),
     Finding(
         "break-even-rank",
@@ -147,7 +147,7 @@ FINDINGS = (
         ("fedlrt/claim-het-converge",),
         "FeDLRT needs 146 rounds to 1e-5 and FedLin 186; on twenty sets of points and targets it "
         "needs 0.53 to 0.93 times FedLin's rounds.",
-        "Expect 0.5 to 0.9 times the rounds of FedLin for random targets; more depends on the targets.",
+        "For random targets, expect 0.53 to 0.93 times the rounds of FedLin; larger gains need special targets.",
     ),
     Finding(
         "more-clients",
