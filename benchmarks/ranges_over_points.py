@@ -235,7 +235,7 @@ MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
     "fedlrt/claim-hom-clients": (rounds_with_more_clients, range(8)),
     "fedlrt/claim-hom-10x": (quotients_of_rounds, range(16)),
     "fedlrt/fig-1": (ends_with_four_targets, range(20)),
-    "fedlrt/claim-het-converge": (quotients_of_rounds_with_four_targets, range(20)),
+    "fedlrt/claim-het-converge": (quotients_of_rounds_with_four_targets, range(120)),
     "fedlrt/claim-het-converge, two axes": (quotients_of_rounds_along_two_axes, range(20)),
     "fedlrt/claim-het-converge, paces": (quotients_of_paces, range(600)),
 }
