@@ -449,8 +449,8 @@ def fig_1(
 
 
 AT_LEAST_THREE = (
-    r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's rounds or fewer (for "
-    "“much faster”, which the text does not count, three times is taken)."
+    r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's rounds or fewer "
+    "(for “much faster”, which the text does not count, three times is taken)."
 )
 
 ALONG_TWO_SETTING = (
@@ -481,10 +481,6 @@ ALONG_TWO_SETTING = (
                 {"targets": "two axes", "parts": ("precise", "not much")},
             ),
         ),
-    ),
-    control=Form(
-        "FeDLRT with full correction comes to single precision, and to 1e-5 in at most 1.1 times FedLin's rounds.",
-        {"much": 1.0 / 1.1},
     ),
     correction=Form(
         "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal for the uniform law, a "
