@@ -191,8 +191,8 @@ def ends_with_four_targets(seed: int) -> Numbers:
 def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
     """Return FedLin's rounds to 1e-5 divided by FeDLRT's in the heterogeneous test."""
     stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
-    run = long_heterogeneous_run(stream, START, 900, CLOSE)
-    distances = heterogeneous_full_rank(stream, "uniform", 1.0, 900)
+    run = long_heterogeneous_run(stream, START, 3000, CLOSE)
+    distances = heterogeneous_full_rank(stream, "uniform", 1.0, 3000)
     theirs = next((float(count) for count, distance in enumerate(distances) if distance <= CLOSE), float("inf"))
     return {"FedLin's rounds over FeDLRT's": theirs / run.reaches(CLOSE)}
 
