@@ -43,7 +43,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
         + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. For $L < \delta^2/12$ the printed term
         $\delta^2s_*\lambda$ promises more descent than there is: with $\delta = 1/10$, $L = 1/2400$, one
         client, one step, $s_*\lambda = 200$ and a gradient of norm 1 the loss falls by 191.7 and C
-        promises 398. Truncation can cost more than stated (fedlrt/eq-36). Nothing is asked at later steps, and no $\delta^2$ is lost; for $\delta
+        promises 398. Truncation can cost more than stated (fedlrt/eq-36).
+        Nothing is asked at later steps, and no $\delta^2$ is lost; for $\delta
         = 0$ it is Theorem 2 with its best constant. No smaller $\kappa$ serves all small learning rates, from two
         clients on. Under (14) the loss can rise instead, however small $\delta > 0$ is.""",
         {"assumption": "outside", "form": "root", "loss": "gradient", "most": 1.0, "limit": 1.0},
