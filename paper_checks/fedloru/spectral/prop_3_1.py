@@ -328,6 +328,7 @@ def measure_bulk(context: Context) -> Ordered:
         "every index in the range",
         "“for p < i ≤ P-q”, and (36) relies on it for all of them; A.3 proves it “for all i > p … fixed” only; P is R",
     ),
+    print="misprint",
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
     """Indices at a fixed distance from the top or one that grows slowly, and at a fixed share of the spectrum."""
