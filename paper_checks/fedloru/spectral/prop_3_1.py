@@ -213,8 +213,8 @@ def limiting_eigenvalue(
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“if g_N^{-1}(θ_i) > U_N … otherwise U_N”: iclr explains that g^{-1} “falls within the "
-        "support” for small spikes; it never does",
+        "“if g_N^{-1}(θ_i) > U_N … otherwise U_N”; A.4: “It is possible that g_N^{-1}(θ_i) ≤ U_N for all i”, which for "
+        "θ_i > 0 happens at θ_i = σ s_N only",
     ),
 )
 def prop_3_1(
