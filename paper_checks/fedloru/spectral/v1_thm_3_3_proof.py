@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, Intended, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched

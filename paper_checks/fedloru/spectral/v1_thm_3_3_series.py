@@ -139,6 +139,7 @@ def term(case: Mapping[str, Any], law: str, n: int) -> Any:
             - (s_M / theta_j) ** (k - 1) * (s_N / theta_1) ** (n - k)
         )
         for k in range(1, n + 1)
+        if 2 * k != n + 1  # the middle place is 0, and rounding would give it a sign
     )
 
 
