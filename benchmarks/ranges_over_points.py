@@ -191,8 +191,8 @@ def ends_with_four_targets(seed: int) -> Numbers:
 def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
     """Return FedLin's rounds to 1e-5 divided by FeDLRT's in the heterogeneous test."""
     stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
-    run = long_heterogeneous_run(stream, START, 900, CLOSE)
-    distances = heterogeneous_full_rank(stream, "uniform", 1.0, 900)
+    run = long_heterogeneous_run(stream, START, 3000, CLOSE)
+    distances = heterogeneous_full_rank(stream, "uniform", 1.0, 3000)
     theirs = next((float(count) for count, distance in enumerate(distances) if distance <= CLOSE), float("inf"))
     return {"FedLin's rounds over FeDLRT's": theirs / run.reaches(CLOSE)}
 
@@ -235,7 +235,7 @@ MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
     "fedlrt/claim-hom-clients": (rounds_with_more_clients, range(8)),
     "fedlrt/claim-hom-10x": (quotients_of_rounds, range(16)),
     "fedlrt/fig-1": (ends_with_four_targets, range(20)),
-    "fedlrt/claim-het-converge": (quotients_of_rounds_with_four_targets, range(20)),
+    "fedlrt/claim-het-converge": (quotients_of_rounds_with_four_targets, range(120)),
     "fedlrt/claim-het-converge, two axes": (quotients_of_rounds_along_two_axes, range(20)),
     "fedlrt/claim-het-converge, paces": (quotients_of_paces, range(600)),
 }

@@ -369,6 +369,8 @@ class Claim:
             )
         if self.print not in PRINTS:
             raise ValueError(f"{self.id}: a print is one of {', '.join(PRINTS)}; got {self.print!r}")
+        if self.intended.reading == AS_CORRECTED and self.print == "as meant":
+            raise ValueError(f"{self.id}: the author means the correction, so say by print= how the print differs")
         if bool(self.ambiguous) != (self.expect == "ambiguous"):
             raise ValueError(f"{self.id}: with ambiguous on record, and only then, ambiguous= says why")
         if self.ambiguous and len(self.readings) == 1:

@@ -25,6 +25,7 @@ from paper_checks.pages.card import (
     describe_kinds,
     describe_meaning,
     describe_verdict,
+    end_sentence,
     sentence_case,
     shorten,
 )
@@ -118,7 +119,7 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
             continue
         number += 1
         headline = _mathematics(finding.headline.rstrip("."))
-        said = _mathematics(f"{_sentence(finding.witness)} {_sentence(finding.advice)}")
+        said = _mathematics(f"{end_sentence(finding.witness)} {end_sentence(finding.advice)}")
         yield f"{number}. **{headline}.** *This {finding.changes}.* {said}"
         yield ""
         for claim in entries:
@@ -127,10 +128,6 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
         yield ""
     if not number:
         yield "Every claim holds as printed."
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _section(
@@ -273,7 +270,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
     yield f"> {_mathematics(claim.says)}"
     if meant := describe_meaning(claim):
         yield ""
-        yield f"The author means: {_mathematics(meant)}."
+        yield f"The author means it {_mathematics(meant.rstrip('.'))}."
     if claim.because and claim.is_plain:
         yield ""
         yield f"In another reading it fails: {_mathematics(claim.because)}"

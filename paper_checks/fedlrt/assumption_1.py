@@ -74,8 +74,8 @@ def measure_splits(context: Context) -> list[Split]:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "(14) bounds a difference of two norms; Appendix G.1 uses it (“Assumption 1 in (II)”) as "
-        r"a bound of $\|\nabla_{\widehat S}\mathcal{L}_c\|$.",
+        "(14) is displayed, in words “most of dynamics … are captured”; G.1 derives its bound of "
+        r"$\|\nabla_{\hat S}\mathcal{L}_c\|$ from it (“Assumption 1 in (II)”).",
     ),
 )
 def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0) -> Evidence:

@@ -33,6 +33,7 @@ from paper_checks.fedlrt.measurements.legendre_runs import (
     Choice,
     Run,
     apart,
+    follow,
     heterogeneous_run,
     normal_start,
     on_grid_run,
@@ -40,7 +41,7 @@ from paper_checks.fedlrt.measurements.legendre_runs import (
 )
 from paper_checks.fedlrt.measurements.traces import Array
 from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
-from toymodels.legendre import BASES, heterogeneous, random_targets
+from toymodels.legendre import BASES, heterogeneous, many_targets, random_targets
 
 SETTING = "n = 10, C = 4, targets of rank 1 from normal factors, 10,000 points, s = 100, rate 1e-3"
 
@@ -162,6 +163,9 @@ class Compared:
         long: FeDLRT with full correction until single precision.
         coarse: The same in other readings, by tau, rank and size of the start.
         full_rank: FedLin's distances.
+        along: FeDLRT with targets along two axes until single precision.
+        along_full_rank: FedLin's rounds to 1e-5 there.
+        along_same: Largest relative difference of that run from the algorithm's own first rounds.
     """
 
     limits: Mapping[tuple[str, str], Limits]
@@ -169,6 +173,9 @@ class Compared:
     long: Run
     coarse: Mapping[tuple[float, int, float], Run]
     full_rank: tuple[float, ...]
+    along: Run
+    along_full_rank: int
+    along_same: float
 
     @property
     def rounds(self) -> tuple[float, float]:
@@ -200,6 +207,9 @@ OTHER = Choice(basis="plain", clients=4, split="all", correction="full", rank=2,
 
 TWO_AXES = (3.0, 3.0)
 """Targets e_1 e_1', 2 e_1 e_1', e_2 e_2' and 2 e_2 e_2', together."""
+
+SIZE_ALONG_TWO = float(np.linalg.norm(TWO_AXES)) / 4.0
+"""Norm of their mean, the minimiser."""
 
 ALONG_TWO = Choice(basis="plain", clients=4, split="all", correction="full", rank=5, scale=0.01, tau=0.1)
 
@@ -240,6 +250,17 @@ def axes_run(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int, 
 def _axes_of_curvature(seed: int, basis: str) -> tuple[Array, Array]:
     curvatures, axes = np.linalg.eigh(minimisers(own_targets(seed, basis))[1].reshape(100, 100).numpy())
     return curvatures, axes
+
+
+@cache
+def own_axes_run(seed: int, reading: Choice, rounds: int) -> Run:
+    """Run the same with the targets of `TWO_AXES`, one for each of four clients, by the algorithm's own rounds."""
+    targets = torch.zeros(4, 1, 10, 10, dtype=torch.float64)
+    for client, (axis, size) in enumerate(((0, 1.0), (0, 2.0), (1, 1.0), (1, 2.0))):
+        targets[client, 0, axis, axis] = size
+    points = np.random.default_rng([seed, 4])
+    clients = many_targets(targets, points, samples=SAMPLES, basis=reading.basis, split="all")
+    return follow(clients, normal_start(seed, 10, reading.scale), reading, HETEROGENEOUS, rounds)
 
 
 def axes_full_rank(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int) -> float:
@@ -288,7 +309,17 @@ def compare(context: Context) -> Compared:
         for scale in (1.0, 0.01)
     }
     long = long_heterogeneous_run(seed, START, 900, SINGLE * found["uniform", "all"].size)
-    return Compared(found, variants, long, coarse, heterogeneous_full_rank(seed, "uniform", 1.0, 900))
+    along = axes_run(seed, TWO_AXES, ALONG_TWO, 10_000, SINGLE * SIZE_ALONG_TWO)
+    return Compared(
+        found,
+        variants,
+        long,
+        coarse,
+        heterogeneous_full_rank(seed, "uniform", 1.0, 900),
+        along,
+        axes_full_rank_reaches(seed, TWO_AXES, ALONG_TWO, CLOSE),
+        apart(along, own_axes_run(seed, ALONG_TWO, 10)),
+    )
 
 
 COARSE = (
@@ -417,6 +448,17 @@ def fig_1(
     )
 
 
+AT_LEAST_THREE = (
+    r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's rounds or fewer "
+    "(for “much faster”, which the text does not count, three times is taken)."
+)
+
+ALONG_TWO_SETTING = (
+    "n = 10, C = 4, targets along two axes, polynomials of value 1 at 1, 10,000 points, s = 100, rate 1e-3, start of "
+    "size 0.01 cut to rank 5, tau = 0.1"
+)
+
+
 @relations(
     "fedlrt/claim-het-converge",
     where="Section 4.1, heterogeneous test",
@@ -424,34 +466,47 @@ def fig_1(
     correction converges to the minimiser $W^*$ of (1), to single precision accuracy, much faster than FedLin.""",
     measure=compare,
     readings=(
-        as_described(
-            r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's "
-            "rounds or fewer (for “much faster”, which the text does not count, three times is taken)."
-        )
-    ),
-    control=Form(
-        "FeDLRT with full correction comes to single precision, and to 1e-5 in no more rounds than FedLin.",
-        {"much": 1.0},
+        replace(as_described(AT_LEAST_THREE)[0], name="normal targets"),
+        Reading(
+            "targets along two axes",
+            "With all points at every client, full gradients, polynomials of value 1 at 1, the targets $p_0(x)p_0(y)$, "
+            "$2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a normal start of size 0.01 cut to rank 5 and "
+            r"$\tau = 0.1$: " + AT_LEAST_THREE,
+            {"targets": "two axes"},
+            r"Legendre polynomials without further word have the value 1 at 1, products of them are targets of rank 1, "
+            r"and $\tau = 0.1$ and a small start are as in the homogeneous test.",
+            (
+                {"targets": "two axes", "much": 10.0},
+                {"targets": "two axes", "precision": 1e-9},
+                {"targets": "two axes", "parts": ("precise", "not much")},
+            ),
+        ),
     ),
     correction=Form(
         "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal for the uniform law, a "
         r"normal start of unit size cut to rank 5 and $\tau = 0.01$ it converges to single precision, on the points "
-        "and targets drawn in more than a third as many rounds as FedLin, and in no more; on twenty sets, in 0.53 to "
-        "0.93 times as many. Near the minimiser it is 1.02 to 4.02 times as fast on 600 sets, "
-        "the normalisations taken together. " + COARSE,
-        {"much": 1.0, "parts": ("precise", "faster", "not much")},
+        "and targets drawn in more than a third as many rounds as FedLin; on 120 sets, in 0.41 to 1.006 times as many. "
+        "Near the minimiser it is 1.02 to 4.02 times as fast on 600 sets, the normalisations taken together. With "
+        r"polynomials of value 1 at 1, targets along two axes of low degree, a start of size 0.01 and $\tau = 0.1$ it "
+        "needs 0.12 to 0.19 times FedLin's rounds on twenty sets of points. " + COARSE,
+        {"much": 1.0 / 1.1, "parts": ("precise", "faster", "not much")},
         ({"much": 3.0}, {"precision": 1e-9}, {"most": 0.8}),
     ),
     vary=("much",),
-    best={"much": Best(1.07, f"searched: the least of twenty sets of points ({COMMAND})")},
+    best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="FeDLRT needs 0.53 to 0.93 times FedLin's rounds on twenty sets of points and normal targets, not a third.",
-    expect=("corrected", "search"),
+    because="Targets, normalisation and start are not named; FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to "
+    "0.19 along two low axes.",
+    expect=("ambiguous", "search"),
     intended=Intended(
-        "as it is described",
-        "“converges (to single precision accuracy) to the minimizer $W^*$ of (1) much faster than "
-        "FedLin”, in the test of Section 4.1 as described.",
+        "targets along two axes",
+        "“converges (to single precision accuracy) to the minimizer $W^*$ of (1) much faster than FedLin”, which this "
+        "choice of what is left open bears out.",
     ),
+    print="unstated",
+    ambiguous="Section 4.1 names neither the targets of the heterogeneous test nor normalisation, start or "
+    r"$\tau$. With normal targets FeDLRT is hardly faster than FedLin, with targets along two axes of low degree it is "
+    "more than five times as fast",
 )
 def claim_het_converge(
     compared: Compared,
@@ -459,21 +514,24 @@ def claim_het_converge(
     most: float = 3.0,
     precision: float = SINGLE,
     parts: tuple[str, ...] = ("precise", "faster"),
+    targets: str = "normal",
 ) -> Relations:
     """The end of a long run, and FedLin's rounds to 1e-5 over FeDLRT's."""
-    run, (ours, theirs) = compared.long, compared.rounds
-    yield Relation("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
+    if targets == "normal":
+        run, (ours, theirs), size, same = compared.long, compared.rounds, compared.size, compared.same
+        setting = SETTING
+    else:
+        run, theirs, size, same = compared.along, compared.along_full_rank, SIZE_ALONG_TWO, compared.along_same
+        ours, setting = run.reaches(CLOSE), ALONG_TWO_SETTING
+    yield Relation("the long run is FeDLRT", same, 1e-9, at_most=True)
     if "faster" in parts:
-        case = {**WITNESS, "much": 3}
+        case = {**WITNESS, "much": 3} if targets == "normal" else None
         yield Relation("FedLin's rounds over FeDLRT's, at least", much, theirs / ours, at_most=True, case=case)
     if "not much" in parts:
         yield Relation("FedLin's rounds over FeDLRT's, at most", theirs / ours, most, at_most=True)
-    yield Relation("single precision", run.distances[-1], precision * compared.size, at_most=True)
-    told = f"distance {run.distances[-1]:.1e} at round {len(run.distances) - 1}, minimiser of norm {compared.size:.2g}"
-    return (
-        f"{SETTING}; {ours:.0f} rounds against {theirs:.0f}; {told}; with other targets, along two axes, a fifth of "
-        f"FedLin's rounds is enough ({COMMAND})"
-    )
+    yield Relation("single precision", run.distances[-1], precision * size, at_most=True)
+    told = f"distance {run.distances[-1]:.1e} at round {len(run.distances) - 1}, minimiser of norm {size:.2g}"
+    return f"{setting}; {ours:.0f} rounds against {theirs:.0f}; {told}"
 
 
 DEALT = {"all": "all points at every client", "random": "dealt at random", "region": "dealt by region"}

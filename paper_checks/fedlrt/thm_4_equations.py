@@ -85,10 +85,7 @@ def _shown(one: Trace) -> dict[str, object] | None:
     correction=Form(
         r"""With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r, and $[U|0]$, $[V|0]$, $\tilde U$ and $\tilde
         V$, n by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde W_r) -
-        F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, for any shapes,
-        and $[U^\top|0]$ has more than n columns. The second has E between $\tilde U^\top$, 2r by n, and $F_c - F$, n by
-        n: 2r by 2r it does not fit, and n by n it cuts entries of $F_c - F$ and not of the coefficients, so that the
-        value is another one in general.""",
+        F(\tilde W_r))\tilde VE$, 2r by 2r.""",
         {"first": 1.0},
         mutants=({"first": -1.0}, {"second": -1.0}, {"second": 1.01}, {"cut": "n by n"}),
     ),

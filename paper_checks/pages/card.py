@@ -236,9 +236,12 @@ def describe_verdict(verdict: Verdict, print: Print) -> str:
 
 
 def describe_meaning(claim: Claim) -> str:
-    """Return the reading that the author means, by its name, and why."""
-    name = "as corrected below" if claim.intended.reading == AS_CORRECTED else f"“{claim.intended.reading}”"
-    return f"{name}, because {claim.intended.why}" if len(claim.readings) > 1 or not claim.is_plain else ""
+    """Return how the author means a statement, and why; empty if it simply holds as printed and reads one way."""
+    if claim.is_plain and len(claim.readings) == 1:
+        return ""
+    name = claim.intended.reading
+    meant = {LITERAL.name: "as printed", AS_CORRECTED: "as corrected below"}.get(name, f"as “{name}”")
+    return f"{meant}: {claim.intended.why}"
 
 
 def describe_readings(result: Result) -> str:
@@ -432,17 +435,24 @@ def findings_text(paper: Paper, encoding: str = "utf-8") -> str:
     lines += textwrap.wrap(plain_text(paper.main, encoding), WIDTH)
     expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
     for number, finding in enumerate(paper.findings, 1):
-        lines += ["", *_entry(f"{number}.", plain_text(finding.headline, encoding))]
-        lines += _entry("", f"[{finding.id}] This {finding.changes}.")
-        lines += _entry("witness", plain_text(finding.witness, encoding))
-        lines += _entry("advice", plain_text(finding.advice, encoding))
+        lines += ["", *textwrap.wrap(f"{number}. [{finding.id}] {sentence_case(finding.changes)}.", WIDTH)]
+        lines += _entry("found", plain_text(end_sentence(finding.headline), encoding))
+        lines += _entry("witness", plain_text(end_sentence(finding.witness), encoding))
+        lines += _entry("advice", plain_text(end_sentence(finding.advice), encoding))
         lines += _entry("entries", "; ".join(f"{id} ({expected[id]})" for id in finding.entries))
     plain = sum(claim.is_plain for claim in paper.claims())
-    lines += [
-        "",
-        f"{plain} of {len(expected)} entries hold as printed; `rankproof show ID` prints the card of an entry.",
-    ]
+    rest = (
+        f"{plain} of {len(expected)} entries hold as printed, and the findings explain the others. `rankproof show ID` "
+        "prints the card of an entry. Holds: true as its author means it. Corrected: not true, but a corrected "
+        "statement of the same use is. Misprint, unstated, inconsistent: how the print differs from what is meant."
+    )
+    lines += ["", *textwrap.wrap(rest, WIDTH, break_on_hyphens=False)]
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def end_sentence(text: str) -> str:
+    """Return a text with a full stop, unless it ends like a sentence."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def as_findings(paper: Paper) -> list[dict[str, Any]]:
@@ -544,7 +554,9 @@ def _stored_value(value: object) -> str:
 def _entry(label: str, text: str) -> list[str]:
     """Return a label and its wrapped text; empty for an empty text."""
     head = f"{label:{_LABEL}}" if len(label) < _LABEL else f"{label}  "
-    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL) if text else []
+    if not text:
+        return []
+    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL, break_on_hyphens=False)
 
 
 def summary_table(run: Run) -> str:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from paper_checks.claim import NOT_AS_MEANT, Claim, Verdict
 from paper_checks.pages import card, status_graph
 from paper_checks.pages.status_map import Cell, Column
-from paper_checks.paper import Finding, Paper
+from paper_checks.paper import Finding, Headline, Paper
 from paper_checks.result import Result, Run
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
@@ -75,6 +75,7 @@ class PaperSection:
         link: Where it can be read; empty if nowhere.
         themes: Themes in the order of the paper.
         findings: Findings that explain claims of this run, those that matter most first.
+        headlines: What holds, as far as it rests on claims of this run.
         graph: Graphs of its results and what they rest on, steps left out.
     """
 
@@ -86,6 +87,7 @@ class PaperSection:
     link: str
     themes: tuple[Theme, ...]
     findings: tuple[Finding, ...]
+    headlines: tuple[Headline, ...]
     graph: tuple[Markup, ...]
 
     @property
@@ -137,10 +139,14 @@ def paper_sections(run: Run, notes: Mapping[str, str]) -> list[PaperSection]:
         found = tuple(some)
         known = {result.claim.id for result in found}
         findings = tuple(_within(known, paper.findings)) if paper else ()
+        pages = paper.pages if paper else ()
+        headlines = tuple(one for page in pages for one in page.headlines if known.issuperset(one.claims))
         called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
         main, link = (paper.main, paper.link) if paper else ("", "")
         themes = tuple(_themes(found, paper, name))
-        told.append(PaperSection(name, called, title, main, cited, link, themes, findings, _graph(found, notes)))
+        told.append(
+            PaperSection(name, called, title, main, cited, link, themes, findings, headlines, _graph(found, notes))
+        )
     return told
 
 

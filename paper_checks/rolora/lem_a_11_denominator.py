@@ -52,7 +52,8 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Re
 
 @claim(
     "rolora/eq-107",
-    where="Appendix A.3, eqs. (107) to (109)",
+    where="Appendix A.3, eqs. (107) to (109); the text says that (109) uses Lemma A.9, but the bound is that of Lemma "
+    "A.10",
     says=r"""For $m = \Omega(q)$, $2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot \|\nabla_al -
     E[\nabla_al]\| = 2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\epsilon'(\epsilon'+1)^2\|b^*\|^2$ with probability at
     least $1 - 2q^{-10}$.""",
@@ -67,11 +68,19 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Re
             "The probability is that of both events, Lemma A.9 and Lemma A.10 being used.",
             ({"factor": 3.0},),
         ),
+        Reading(
+            "with the misprint put right",
+            r"For $m = \Omega(q)$, (107) and (108) as printed and, in (109), $\le 4\eta\tilde\epsilon(\epsilon'+1)^2"
+            r"\|b^*\|^2$, with probability at least $1 - 2q^{-10}$.",
+            {"form": "tilde"},
+            r"(76), which (109) uses, (116) and (152) have $\tilde\epsilon$ there.",
+            ({"factor": 3.0},),
+        ),
     ),
     uses=("rolora/eq-65", "rolora/lem-A.9", "rolora/lem-A.10"),
     importance="detail",
-    because=r"(109) has $\epsilon'$ for the $\tilde\epsilon$ of (76), larger for $(1-\epsilon_1)\epsilon_3 > "
-    r"\epsilon_2$; $m = Cq$ gives no $q^{-10}$.",
+    because=r"$m = Cq$ does not give $1 - 2q^{-10}$. (109) prints $\epsilon'$ for $\tilde\epsilon$, larger for "
+    r"$(1-\epsilon_1)\epsilon_3 > \epsilon_2$.",
     correction=Form(
         r"""With $\tilde\epsilon$ as the first factor of (109), as in (116) and (152), (107) to (109) hold on the events
         of (42) and (62), with (49) for $E[\nabla_al]$: for a independent of the samples, $m \ge 20q$ and $Nm \ge
@@ -84,8 +93,8 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Re
     ),
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        r"“with probability at least $1 - 2q^{-10}$” (109), by the lemmas; $\epsilon'$ in (109) is "
+        "with the misprint put right",
+        r"“with probability at least $1 - 2q^{-10}$” (109); $\epsilon'$ in (109) is "
         r"a misprint of the $\tilde\epsilon$ of (116) and (152)",
     ),
     print="misprint",
@@ -98,14 +107,16 @@ def eq_107(
     Args:
         steps: iterations.
         of: whether the printed probability is judged, or the lines on the events.
-        form: which threshold comes first in (109), on the events; with the right one, how probable they are as well.
+        form: which threshold comes first in (109); on the events, with the right one, how probable they are as well.
         factor: printed as 4.
         power: of the probability, printed as 10.
     """
     if of == "absolute":
         failed = failure_for_every_constant(
             "(109)",
-            lambda one: gradient_tail(one.level * factor / 4.0 * (1.0 + one.level) ** 2 / SINE, one.m),
+            lambda one: gradient_tail(
+                (one.level if form == "prime" else one.tilde) * factor / 4.0 * (1.0 + one.level) ** 2 / SINE, one.m
+            ),
             2.0,
             power,
             exact=False,

@@ -169,7 +169,7 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     intended=Intended(
         "literal",
         "“$E_2$ is upper bounded based on Lemma A.10. With probability at least $1 - 2q^{-10}$” "
-        "(90); the factor is that of (76)",
+        r"(90); the factor is that of (76); A.4 has $q = \max\{\log N, d\}$",
     ),
     print="inconsistent",
 )
@@ -227,7 +227,8 @@ def student_between(low: float, high: float, m: float) -> float:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“with probability at least $1 - q^{-10}$ ... (95) follows by Lemma A.9”: the probability is that of the lemma",
+        r"“with probability at least $1 - q^{-10}$ ... (95) follows by Lemma A.9”: the probability is that of the "
+        r"lemma; A.4 has $q = \max\{\log N, d\}$",
     ),
     print="inconsistent",
 )
@@ -288,7 +289,9 @@ def shortfall_tail(level: float, m: float) -> float:
     hypotheses=(Dropped(r"$\epsilon' < (1 - (\delta^0)^2)/16$", {"bound": 400}),),
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal", "“with probability at least $1 - q^{-10}$” after (99), taken over from (95) and Lemma A.9"
+        "literal",
+        r"“with probability at least $1 - q^{-10}$” after (99), taken over from (95) and Lemma A.9; A.4 has $q = "
+        r"\max\{\log N, d\}$",
     ),
     print="inconsistent",
 )
@@ -351,14 +354,17 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     ),
     vary=("sum_of_lengths",),
     uses=("rolora/eq-96",),
-    because=r"A lower bound of $\|\bar b\|$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative.",
+    because=r"The modulus is bounded only while $1 - 2\eta\|\bar b\|^2$ is not too negative; and $m = Cq$ does not "
+    r"give $1 - q^{-10}$.",
     hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
         r"(101) keeps the bars, “$\delta^t|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$”, "
-        r"from a lower bound of $\|\bar b\|^2$ alone",
+        r"from a lower bound of $\|\bar b\|^2$ alone, “with probability at least $1 - q^{-10}$”; A.4 has $q = "
+        r"\max\{\log N, d\}$",
     ),
+    print="inconsistent",
 )
 def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
     r"""Both sides over $\delta^t$, for every length of $\bar b$ that Lemma A.9 allows.

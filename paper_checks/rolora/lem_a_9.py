@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import log, log1p
@@ -114,6 +115,10 @@ def printed_p0(one: Setting, m: float) -> float:
     return float(log(one.N) + both)
 
 
+WHOLE_CHAIN = Setting(1, 2, 0.1, 0.1, 0.01, 10.0)
+"""A setting in which $Np_0$ is above $q^{-10}$ too, so that the end of the chain fails."""
+
+
 @claim(
     "rolora/eq-43",
     where="Appendix A.3, the chain before eq. (43), and eq. (43)",
@@ -138,11 +143,13 @@ def printed_p0(one: Setting, m: float) -> float:
         "factor": Best(23.4, "searched, for this C; 27.8 by the same proof"),
     },
     uses=("rolora/eq-36",),
-    because=r"The exponents of $p_0$ are $\epsilon_2^2m$ and $\epsilon_1^2m$, not m, so that $m = Cq$ does not give "
-    r"$\exp(-Cq)$.",
+    because=r"The exponents of $p_0$ are $\epsilon_2^2m$, $\epsilon_1^2m$: $m = Cq$ gives neither $\exp(-Cq)$ nor, for "
+    r"small $\epsilon_2$, $q^{-10}$.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal", r"“$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for large absolute constant C” (before (43))"
+        "literal",
+        r"“$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for large absolute constant C” (before (43)); A.4 has $q = "
+        r"\max\{\log N, d\}$",
     ),
     print="inconsistent",
 )
@@ -177,7 +184,7 @@ def eq_43(
         left.append(-C * Q)
         right.append(-power * log(Q))
     each = 2 if first else 1
-    return judge_inequality(
+    evidence = judge_inequality(
         np.array(left),
         np.array(right),
         0.0,
@@ -187,3 +194,6 @@ def eq_43(
         scope=f"{len(largest)} settings with 1 to 1000 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4",
         printed="both inequalities, in logarithms",
     )
+    if evidence.ok or form == "least" or not first or C != 4.0 or factor or power != 10:
+        return evidence
+    return replace(evidence, witness=WHOLE_CHAIN.numbers())

@@ -169,7 +169,11 @@ def without_mean(name: str, share: float) -> Evidence:
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-205",),
     expect=("holds", "proof"),
-    intended=Intended("as corrected", r"(230) to (236) serve (242), which divides by “$m(m-2)$”, so $m \ge 3$"),
+    intended=Intended(
+        "as corrected",
+        r"“(236) follows by $E[s_i] = \alpha$”, a mean that exists for $m \ge 2$ only; (242), which divides by "
+        r"“$m(m-2)$”, takes $m \ge 3$ anyway",
+    ),
     print="unstated",
 )
 def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0, fewest: int = 1) -> Evidence:
@@ -215,7 +219,11 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-230",),
     expect=("holds", "proof"),
-    intended=Intended("as corrected", r"(237) to (240) serve (242), which divides by “$m(m-2)$”, so $m \ge 3$"),
+    intended=Intended(
+        "as corrected",
+        r"(240) uses “$E[s_i] = \alpha$”, a mean that exists for $m \ge 2$ only; (242), which divides by "
+        r"“$m(m-2)$”, takes $m \ge 3$ anyway",
+    ),
     print="unstated",
 )
 def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2, fewest: int = 1) -> Evidence:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.claim import LITERAL, Intended, Reading
+from paper_checks.claim import LITERAL, Form, Intended, Reading
 from paper_checks.engine.verdict import decide
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.replay import Replayed, ReplayError, Stored, replay_in_fresh_process
@@ -143,6 +143,10 @@ def test_what_fails_is_explained_in_one_short_sentence(ledger):
         ({"ambiguous": "Section 2 says both", "expect": "ambiguous"}, "an ambiguous statement has several readings"),
         ({"intended": Intended("doubled", "eq. 2")}, "the author means one of literal; got 'doubled' by intended="),
         ({"intended": Intended("as corrected", "eq. 2")}, "the author means one of literal; got 'as corrected'"),
+        (
+            {"intended": Intended("as corrected", "eq. 2"), "correction": Form("$x^2 \\le 2x$", {"K": 2.0})},
+            "the author means the correction, so say by print= how the print differs",
+        ),
         ({"print": "wrong"}, "a print is one of as meant, misprint, unstated, inconsistent; got 'wrong'"),
     ],
 )

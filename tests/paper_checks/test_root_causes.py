@@ -80,7 +80,7 @@ def test_findings_are_printed_with_what_they_change_and_explain(capsys):
     assert text == findings_text(paper) + "\n"
     assert all(len(line) <= 100 for line in text.splitlines())
     first = paper.findings[0]
-    assert f"[{first.id}] This {first.changes}." in text
+    assert f"\n1. [{first.id}] {first.changes.capitalize()}.\n" in text
     told = " ".join(text.split())
     for finding in paper.findings:
         for id in finding.entries:

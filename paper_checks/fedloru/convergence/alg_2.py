@@ -79,15 +79,15 @@ def run_personal(context: Context) -> Endings:
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),
     kind="algorithm",
-    because="The returned model lacks both scales, and the factors do not restart; with W as updated the sum counts "
-    "twice.",
+    because="The listing trains on with factors that it has merged, so the model jumps; what it returns lacks both "
+    "scales.",
     expect=("holds", "search"),
     intended=Intended(
         "with scales and restart",
-        "(80) trains with α_global, α_per; C.2 closes with “W + α_per L_T U_T”; the box returns "
-        "neither scale and counts W twice",
+        "“then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0” (App. B); the box has no such line, and "
+        "returns neither scale of (80); C.2 closes with “W + α_per L_T U_T”",
     ),
-    print="misprint",
+    print="inconsistent",
 )
 def alg_2(
     endings: Endings,

@@ -88,13 +88,15 @@ def run_nested(context: Context) -> Endings:
         RETURN_MUTANTS,
     ),
     kind="algorithm",
-    because=r"With W as at the start, the returned model lacks $\alpha$; with W as the box has updated it, the sum "
-    "counts twice.",
+    because="The listing trains on with factors that it has merged, so the model jumps; what it returns lacks the "
+    r"scale $\alpha$.",
     expect=("holds", "search"),
     intended=Intended(
-        "with scale and restart", "The box adds “α A_t B_t” to W each cycle and returns “W + Σ A_t B_t” without α"
+        "with scale and restart",
+        "“then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0” (App. B); the box has no such line, and "
+        "returns “W + Σ A_t B_t” without the α of “W ← W + α A_t B_t”",
     ),
-    print="misprint",
+    print="inconsistent",
 )
 def alg_3(
     endings: Endings,

@@ -87,11 +87,13 @@ def follow_with_corners(context: Context) -> Traces:
     uses=("fedloru-v2/assump-4.1",),
     because="Norms are submultiplicative, not multiplicative, and a mean of products can exceed the product of the "
     "means.",
-    expect=("corrected", "proof"),
+    expect=("holds", "proof"),
     intended=Intended(
-        "literal",
-        "“= E[‖A_{t+1} - A_t‖²‖∇‖²]” and “≤ E‖A_{t+1}‖² E‖…‖²” (proof of B.6); the bounds after them are right",
+        "as corrected",
+        "“low-rank matrices are uniformly bounded”, before the display: C_A² comes out of the joint mean; for the norm "
+        "of a product only ≤ is true",
     ),
+    print="misprint",
 )
 def lem_B_6_mid(
     traces: Traces,

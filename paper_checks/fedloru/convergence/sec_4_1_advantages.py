@@ -162,7 +162,8 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
             r"each accumulation, are left out; the latter are $1/(2C\tau)$ of the cost at participation rate C, where "
             r"the cycle $\tau$ divides the number of rounds: 5 % or less at $C = 1/2$ for $\tau \ge 20$, 25 % at $C = "
             r"1/10$ and $\tau = 20$.",
-            why="Of the clients it counts those that take part, and of the parameters those of a round.",
+            why="“2 × (#clients) × (participation rate) × …”: of the clients it counts those that take part, and of "
+            "the parameters those of a round.",
         ),
     ),
     mutants=[{"ways": 1.0}, {"messages": "all"}, {"messages": "but the start"}, {"missed": 1.0}],

@@ -93,3 +93,17 @@ def s3(values: Values) -> Violation:
     return Violation(
         abs(summed - (p + alpha - a_N - 1) * bracket), 0, assumes=assumes, reads="|S_3 - (p + alpha - a_N - 1) bracket|"
     )
+
+
+@replay("fedloru-v1/S3@every-term-counted", **NOISES)
+def s3_as_meant(values: Values) -> Violation:
+    """Add the terms of S_3 one by one: the sum is said to be negative."""
+    spikes, client, server, assumes = spectrum(values)
+    first = max(spikes)
+    p, alpha = sum(spike > 0 for spike in spikes), int(values["alpha"])
+    a_N = sum(spike > server for spike in spikes)
+    assumes.append(Hypothesis("alpha", alpha, ">=", 0))
+    summed = sum((edge(first, client) - edge(first, server) for _ in range(a_N + 1, p + alpha + 1)), Fraction(0))
+    return Violation(
+        summed, 0, assumes=assumes, given={"terms": p + alpha - a_N}, reads="S_3, which should be negative, against 0"
+    )

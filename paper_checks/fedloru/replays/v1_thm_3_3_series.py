@@ -157,6 +157,33 @@ def fj2_as_printed(values: Values) -> Violation:
     )
 
 
+@replay("fedloru-v1/Fj2@index-and-sign-corrected", x="s_M/theta_j", ratio="theta_j/theta_1", shrink="s_N/s_M")
+def fj2_as_meant(values: Values) -> Violation:
+    """Evaluate F_{j,2} from its definition at theta_1 = 1, for the semicircle of mean -1 and variance 1: R(w) = w - 1.
+
+    Its free cumulants are -1 and 1 and then 0, so that T(2) = F_{j,2}.
+    """
+    x, tj, shrink = fractions(values, "x", "ratio", "shrink")
+    sM, sN = x * tj, shrink * x * tj
+    assumes = assuming(
+        Hypothesis("theta_j", tj, ">", 0),
+        Hypothesis("theta_j, against theta_1 = 1", tj, "<", 1),
+        Hypothesis("s_N", sN, ">", 0),
+        Hypothesis("s_N, against s_M", sN, "<", sM),
+        Hypothesis("s_M / theta_j, for outliers of this law", x, "<", 1),
+    )
+    value = (sN / tj - 1) * (sM - 1) - (sM / tj - 1) * (sN - 1)
+    second = -(sM + sN / tj) + sN + sM / tj  # C_1 C_2 = -1 times the braces of k = 1 and k = 2
+    return Violation(
+        value,
+        0,
+        strict=True,
+        assumes=assumes,
+        given={"T(2)": second},
+        reads="theta_1 = 1, semicircle of mean -1 and variance 1: F_j2 against 0, which should be greater",
+    )
+
+
 @proof("fedloru-v1/Fj2")
 def fj2(pair_sign: int = 1) -> str:
     r"""T(n) in pairs for every n, and their signs.

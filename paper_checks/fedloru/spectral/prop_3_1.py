@@ -213,8 +213,8 @@ def limiting_eigenvalue(
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“if g_N^{-1}(θ_i) > U_N … otherwise U_N”: iclr explains that g^{-1} “falls within the "
-        "support” for small spikes; it never does",
+        "“if g_N^{-1}(θ_i) > U_N … otherwise U_N”; A.4: “It is possible that g_N^{-1}(θ_i) ≤ U_N for all i”, which for "
+        "θ_i > 0 happens at θ_i = σ s_N only",
     ),
 )
 def prop_3_1(
@@ -328,6 +328,7 @@ def measure_bulk(context: Context) -> Ordered:
         "every index in the range",
         "“for p < i ≤ P-q”, and (36) relies on it for all of them; A.3 proves it “for all i > p … fixed” only; P is R",
     ),
+    print="misprint",
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
     """Indices at a fixed distance from the top or one that grows slowly, and at a fixed share of the spectrum."""

@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, Intended, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, combine, identity, positive
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
@@ -368,6 +368,16 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     s(N)\mathcal{R}_\mu(s(N)\theta_1^{-1})\}^2}\frac{s(N)^2}{s(M)^2}\right)$, the last by $U_N/s(N) = U_M/s(M)$; by the
     power series expansion of the R-transform $Q = 0$ (Q is defined nowhere); each of the six sums is negative.""",
     measure=draw_instances,
+    readings=(
+        LITERAL,
+        Reading(
+            "every term counted",
+            r"As printed, with the prefactor $p + \alpha - a_N$ and without Q: where $S_3$ has a term, it is negative.",
+            {"offset": 0},
+            r"The sum runs from $a_N + 1$ to $p + \alpha$ and has equal terms; Q occurs nowhere else.",
+            ({"offset": 1}, {"offset": -1}),
+        ),
+    ),
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
         r"""The prefactor is $p + \alpha - a_N$, the number of terms, for all of them are equal. For the semicircle of
@@ -378,12 +388,13 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
         asks="neither",
     ),
     uses=("fedloru-v2/eq-43",),
-    because=r"The sum has $p + \alpha - a_N$ terms, one more, and for the semicircle its bracket is positive.",
+    because=r"For the semicircle the bracket is positive, and so is $S_3$; the prefactor, one short, is a slip.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
+        "every term counted",
         "“we can easily show that Q = 0” with Q undefined; prefactor “p + α - a_N - 1” is one short; bracket positive",
     ),
+    print="misprint",
     family="the correction: semicircle law",
 )
 def s3(

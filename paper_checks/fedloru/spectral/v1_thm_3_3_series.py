@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, judge_identity
@@ -139,6 +139,7 @@ def term(case: Mapping[str, Any], law: str, n: int) -> Any:
             - (s_M / theta_j) ** (k - 1) * (s_N / theta_1) ** (n - k)
         )
         for k in range(1, n + 1)
+        if 2 * k != n + 1  # the middle place is 0, and rounding would give it a sign
     )
 
 
@@ -293,6 +294,17 @@ def _wrong_bracket() -> str:
     is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so that $T(2m)$ is
     negative. For $n = 2m + 1$ the (m + 1)-th term is 0, $T(n)$ is the same sum over $k \le m$, and negative.""",
     measure=search_cases,
+    readings=(
+        LITERAL,
+        Reading(
+            "index and sign corrected",
+            r"As printed, with $b_{n-k+1}$ and a plus between the braces: $T(n) < 0$ for $n = 2m$ and $2m + 1$, so "
+            r"that $F_{j,2} < 0$, for every law $\mu$.",
+            {"printed_index": False, "pair_sign": 1},
+            "The sum over k and the factors in the next line have this index and this sign.",
+            ({"pair_sign": -1}, {"printed_index": True}),
+        ),
+    ),
     control=Form(
         "The factored form, and the sign for the Marchenko-Pastur law.",
         {"printed_index": False, "pair_sign": 1, "laws": NON_NEGATIVE[1:]},
@@ -305,15 +317,16 @@ def _wrong_bracket() -> str:
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
-    because="Index and sign of the pairs are misprinted; with a negative mean T(2) is positive, and for the "
-    "centred semicircle all T(n) are 0.",
+    because="For the centred semicircle every T(n) is 0, and with a negative mean T(2) is positive; index and pair "
+    "sign are slips.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
     family="the correction: non-negative free cumulants",
     intended=Intended(
-        "literal",
+        "index and sign corrected",
         "“Therefore, we can deduce T(2m) is negative”: needs cumulants ≥ 0; “b_{n-1+1}” and one sign are misprints",
     ),
+    print="misprint",
 )
 def fj2(
     cases: Searched,

@@ -58,6 +58,23 @@ def eq_107_as_printed(values: Values) -> Violation:
     )
 
 
+@replay("rolora/eq-107@with-the-misprint-put-right")
+def eq_107_put_right(values: Values) -> Violation:
+    """(109) fails where the gradient misses its expectation by more than 2 tilde eps (1 + eps')^2, eps_3 = eps_2."""
+    assumes, level, q, root = failing_client(values)
+    e_0, e_2 = fractions(values, "eps_0", "eps_2")
+    left, x = missing_probability(e_2 / (1 - e_0) * (1 + level) ** 2 * Fraction(5, 3), root)
+    return Violation(
+        left,
+        2 * q**-10,
+        assumes=assumes,
+        given={"x": x},
+        reads=f"{READS}eps_3 = eps_2, so that tilde eps = eps_2/(1 - eps_0); (109) fails with probability at least "
+        "p(x)/2, x = 250/81 tilde eps (1 + eps')^2, whether (49) or the mean over all samples is meant; against "
+        "2 q^-10",
+    )
+
+
 @replay("rolora/eq-107@on-the-events")
 def eq_107_events(values: Values) -> Violation:
     """One client in the plane of a and u, X'X/m = diag(1, uu) and b* = 1: b = g = cosine b*, so that M b = -sine u g.

@@ -111,9 +111,10 @@ def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
 
 @replay("rolora/eq-43")
 def eq_43_as_printed(values: Values) -> Violation:
-    """Evaluate the first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow.
+    """Evaluate both ends of the chain: N p_0 against q^-10, with the largest constants that (18) and (29) allow.
 
-    p_0 is at least twice its part of the net; c_3 is the golden ratio's inverse plus half its logarithm.
+    If both inequalities held, N p_0 would be below q^-10. p_0 is at least twice its part of the net; c_3 is the golden
+    ratio's inverse plus half its logarithm.
     """
     at = thresholds(values)
     golden = [(root - 1) / 2 for root in enclose("sqrt", 5)]
@@ -121,8 +122,9 @@ def eq_43_as_printed(values: Values) -> Violation:
     net = int(values["d"]) * enclose("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
     return Violation(
         enclose("ln", 2 * int(values["N"]))[0] + net,
-        -4 * at.q[0],
+        -10 * enclose("ln", at.q[0])[0],
         assumes=at.assumes,
         reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "
-        "exp(-4 q): a smaller eps_2 leaves the first and makes the second as small as one likes, whatever C is",
+        "q^-10, the ends of the chain: a smaller eps_2 leaves the first and makes the second as small as one likes, "
+        "whatever C is",
     )

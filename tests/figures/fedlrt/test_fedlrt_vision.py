@@ -151,7 +151,7 @@ def test_local_steps_and_what_comes_to_them_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "told"),
     [
         (1000, 1000, "% less than FedLin with full correction"),
         (4400, 4400, "% more than FedLin with full correction"),

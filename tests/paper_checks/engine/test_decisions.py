@@ -297,7 +297,7 @@ def test_the_form_that_stands_is_the_one_that_is_meant():
     assert both.standing(TWICE) == ({}, PASSES)
     assert both.standing(replace(TWICE, intended=Intended("second", "eq. 2"))) == ({"K": 2.0}, found(True, cases=7))
     fixed = Judged(PASSES, (FAILS,), (reading(FAILS),), **CORRECTED | {"correction": found(True, cases=9)})
-    assert fixed.standing(replace(TWICE, intended=Intended(AS_CORRECTED, "eq. 4"))) == (
+    assert fixed.standing(replace(TWICE, intended=Intended(AS_CORRECTED, "eq. 4"), print="misprint")) == (
         {"K": 4.0},
         found(True, cases=9),
     )

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from paper_checks.evaluation import evaluated
+from paper_checks.evaluation import evaluate_replay
 from paper_checks.fedloru.paper import PAPER
 from paper_checks.replay import replays_of
 
@@ -95,7 +95,7 @@ def test_a_proof_fails_with_tampered_constants(label, changes):
     proof = REPLAYS[f"fedloru-v2/{label}", "certificate"]
     assert set(changes) <= set(proof.constants)
     constants = {name: Fraction(value) if isinstance(value, str) else value for name, value in changes.items()}
-    assert not evaluated(proof, {}, constants).confirmed
+    assert not evaluate_replay(proof, {}, constants).confirmed
 
 
 RANGE = re.compile(r"eqs\. \((\d+)\) to \((\d+)\)")

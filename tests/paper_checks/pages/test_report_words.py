@@ -206,7 +206,7 @@ def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
     ]
     depends = replace(at("h", "eq. 1", importance="result"), decision=Decision("ambiguous", "search"))
     theme = Theme("", "Theme", (*known, depends))
-    paper = PaperSection("p", "P", "", "", "", "", (theme,), (), ())
+    paper = PaperSection("p", "P", "", "", "", "", (theme,), (), (), ())
     counts = {"holds": 1, "ambiguous": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
     assert dict(paper.stated) == dict(totals(theme.results)) == counts
     assert paper.failing == (5, 2, 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy
 
-from paper_checks.evaluation import FlawError, evaluated
+from paper_checks.evaluation import FlawError, evaluate_replay
 from paper_checks.replay import replays_of
 from paper_checks.rolora.lem_a_10_bound import plane_tail
 from paper_checks.rolora.measurements.fixed_samples import excess, follow, worst_gram
@@ -22,7 +22,7 @@ def verifies(label, **constants):
     """Whether the steps of a proof hold with these constants, each of the type that the proof's own has."""
     found = REPLAYS[f"rolora/{label}", "certificate"]
     parameters = inspect.signature(found.evaluate).parameters
-    return evaluated(
+    return evaluate_replay(
         found, {}, {name: type(parameters[name].default)(value) for name, value in constants.items()}
     ).confirmed
 
