@@ -73,6 +73,10 @@ def _leading_outliers(model: SpikedModel) -> list[int]:
     return sorted(found, key=lambda index: -abs(model.outliers[index].location))
 
 
+_HIGH_RANK = 1e4
+"""Rank above which the series in 1 / rank has more digits than the closed form."""
+
+
 def mean_cosine(rank: int, signal: float) -> float:
     r"""Return the expected cosine between $x \sim N(m, I_r)$ and its mean, $|m| =$ ``signal``: 1 at infinity, 0 at 0.
 
@@ -81,10 +85,27 @@ def mean_cosine(rank: int, signal: float) -> float:
     >>> round(mean_cosine(1, 1.0), 6)  # P(|N(0,1)| < 1)
     0.682689
     """
+    if rank > _HIGH_RANK:
+        return _mean_cosine_of_high_rank(rank, signal)
     if signal > 1e3 * rank**0.5:  # the series of 1F1 has no digits left; the angle is small
         return 1.0 - 0.5 * (rank - 1) / signal / signal
     ratio = np.exp(gammaln(0.5 * (rank + 1)) - gammaln(0.5 * (rank + 2)))
     return float(signal / np.sqrt(2.0) * ratio * hyp1f1(0.5, 0.5 * (rank + 2), -0.5 * signal**2))
+
+
+def _mean_cosine_of_high_rank(rank: int, signal: float) -> float:
+    r"""Return ``mean_cosine`` to the third order of 1 / rank, where differences of logarithms of Gamma lose digits.
+
+    It is $\sqrt{2/\pi}\int_0^{|m|} e^{-x^2/2}(1 - x^2/|m|^2)^n dx$ with $n = (r-1)/2$, a Gaussian integral once all but
+    the first power of $x^2$ in the logarithm is expanded.
+    """
+    length = np.hypot(signal, np.sqrt(rank - 1.0))
+    q = 1.0 / length / length
+    p = 0.5 * (rank - 1.0) * q
+    first = -1.5 * p
+    second = p * (-5.0 + 13.125 * p)
+    third = p * (-26.25 + p * (157.5 - 216.5625 * p))
+    return float(signal / length * (1.0 + q * (first + q * (second + q * third))))
 
 
 def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Sequence[int]) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, isinf, sqrt
 from typing import Literal
 
 import numpy as np
@@ -76,7 +76,11 @@ class Comparison(Result):
     @property
     def deviation(self) -> float:
         """Observed minus predicted, in standard errors; 0 where rounding alone makes both."""
+        if self.observed == self.predicted:  # also where both are the same infinity
+            return 0.0
         difference = self.observed - self.predicted
+        if isinf(difference):
+            return difference
         rounding = _ROUNDING * max(abs(self.observed), abs(self.predicted))
         if abs(difference) <= rounding and self.standard_error <= rounding:
             return 0.0

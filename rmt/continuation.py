@@ -13,6 +13,8 @@ LOWEST, FAST = 1e-18, 1e-2
 """Last height above the axis, in units of the scale, before the step onto it; the factor below that height."""
 NEAR, LEAST = 1e-4, 1e-120
 """That height close to 0, in units of the distance from 0, and the least of all."""
+NARROW = (1e-4, 1e-8, 1e-12)
+"""Widths of narrow bands, in widths of the law, to which equations are solved where the usual steps stop too early."""
 NEWTON_STEPS = 40
 MAP_STEPS = 400
 

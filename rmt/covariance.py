@@ -97,13 +97,15 @@ class SpikedCovariance:
 
     def outlier(self, spike: float) -> Outlier:
         """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
-        spike = require_positive("spike", spike)
-        if not self.separates(spike):
-            lower, upper = self.bulk_edges
-            return Outlier(spike, upper if spike >= self.bulk.mean else lower, False, 0.0)
-        found = self._resolved(spike)
+        spike, (below, above) = require_positive("spike", spike), self.thresholds
         left, right = self.law._interval
-        location = max(found.location, right) if spike > self.bulk.mean else min(found.location, left)
+        if not self.separates(spike):
+            lower = left if below > 0 else self.bulk_edges[0]
+            # A kernel lies below every spike, so it does not decide which edge is nearer.
+            middle = self.bulk.mean / (1.0 - dict(self.bulk.atoms).get(0.0, 0.0))
+            return Outlier(spike, right if spike >= middle else lower, False, 0.0)
+        found = self._resolved(spike)
+        location = max(found.location, right) if spike > above else min(found.location, left)
         return Outlier(spike, location, True, found.overlap)
 
     @cached_property

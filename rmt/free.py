@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 
 from .checks import require, require_finite, require_levels, require_positive, unwrap
 from .closed_laws import PointMass, Semicircle
-from .continuation import LEAST, descend, lowest_heights
+from .continuation import LEAST, NARROW, descend, lowest_heights
 from .counting import SMALLEST, quantiles
 from .laws import EPS, Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
@@ -33,8 +33,6 @@ FAR = 2.0**100
 """Sizes beyond this, or below its inverse, are taken in units of their own."""
 NEXT = 4e-15
 """Distance from an atom, relative to those of the parts, closer than which rounding hides the continuous part."""
-NARROW = (1e-4, 1e-8, 1e-12)
-"""Widths of narrow bands, in widths of the law, to which equations are solved where the usual steps stop too early."""
 SOLVED = 1e-4
 """Relative difference of 1/g of the parts up to which they are solved."""
 

@@ -75,7 +75,11 @@ class DensityLaw(Law):
                 x = points[wrong][0]
                 raise ValueError(f"{self.name}: density must be {fault}, got {self._pdf(np.array([x]))[0]} at x = {x}")
         total, allowed = self._panels.total, max(MASS_TOLERANCE, self._panels.error)
-        require(abs(total - 1) <= allowed, f"{self.name}: density must integrate to 1, got {total}")
+        require(
+            abs(total - 1) <= allowed,
+            f"{self.name}: density must integrate to 1, got {total}; if it does, a narrow peak was missed: "
+            "widen the peak, or give quantiles of the law to AtomicLaw",
+        )
         require(
             allowed <= ROUNDING,
             f"{self.name}: the mass of this density is known to {allowed:.1g} only, and {ROUNDING} is needed; it grows "

@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 
 from .checks import require, require_positive, require_reals, unwrap
 from .closed_laws import AtomicLaw, PointMass
-from .continuation import descend, lowest_heights
+from .continuation import NARROW, descend, lowest_heights
 from .counting import CountedLaw
 from .resolvent_series import moment_of_sum
 from .spiked import power_of_two
@@ -38,6 +38,8 @@ SMALLEST_PRODUCT = 1e-100
 """The least product of an eigenvalue and a weight, relative to the largest: squares stay in double precision."""
 STEPS_AT_0 = 100
 """Most steps of Newton's method there."""
+SOLVED = 1e-9
+"""Relative error up to which the equation for a is solved."""
 
 
 def power_of_two_of(law: Atoms) -> float:
@@ -244,7 +246,23 @@ class SeparableLaw(CountedLaw):
         width = max(1.0, abs(self.edges[0].z), abs(self.edges[1].z))
         lowest = lowest_heights(z, width)
         u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess, lowest=lowest)
+        left = self._left_over(z, u)
+        # Next to 0 a spread of products makes structures that are narrower than steps which pass for rounding.
+        for finest in NARROW:
+            if not (again := np.flatnonzero(left > SOLVED)).size:
+                break
+            tried = descend(z[again], newton_step, fixed_point, width, finest=finest * width, lowest=lowest[again])
+            left_now = self._left_over(z[again], tried)
+            better = left_now < left[again]
+            u[again[better]], left[again[better]] = tried[better], left_now[better]
         return z - u, self._population_sum(z, z - u, 1, 1)
+
+    def _left_over(self, z: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return by how much the equation for a is missed beyond rounding, relative to a."""
+        with np.errstate(all="ignore"):
+            a = z - u
+            missed = np.abs(a - self._weight_sum(self._population_sum(z, a, 1, 1), 1))
+            return np.nan_to_num((missed - 1e-14 * (np.abs(z) + np.abs(u))) / np.abs(a), nan=0.0, posinf=0.0)
 
     def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         return np.stack(self._solve(z, None if guess is None else guess[:, 0]), axis=1)

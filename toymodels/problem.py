@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from rmt.checks import abbreviate, require_order
+from rmt.checks import abbreviate, require_finite, require_order
 
 
 class ProblemError(ValueError):
@@ -25,6 +25,30 @@ def integer(name: str, n: Any) -> int:
         return require_order(name, abs(n)) * (-1 if n < 0 else 1)
     except (TypeError, ValueError):
         raise ProblemError(f"{name} must be a whole number, got {abbreviate(n)}") from None
+
+
+def finite(name: str, value: Any) -> float:
+    """Return a finite number as a float.
+
+    Raises:
+        ProblemError: It is none.
+    """
+    try:
+        return require_finite(name, value)
+    except ValueError as error:
+        raise ProblemError(str(error)) from None
+
+
+def not_negative(name: str, value: Any) -> float:
+    """Return a finite number of at least 0 as a float.
+
+    Raises:
+        ProblemError: It is none.
+    """
+    found = finite(name, value)
+    if found < 0.0:
+        raise ProblemError(f"expected {name} >= 0, got {abbreviate(value)}")
+    return found
 
 
 def matrix_shape(shape: Any) -> tuple[int, int]:

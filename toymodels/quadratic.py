@@ -19,7 +19,7 @@ from torch import Tensor
 
 from rmt.checks import abbreviate, require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, integer, matrix_shape
+from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, not_negative
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +161,7 @@ def random_quadratics(
     """
     m, n = shape = matrix_shape(shape)
     clients, (low, high) = integer("clients", clients), _pair(curvatures)
+    heterogeneity, scale = finite("heterogeneity", heterogeneity), finite("scale", scale)
     rank = min(shape) if target_rank is None else integer("target_rank", target_rank)
     if min(m, n, clients) < 1 or not low <= high or not 1 <= rank <= min(shape) or heterogeneity < 0.0:
         raise ProblemError(
@@ -188,6 +189,7 @@ def quadratics_on_demand(
     The minimiser is not known, and the loss is averaged over the first clients, see `toymodels.on_demand`.
     """
     shape, clients, curvatures = matrix_shape(shape), integer("clients", clients), _pair(curvatures)
+    heterogeneity, scale = not_negative("heterogeneity", heterogeneity), finite("scale", scale)
     law = _QuadraticLaw(*shape, *curvatures, heterogeneity, min(shape))
     rng = np.random.default_rng(seed)
     common, same = law.target(rng, 1.0), law.curvature(rng)
@@ -201,7 +203,7 @@ def _pair(curvatures: Any) -> tuple[float, float]:
         low, high = require_numbers("curvatures", curvatures)
     except ValueError:
         raise ProblemError(f"curvatures must be two numbers, (low, high), got {abbreviate(curvatures)}") from None
-    return low, high
+    return finite("the low curvature", low), finite("the high curvature", high)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, integer, sample_sizes
+from toymodels.problem import Problem, ProblemError, integer, not_negative, sample_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +106,9 @@ def regression(
         ProblemError: A size is out of its range.
     """
     d, k, clients, rank = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients), ("rank", rank)))
+    heterogeneity = not_negative("heterogeneity", heterogeneity)
     sizes = [None] * clients if samples is None else sample_sizes(samples, clients)
-    if min(d, k, clients, rank) < 1 or rank > min(d, k) or len(sizes) != clients or heterogeneity < 0.0:
+    if min(d, k, clients, rank) < 1 or rank > min(d, k) or len(sizes) != clients:
         raise ProblemError(
             f"expected positive sizes, a rank of at most {min(d, k)} and samples of {clients} clients, got d={d}, "
             f"k={k}, rank={rank}, samples={samples}"
@@ -153,6 +154,7 @@ def regression_on_demand(
     The minimiser is not known, and the loss is averaged over the first clients, see `toymodels.on_demand`.
     """
     d, k, clients = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients)))
+    heterogeneity = not_negative("heterogeneity", heterogeneity)
     rng = np.random.default_rng(seed)
     truth, first = (np.linalg.qr(rng.standard_normal((d, 1)))[0] for _ in range(2))
     make = partial(

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from rmt.checks import require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, integer, matrix_shape, sample_sizes
+from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, not_negative, sample_sizes
 
 
 class Profile(Protocol):
@@ -105,7 +105,7 @@ class Pieces:
         slope_at_zero: $\varphi'(0)$.
 
     Raises:
-        ProblemError: The knots do not increase, or there is not one more height than knots.
+        ProblemError: A number is not finite, the knots do not increase, or there is not one more height than knots.
     """
 
     knots: tuple[float, ...]
@@ -118,6 +118,9 @@ class Pieces:
                 object.__setattr__(self, name, require_numbers(name, getattr(self, name)))
             except ValueError as error:
                 raise ProblemError(str(error)) from None
+            for value in getattr(self, name):
+                finite(f"one of the {name}", value)
+        object.__setattr__(self, "slope_at_zero", finite("slope_at_zero", self.slope_at_zero))
         if len(self.heights) != len(self.knots) + 1 or any(np.diff(self.knots) <= 0.0):
             raise ProblemError("pieces need increasing knots and one height more than knots")
 
@@ -236,9 +239,10 @@ def ridge_problem(
         ProblemError: A number is out of its range, or the profile is unknown.
     """
     shape, clients = matrix_shape(shape), integer("clients", clients)
+    heterogeneity = not_negative("heterogeneity", heterogeneity)
     sizes = sample_sizes(samples, clients)
-    if min(*shape, clients, *sizes) < 1 or len(sizes) != clients or heterogeneity < 0.0:
-        raise ProblemError(f"expected positive sizes and heterogeneity >= 0, got {shape}, {clients}, {samples}")
+    if min(*shape, clients, *sizes) < 1 or len(sizes) != clients:
+        raise ProblemError(f"expected positive sizes, got {shape}, {clients}, {samples}")
     if isinstance(profile, str):
         if profile not in PROFILES:
             raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
@@ -264,6 +268,7 @@ def ridges_on_demand(
     The loss is averaged over the first clients, see `toymodels.on_demand`.
     """
     shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
+    heterogeneity = not_negative("heterogeneity", heterogeneity)
     if profile not in PROFILES:
         raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
     rng, known = np.random.default_rng(seed), PROFILES[profile]

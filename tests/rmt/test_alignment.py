@@ -1,5 +1,6 @@
 """Alignment of two clients: the exact sampler against dense matrices, the limit against the sampler and by hand."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import erf
@@ -272,3 +273,17 @@ def test_the_rank_of_two_clients_may_be_a_whole_float():
     np.testing.assert_array_equal(one.values, two.values)
     with pytest.raises(ValueError, match=r"rank must be an integer >= 0, got 1\.5"):
         draw_two_clients(model, 100, np.random.default_rng(0), 1.5)
+
+
+@pytest.mark.parametrize("rank", [1.1e4, 1e6, 1e8, 1e10, 1e15])
+@pytest.mark.parametrize("share", [1e-6, 0.1, 1.0, 3.0, 900.0])
+def test_mean_cosine_of_high_rank(rank, share):
+    """Euler's integral of 1F1, with x = |m| sqrt(u), in 40 digits."""
+    with mpmath.workdps(40):
+        r, signal = mpmath.mpf(rank), mpmath.mpf(share * rank**0.5)
+        width = 1 / mpmath.sqrt(1 + r / signal**2)
+        points = [width * k for k in (0, 2, 4, 8, 14)]
+        points = [x for x in points if x < signal] + ([signal] if points[-1] >= signal else [])
+        mass = mpmath.quad(lambda x: mpmath.exp(-(x**2) / 2 + (r - 1) / 2 * mpmath.log1p(-((x / signal) ** 2))), points)
+        expected = float(mass * mpmath.sqrt(2 / mpmath.pi))
+    assert mean_cosine(rank, float(signal)) == pytest.approx(expected, rel=1e-13)

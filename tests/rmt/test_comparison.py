@@ -138,3 +138,24 @@ def test_complex_numbers_are_neither_draws_nor_eigenvalues():
         Comparison.from_sample("x", [1j, 2j], 0.0)
     with pytest.raises(ValueError, match="eigenvalues must be an array of real numbers"):
         distribution_distance(np.array([1.0 + 0j, 2.0]), Semicircle())
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_agrees_with_the_same_infinity_only(value):
+    for other in (5.0, 0.0, -value):
+        assert not Comparison.from_theory("x", other, value, 1.0).agrees()
+        assert not Comparison.from_theory("x", value, other, 1.0).agrees()
+    assert Comparison.from_theory("x", 5.0, value, 1.0).deviation == -value
+    assert Comparison.from_theory("x", value, 5.0, 1.0).deviation == value
+    same = Comparison.from_theory("x", value, value, 1.0)
+    assert (same.deviation, same.agrees()) == (0.0, True)
+    for sample in ([1.0, 2.0, 3.0], [2.0, 2.0]):
+        found = Comparison.from_sample("x", sample, value)
+        assert (found.deviation, found.agrees()) == (-value, False)
+
+
+def test_nan_agrees_with_nothing():
+    for other in (5.0, np.inf, np.nan):
+        assert not Comparison.from_theory("x", other, np.nan, 1.0).agrees()
+        assert not Comparison.from_theory("x", np.nan, other, 1.0).agrees()
+    assert not Comparison.from_sample("x", [2.0, 2.0], np.nan).agrees()

@@ -257,3 +257,24 @@ def test_questions_without_an_answer_are_refused():
         model.outlier_sd(3.0, 100)
     with pytest.raises(ValueError, match="leaves no sample"):
         draw_covariance(model, 10, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("kernel", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("spike", [0.02, 0.3, 0.5])
+def test_a_spike_below_the_bulk_goes_below_it_whatever_the_kernel(kernel, spike):
+    """By hand, for eigenvalues 0 and 1: location = l + c (1 - p_0) l / (l - 1) with a kernel p_0 of the population."""
+    bulk = AtomicLaw((0.0, 1.0), (kernel, 1.0 - kernel)) if kernel else UNIT
+    model = SpikedCovariance((spike,), bulk=bulk, ratio=0.2)
+    share = 0.2 * (1.0 - kernel)
+    assert model.separates(spike)
+    assert model.outliers[0].location == pytest.approx(spike + share * spike / (spike - 1), rel=1e-13)
+
+
+@pytest.mark.parametrize("kernel", [0.1, 0.9])
+def test_nothing_jumps_at_a_lower_threshold_above_a_kernel(kernel):
+    """Closed form: the continuous spectrum starts at (1 - sqrt(c (1 - p_0)))^2, whichever side a spike comes from."""
+    model = SpikedCovariance((), bulk=AtomicLaw((0.0, 1.0), (kernel, 1.0 - kernel)), ratio=0.5)
+    edge = (1 - np.sqrt(0.5 * (1.0 - kernel))) ** 2
+    outside, inside = (model.outlier(model.thresholds[0] * factor) for factor in (1 - 1e-9, 1 + 1e-9))
+    assert (outside.separated, inside.separated) == (True, False)
+    assert (outside.location, inside.location) == pytest.approx((edge, edge), rel=1e-8)

@@ -186,3 +186,15 @@ def test_numbers_of_every_kind_are_welcome() -> None:
         two.slopes(ClientGradients((1.0, 1.0)), _rng(), 2.0),  # type: ignore[arg-type]
         two.slopes(ClientGradients((1.0, 1.0)), _rng(), 2),
     )
+
+
+def test_a_density_that_misses_mass_names_narrow_peaks():
+    """Half the mass is uniform, the other half lies in a peak of width 1e-4 between the points of the quadrature."""
+
+    def density(x):
+        return 0.5 + 0.5 * np.exp(-0.5 * ((x - 0.37123) / 1e-4) ** 2) / (1e-4 * np.sqrt(2 * np.pi))
+
+    with pytest.raises(
+        ValueError, match=r"must integrate to 1, got 0\.5.*; if it does, a narrow peak was missed: widen"
+    ):
+        DensityLaw(density, (0.0, 1.0))

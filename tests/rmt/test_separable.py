@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rmt import AtomicLaw, FreeSum, MarchenkoPastur, PointMass, Semicircle, SeparableLaw
+from rmt import AtomicLaw, CovarianceSum, FreeSum, JointPopulation, MarchenkoPastur, PointMass, Semicircle, SeparableLaw
 
 ONE = PointMass(1.0)
 POPULATION = AtomicLaw((0.0, 0.1, 1.0, 4.0), (0.2, 0.4, 0.3, 0.1))
@@ -245,3 +245,18 @@ def test_the_end_at_a_light_eigenvalue(light):
     assert law.support[0] == pytest.approx(1.0 - 2e-12, abs=3e-12)
     assert law.support[1] == pytest.approx(2.0 * (1 + 2e-6), rel=1e-11)
     assert law.quantile(0.0) == law.support[0]
+
+
+@pytest.mark.parametrize(
+    ("population", "weights", "points"),
+    [
+        (((1e-6, 1.0), (0.5, 0.5)), ((1e-6, 1.0), (0.9995, 0.0005)), (3e-13, 5e-13, 1e-12, 1.5e-12, 2e-12)),
+        (((1e-7, 1.0), (0.05, 0.95)), ((1e-6, 1.0), (0.9995, 0.0005)), (5.26e-14,)),
+    ],
+)
+def test_bands_of_far_smaller_products_keep_their_mass(population, weights, points):
+    """The same law as a sum of one covariance, which solves other equations."""
+    law = SeparableLaw(AtomicLaw(*population), AtomicLaw(*weights), 0.5)
+    directions = JointPopulation.of([[x] for x in population[0]], population[1])
+    twin = CovarianceSum(directions, (law.weights,), (2.0,))
+    assert law.cdf(np.array(points)) == pytest.approx(twin.cdf(np.array(points)), abs=1e-9)

@@ -77,6 +77,42 @@ def test_arguments_of_another_kind_are_refused_in_one_line(made: Callable[[], An
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), "a", -1.0])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda h: random_quadratics(SHAPE, 2, RNG, heterogeneity=h),
+        lambda h: quadratics_on_demand(SHAPE, 2, 0, heterogeneity=h),
+        lambda h: regression(6, 4, 3, RNG, heterogeneity=h),
+        lambda h: regression_on_demand(6, 4, 3, 0, samples=3, heterogeneity=h),
+        lambda h: ridge_problem(SHAPE, 2, RNG, heterogeneity=h),
+        lambda h: ridges_on_demand(SHAPE, 2, 0, profile="welsch", samples=3, heterogeneity=h),
+    ],
+)
+def test_heterogeneity_is_finite_and_not_negative(made: Callable[[Any], Any], value: Any) -> None:
+    with pytest.raises(
+        ProblemError, match=r"^(heterogeneity must be (a number|finite)|expected .*heterogeneity >= 0), got"
+    ) as caught:
+        made(value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_other_numbers_that_are_not_finite_are_refused(bad: float) -> None:
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: Pieces((bad,), (0.0, 0.0)), "one of the knots"),
+        (lambda: Pieces((0.0,), (0.0, bad)), "one of the heights"),
+        (lambda: Pieces((0.0,), (0.0, 1.0), bad), "slope_at_zero"),
+        (lambda: random_quadratics(SHAPE, 2, RNG, scale=bad), "scale"),
+        (lambda: quadratics_on_demand(SHAPE, 2, 0, scale=bad), "scale"),
+        (lambda: random_quadratics(SHAPE, 2, RNG, curvatures=(0.1, bad)), "the high curvature"),
+        (lambda: quadratics_on_demand(SHAPE, 2, 0, curvatures=(bad, 1.0)), "the low curvature"),
+    ]
+    for made, name in cases:
+        with pytest.raises(ProblemError, match=f"^{name} must be finite, got {bad}"):
+            made()
+
+
 def test_whole_floats_are_whole_numbers() -> None:
     drawn = [ridge_problem(SHAPE, n, np.random.default_rng(3), samples=m) for n, m in ((2, 4), (2.0, 4.0))]  # type: ignore[arg-type]
     assert torch.equal(drawn[0].start["W"], drawn[1].start["W"])
