@@ -126,7 +126,11 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
             verdict = describe_verdict(claim.expect, claim.print)
             yield f"   - [{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
         yield ""
-    if not number:
+    off = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
+    for claim in off:
+        verdict = describe_verdict(claim.expect, claim.print)
+        yield f"- [{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
+    if not number and not off:
         yield "Every claim holds as printed."
 
 

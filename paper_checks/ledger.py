@@ -65,6 +65,8 @@ class Ledger:
             for place, (id, finding) in enumerate(explained):
                 if home.get(id) is not paper:
                     raise LedgerError(f"the finding {finding} explains {id}, which {paper.name} does not claim")
+                if next(claim for claim in claims if claim.id == id).is_plain:
+                    raise LedgerError(f"the finding {finding} explains {id}, which holds as printed: leave it out")
                 if id in dict(explained[:place]):
                     raise LedgerError(f"{id} is explained by two findings, {dict(explained[:place])[id]} and {finding}")
         circle = _circle({claim.id: claim.uses for claim in claims})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from paper_checks.claim import GRADES, LITERAL, Claim, Constants, Evidence, Form, Grade, Verdict
+from paper_checks.claim import AS_CORRECTED, GRADES, LITERAL, Claim, Constants, Evidence, Form, Grade, Verdict
 from paper_checks.engine.judging import Judged, JudgedReading
 from paper_checks.engine.lines import refuted_lines
 from paper_checks.engine.proved_constants import is_same_constant
@@ -107,6 +107,10 @@ def _require_print(claim: Claim, judged: Judged, readings: Sequence[JudgedReadin
     literal = next((one.evidence.ok for one in readings if one.reading.name == LITERAL.name), None)
     if literal is False and claim.print == "as meant" and judged.as_meant(claim):
         raise _DefectError("it holds as meant and fails as printed: say by print= how")
+    if claim.intended.reading == AS_CORRECTED and all(one.evidence.ok for one in readings):
+        raise _DefectError(
+            "the author is said to mean the correction, but every reading passes: name the one that is meant"
+        )
     if literal is True and claim.print == "misprint":
         raise _DefectError("a misprint is declared, but the literal reading passes")
 

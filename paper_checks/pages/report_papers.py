@@ -75,7 +75,7 @@ class PaperSection:
         link: Where it can be read; empty if nowhere.
         themes: Themes in the order of the paper.
         findings: Findings that explain claims of this run, those that matter most first.
-        headlines: What holds, as far as it rests on claims of this run.
+        headlines: Points that hold, as far as they rest on claims of this run.
         graph: Graphs of its results and what they rest on, steps left out.
     """
 

@@ -136,6 +136,9 @@ def test_a_new_paper_is_checked_shown_replayed_and_told(project, capsys, tmp_pat
     assert "violates the statement" in alone.stdout
     status, out, _ = run(capsys, "pages", *named, "--out", str(tmp_path / "again"))
     assert status == 0
+    page = (tmp_path / "again" / f"{name}-findings.md").read_text()
+    assert f"- [{name}/lem-2](#{name}lem-2) (corrected): The product 2ab is missing" in page
+    assert "Every claim holds as printed" not in page
     for path in map(Path, out.split()):
         assert path.read_text() == (folder / "docs" / path.relative_to(tmp_path / "again")).read_text()
     status, out, _ = run(

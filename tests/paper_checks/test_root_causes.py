@@ -59,6 +59,7 @@ def test_a_finding_is_complete(fields, complaint):
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
+        ((("rolora/lem-A.7",),), "the finding cause-0 explains rolora/lem-A.7, which holds as printed: leave it out"),
         ((("rolora/eq-0",),), "the finding cause-0 explains rolora/eq-0, which rolora does not claim"),
         (
             (("rolora/lem-5.3",), ("rolora/lem-5.3",)),

@@ -292,6 +292,13 @@ def test_a_slip_of_the_print_is_declared_where_the_literal_reading_fails_and_onl
     assert passes.defect == ("a misprint is declared, but the literal reading passes" if print == "misprint" else "")
 
 
+def test_a_correction_is_not_meant_where_every_reading_passes():
+    statement = replace(FIXED, intended=Intended(AS_CORRECTED, "eq. 4"), print="unstated")
+    decision = decide(statement, Judged(PASSES, (FAILS,)), [])
+    told = "the author is said to mean the correction, but every reading passes: name the one that is meant"
+    assert (decision.verdict, decision.defect) == ("not checkable here", told)
+
+
 def test_the_form_that_stands_is_the_one_that_is_meant():
     both = Judged(PASSES, (FAILS,), (reading(found(True, cases=7)),))
     assert both.standing(TWICE) == ({}, PASSES)
