@@ -398,6 +398,11 @@ class Claim:
         return next(reading for reading in self.readings if reading.name == self.intended.reading)
 
     @property
+    def meaning(self) -> dict[str, str]:
+        """The intended statement and its reason, as in the command-line contract."""
+        return {"says": self.meant.says or self.says, "why": self.intended.why}
+
+    @property
     def is_plain(self) -> bool:
         """Whether the verdict on record is that it holds as meant, and it is printed so."""
         return self.expect == "holds" and self.print == "as meant"

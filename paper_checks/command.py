@@ -315,7 +315,7 @@ def _claims(options: argparse.Namespace) -> int:
                 "because": c.because or None,
                 "expected": c.expect,
                 "print": c.print,
-                "intended": {"says": c.meant.says or c.says, "why": c.intended.why},
+                "intended": c.meaning,
                 "finding": finding.id if (finding := ledger.home[c.id].finding_of(c.id)) else None,
                 "expected_grade": c.grade,
                 "says": c.says,

@@ -122,16 +122,17 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
         said = _mathematics(f"{end_sentence(finding.witness)} {end_sentence(finding.advice)}")
         yield f"{number}. **{headline}.** *This {finding.changes}.* {said}"
         yield ""
-        for claim in entries:
-            verdict = describe_verdict(claim.expect, claim.print)
-            yield f"   - [{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
+        yield from (f"   - {_entry_line(claim)}" for claim in entries)
         yield ""
     off = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
-    for claim in off:
-        verdict = describe_verdict(claim.expect, claim.print)
-        yield f"- [{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
+    yield from (f"- {_entry_line(claim)}" for claim in off)
     if not number and not off:
         yield "Every claim holds as printed."
+
+
+def _entry_line(claim: Claim) -> str:
+    verdict = describe_verdict(claim.expect, claim.print)
+    return f"[{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
 
 
 def _section(

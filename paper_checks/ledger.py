@@ -60,15 +60,17 @@ class Ledger:
             for used in claim.uses:
                 if used not in home:
                     raise LedgerError(f"{claim.id} uses {used}, which is not in the ledger")
-        for paper in papers:
-            explained = [(id, finding.id) for finding in paper.findings for id in finding.entries]
-            for place, (id, finding) in enumerate(explained):
+        plain = {claim.id for claim in claims if claim.is_plain}
+        explained: dict[str, str] = {}
+        for paper, finding in ((one, finding) for one in papers for finding in one.findings):
+            for id in finding.entries:
                 if home.get(id) is not paper:
-                    raise LedgerError(f"the finding {finding} explains {id}, which {paper.name} does not claim")
-                if next(claim for claim in claims if claim.id == id).is_plain:
-                    raise LedgerError(f"the finding {finding} explains {id}, which holds as printed: leave it out")
-                if id in dict(explained[:place]):
-                    raise LedgerError(f"{id} is explained by two findings, {dict(explained[:place])[id]} and {finding}")
+                    raise LedgerError(f"the finding {finding.id} explains {id}, which {paper.name} does not claim")
+                if id in plain:
+                    raise LedgerError(f"the finding {finding.id} explains {id}, which holds as printed: leave it out")
+                if id in explained:
+                    raise LedgerError(f"{id} is explained by two findings, {explained[id]} and {finding.id}")
+                explained[id] = finding.id
         circle = _circle({claim.id: claim.uses for claim in claims})
         if circle:
             raise LedgerError(f"claims that rest on themselves: {' -> '.join(circle)}")
@@ -163,10 +165,8 @@ class Ledger:
             LedgerError: A name that no paper has.
         """
         wanted = {version for name in names for version in self._papers(name)}
-        versions = {
-            paper: {claim.paper for claim in self.claims if self.home[claim.id] is paper} for paper in self.papers
-        }
-        return tuple(paper for paper in self.papers if not names or wanted & versions[paper])
+        chosen = {self.home[claim.id].name for claim in self.claims if claim.paper in wanted}
+        return tuple(paper for paper in self.papers if not names or paper.name in chosen)
 
     def _papers(self, named: str) -> set[str]:
         """Return the papers and versions whose names begin so, or that are called so."""

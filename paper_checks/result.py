@@ -98,7 +98,7 @@ class Result:
             "says": claim.says,
             "kind": claim.kind,
             "importance": claim.importance,
-            "intended": {"says": claim.meant.says or claim.says, "why": claim.intended.why},
+            "intended": claim.meaning,
             "print": claim.print,
             "finding": self.finding.id if self.finding else None,
             "family": claim.family or None,

@@ -67,7 +67,7 @@ def run(
     progress: Progress | None = None,
     pool: Executor | None = None,
 ) -> Run:
-    """Run claims and decides them.
+    """Run claims and decide them.
 
     Args:
         claims: what to run, in the order of the results.
@@ -241,7 +241,7 @@ def _full_result(path: Path) -> Decision:
 
 
 def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
-    """Measure once and judges every form; a check that raises is a defect of the check, not of the paper."""
+    """Measure once and judge every form; a check that raises is a defect of the check, not of the paper."""
     began = time.perf_counter()
     unmeasured = _unmeasured(claim, paper, context.budget)
     if unmeasured:

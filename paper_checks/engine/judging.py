@@ -86,15 +86,12 @@ class Judged:
 
     def standing(self, claim: Claim) -> tuple[Constants, Evidence] | None:
         """Return constants and evidence of what is established: the intended reading, another, or the correction."""
-        if self.as_meant(claim) and claim.intended.reading != AS_CORRECTED:
-            one = next(one for one in self.readings(claim) if one.reading.name == claim.intended.reading)
-            return one.reading.constants, one.evidence
-        for one in self.readings(claim) if not self.as_meant(claim) else ():
-            if one.evidence.ok:
-                return one.reading.constants, one.evidence
-        if claim.correction is not None and self.correction is not None and self.correction.ok:
-            return claim.correction.constants, self.correction
-        return None
+        meant = claim.intended.reading
+        readings = sorted(self.readings(claim), key=lambda one: one.reading.name != meant)
+        forms = [(one.reading.constants, one.evidence) for one in readings]
+        if claim.correction is not None and self.correction is not None:
+            forms.insert(0 if meant == AS_CORRECTED else len(forms), (claim.correction.constants, self.correction))
+        return next((form for form in forms if form[1].ok), None)
 
     def as_meant(self, claim: Claim) -> bool:
         """Return whether the statement passes in the reading that its author means."""
