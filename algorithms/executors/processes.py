@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -20,7 +20,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import Member, Team
 from algorithms.executors.worker import Answer, Task, pack_message, serve
 from algorithms.federation import FederationError, InterruptedWorkError
-from workloads.processes.worker_pool import WorkerPool
+from workloads.processes.worker_pool import WorkerPool, receive
 
 
 class _Worker(Member):
@@ -69,9 +69,8 @@ class Processes(Team):
 
     def _receive(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer]]:
         workers = {worker.connection: worker for worker in busy if isinstance(worker, _Worker)}
-        for connection in wait(list(workers)):
-            assert isinstance(connection, Connection)
-            yield workers[connection], connection.recv()
+        for connection, answer in receive(workers):
+            yield workers[connection], answer
 
     def _pack(self, what: str, message: Any) -> Packed:
         return pack_message(what, message)

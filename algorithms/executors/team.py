@@ -21,9 +21,10 @@ from typing import Any
 
 from algorithms.exchange import Acknowledgement, Cohort, Exchange, Key, Reply, require_whole
 from algorithms.executors.sharing import Packed, unpack
-from algorithms.executors.worker import Answer, Failure, Task
+from algorithms.executors.worker import Answer, Task
 from algorithms.federation import FederationError, InterruptedWorkError
 from algorithms.partial_sums import PARTS, Sum, part_size
+from workloads.processes.worker_pool import Failure
 
 LOSSES = 3
 """Number of workers that may be lost at the same part before the run stops."""
@@ -177,7 +178,8 @@ class Team(ABC):
                             dispatcher.record_owner(member, answer)
                 found = done.pop(number)
                 if isinstance(found, Failure):
-                    found.raise_here()
+                    found.error.add_note(found.trace)
+                    raise found.error
                 else:
                     yield found
             dispatcher.close()

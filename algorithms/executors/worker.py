@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import pickle
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,6 +17,7 @@ from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
 from algorithms.partial_sums import fold_parts
 from algorithms.sequential import Sequential
+from workloads.processes.worker_pool import Failure, answer_messages
 
 
 @dataclass(frozen=True)
@@ -65,19 +64,6 @@ def pack_message(what: str, message: Any, shared: bool = True) -> Packed:
 
 
 @dataclass(frozen=True)
-class Failure:
-    """An error in a worker, with its traceback as text."""
-
-    error: Exception
-    trace: str
-
-    def raise_here(self) -> None:
-        """Raise the error in this process, with the worker's traceback as a note."""
-        self.error.add_note(self.trace)
-        raise self.error
-
-
-@dataclass(frozen=True)
 class Answer:
     """A worker's answer to a task.
 
@@ -96,10 +82,7 @@ def serve(connection: Connection, threads: int, dtype: torch.dtype) -> None:
     """Run tasks from a connection until it is closed, then end the process."""
     configure_process(threads, dtype)
     federations: dict[int, WorkerState] = {}
-    with suppress(EOFError, OSError):  # the team has ended
-        while True:
-            connection.send(run_task(connection.recv(), federations))
-    os._exit(0)
+    answer_messages(connection, lambda task: run_task(task, federations))
 
 
 def configure_process(threads: int, dtype: torch.dtype) -> None:
@@ -131,16 +114,7 @@ def run_task(task: Task, federations: dict[int, WorkerState], shared: bool = Tru
         content, kept = state.answer(task.part)
         return Answer(tuple(pack_message("what came of the work", part, shared) for part in content), kept, again)
     except Exception as error:
-        return Answer(_failure(error))
-
-
-def _failure(error: Exception) -> Failure:
-    trace = "".join(traceback.format_exception(error))
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        error = FederationError(f"{type(error).__name__}: {error}")
-    return Failure(error.with_traceback(None), trace)
+        return Answer(Failure.of(error, FederationError))
 
 
 def _read(message: Packed) -> Any:

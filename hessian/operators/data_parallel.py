@@ -21,8 +21,9 @@ from hessian.loss.objective import Objective
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
 from hessian.operators.shards import LocalShards, shares_of
-from hessian.operators.worker import Failure, Order, Task
+from hessian.operators.worker import Order, Task
 from hessian.operators.worker_processes import Processes
+from workloads.processes.worker_pool import Failure
 
 COLUMNS = 2**18
 """Added at a time."""

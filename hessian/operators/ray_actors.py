@@ -20,6 +20,7 @@ from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.worker import Order, Task, WorkerState
 from hessian.operators.worker_processes import save
 from workloads.processes.cluster import cluster, require_room
+from workloads.processes.worker_pool import OUT_OF_MEMORY
 
 
 class Actors:
@@ -86,10 +87,7 @@ class Actors:
             answers = self._ray.get([actor.answer.remote(order, *sent) for actor, order in actors])
         except self._ray.exceptions.RayError as error:
             self.close()
-            raise CurvatureError(
-                f"a worker has ended ({type(error).__name__}), most likely for want of memory; name fewer workers, or "
-                "free memory"
-            ) from error
+            raise CurvatureError(f"a worker has ended ({type(error).__name__}), {OUT_OF_MEMORY}") from error
         except BaseException:
             self.close()  # in the middle of their work
             raise

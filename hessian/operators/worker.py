@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from hessian.loss.objective import Objective
 from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.shards import LocalShards
+from workloads.processes.worker_pool import Failure
 
 Message = str | bytes
 """A task as workers receive it: the path of a file that they map as memory, or its content."""
@@ -78,24 +78,6 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Failure:
-    """An error in a worker."""
-
-    error: Exception
-
-    @staticmethod
-    def of(error: Exception) -> Failure:
-        """Wrap an error: unchanged if the sender can handle it, else as one line with its place."""
-        if not isinstance(error, CurvatureError | RuntimeError | MemoryError):
-            error = user_error(error, "the model or the loss in a worker")
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            error = RuntimeError(f"{type(error).__name__}: {error}")
-        return Failure(error.with_traceback(None))
-
-
-@dataclass(frozen=True)
 class WorkerState:
     """State of a worker: its shards of every matrix, by the matrix's number."""
 
@@ -113,8 +95,10 @@ class WorkerState:
             for number in order.gone:
                 self.shards.pop(number, None)
             return self._execute(order, vectors, message)
+        except (CurvatureError, RuntimeError, MemoryError) as error:  # the sender can handle these
+            return Failure.of(error, RuntimeError)
         except Exception as error:
-            return Failure.of(error)
+            return Failure.of(user_error(error, "the model or the loss in a worker"), RuntimeError)
 
     def _execute(self, order: Order, vectors: Tensor | None, message: Message | None) -> Any:
         if order.action == "forget":

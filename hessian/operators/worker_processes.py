@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.shared_rows import Frame, SharedFile
 from hessian.operators.worker import Order, Task, WorkerState
-from workloads.processes.worker_pool import WorkerPool
+from workloads.processes.worker_pool import WorkerPool, answer_messages, receive
 
 
 class _Envelope(NamedTuple):
@@ -113,11 +113,9 @@ class Processes:
         connections = self._pool.connections[: len(envelopes)]
         for connection, one in zip(connections, envelopes, strict=True):
             connection.send(one)
-        found: dict[Any, Any] = {}
+        found: dict[Connection, Any] = {}
         while waiting := [connection for connection in connections if connection not in found]:
-            for ready in wait(waiting):
-                answering: Any = ready
-                found[answering] = answering.recv()
+            found.update(receive(waiting))
         return [found[connection] for connection in connections]
 
 
@@ -125,18 +123,19 @@ def serve(connection: Connection) -> None:
     """Answer orders until the connection closes, and end the process."""
     torch.set_num_threads(1)
     state, memory = WorkerState(), torch.empty(0, dtype=torch.uint8)
-    with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
-        while True:
-            envelope: _Envelope = connection.recv()
-            memory = memory if envelope.shared is None else SharedFile.open(envelope.shared)
-            vectors = None if envelope.frame is None else envelope.frame.vectors(memory)
-            answer = state.answer(envelope.order, vectors, envelope.task)
-            if isinstance(answer, Tensor):
-                assert envelope.frame is not None
-                envelope.frame.products(memory, envelope.place).copy_(answer)
-                answer = None
-            connection.send(answer)
-    os._exit(0)
+
+    def answer(envelope: _Envelope) -> Any:
+        nonlocal memory
+        memory = memory if envelope.shared is None else SharedFile.open(envelope.shared)
+        vectors = None if envelope.frame is None else envelope.frame.vectors(memory)
+        found = state.answer(envelope.order, vectors, envelope.task)
+        if not isinstance(found, Tensor):
+            return found
+        assert envelope.frame is not None
+        envelope.frame.products(memory, envelope.place).copy_(found)
+        return None
+
+    answer_messages(connection, answer)
 
 
 def _write(task: Task) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import pickle
 import signal
+import traceback
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -14,8 +18,28 @@ from typing import Any
 from workloads.processes.child_processes import delay_interrupts, end_with_pipe, worker_environment
 from workloads.processes.shadows import require_own_modules
 
+OUT_OF_MEMORY = "most likely for want of memory; name fewer workers, or free memory"
+"""Likely cause of the sudden end of a worker, with the remedy."""
 _UNGUARDED = 79
 """Status of a worker whose script would start workers when it is imported."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A worker's answer if its work failed: the error, without its traceback, and the traceback as text."""
+
+    error: Exception
+    trace: str
+
+    @staticmethod
+    def of(error: Exception, failed: Callable[[str], Exception]) -> Failure:
+        """Wrap an error; `failed` makes one of its text where another process cannot load it."""
+        trace = "".join(traceback.format_exception(error))
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = failed(f"{type(error).__name__}: {error}")
+        return Failure(error.with_traceback(None), trace)
 
 
 class WorkerPool:
@@ -110,10 +134,22 @@ class WorkerPool:
                 f"a worker ended (status {code}), and its own error is printed above, where it had one: repair what "
                 "that names, or leave the workers out"
             )
-        return (
-            f"a worker was ended by {signal.Signals(-code).name}, most likely for want of memory; name fewer workers, "
-            "or free memory"
-        )
+        return f"a worker was ended by {signal.Signals(-code).name}, {OUT_OF_MEMORY}"
+
+
+def receive(awaited: Collection[Connection]) -> Iterator[tuple[Connection, Any]]:
+    """Wait until one of some workers has answered or ended, and yield each connection that is ready with its answer."""
+    for ready in wait(list(awaited)):
+        assert isinstance(ready, Connection)
+        yield ready, ready.recv()
+
+
+def answer_messages(connection: Connection, answer: Callable[[Any], Any]) -> None:
+    """Answer the messages of a connection until it closes, then end the process."""
+    with suppress(EOFError, OSError):  # the parent is gone, or wants no answer any more
+        while True:
+            connection.send(answer(connection.recv()))
+    os._exit(0)
 
 
 def _live(watched: Connection, serve: Callable[..., None], connection: Connection, *settings: Any) -> None:
