@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,7 +22,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
 from algorithms.executors.worker import Answer, Task, WorkerState, configure_process, pack_message, run_task
 from algorithms.federation import FederationError, InterruptedWorkError
-from workloads.processes.cluster import LOCAL, cluster, import_ray, require_graphics, require_room
+from workloads.processes.cluster import LOCAL, ActorPool, describe_loss, import_ray, require_graphics
 
 PATIENCE = 300.0
 """Seconds to wait for the first actor."""
@@ -53,19 +52,18 @@ class Actors(Team):
         self.address, self.graphics = address, graphics
         self._ray = import_ray(FederationError)
         self._actors: list[_Actor] = []
-        self._end: Any = None
+        self._pool: ActorPool | None = None
         self._failed = 0
         if address != LOCAL:
             self._join()
 
     def close(self) -> None:
         """End the actors, even in the middle of their work; the next exchange starts new ones."""
-        if self._end is not None:
-            self._end()
+        if self._pool is not None:
+            self._pool.close()
         for actor in self._actors:
             actor.lost = True
-        self._actors.clear()
-        self._end = None
+        self._actors, self._pool = [], None
 
     @contextmanager
     def _supervise(self) -> Iterator[None]:
@@ -75,19 +73,13 @@ class Actors(Team):
         except BaseException as error:
             self.close()
             if isinstance(error, self._ray.exceptions.RayError):
-                text = " ".join(str(error).split())[:200]
-                raise InterruptedWorkError(f"the Ray cluster cannot go on ({type(error).__name__}: {text})") from error
+                raise InterruptedWorkError(describe_loss(error)) from error
             raise
 
-    def _join(self) -> None:
-        if self._end is None:
-            _, own = cluster(self.address, self.workers, FederationError)
-            self._end = weakref.finalize(self, _end, self._ray, self._actors, own)
-            try:
-                require_room(self._ray, self.address, self.workers, self.workers * self.graphics, FederationError)
-            except FederationError:
-                self.close()
-                raise
+    def _join(self) -> ActorPool:
+        if self._pool is None:
+            self._pool = ActorPool(self.address, self.workers, self.workers * self.graphics, FederationError)
+        return self._pool
 
     def _start(self) -> None:
         self._join()
@@ -97,9 +89,8 @@ class Actors(Team):
                 self._add()
 
     def _add(self) -> None:
-        options = {"num_cpus": 1, "num_gpus": self.graphics, "max_restarts": 0}
-        kind = self._ray.remote(Worker).options(**options)
-        self._actors.append(_Actor(kind.remote(sys.path, self.threads, str(torch.get_default_dtype()))))
+        dtype = str(torch.get_default_dtype())
+        self._actors.append(_Actor(self._join().add(Worker, self.graphics, self.threads, dtype)))
 
     def _members(self) -> Sequence[Member]:
         return [actor for actor in self._actors if actor.process]
@@ -135,7 +126,7 @@ class Actors(Team):
             FederationError: Too many actors in turn have not started.
         """
         actor.lost = True
-        self._ray.kill(actor.handle)
+        self._join().remove(actor.handle)
         self._actors.remove(actor)
         if not actor.process:
             self._failed += 1
@@ -197,12 +188,3 @@ class Worker:
         """Run a task and return its result."""
         task = replace(task, clients=clients, lasting=lasting, exchange=exchange)
         return run_task(task, self._federations, shared=False)
-
-
-def _end(ray: Any, actors: Sequence[_Actor], own: bool) -> None:
-    if not ray.is_initialized():
-        return
-    for actor in actors:
-        ray.kill(actor.handle)
-    if own:
-        ray.shutdown()

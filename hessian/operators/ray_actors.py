@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import sys
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from torch import Tensor
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.worker import Order, Task, WorkerState
 from hessian.operators.worker_processes import save
-from workloads.processes.cluster import cluster, require_room
+from workloads.processes.cluster import ActorPool
 from workloads.processes.worker_pool import OUT_OF_MEMORY
 
 
@@ -43,26 +42,15 @@ class Actors:
         Raises:
             CurvatureError: Ray is not installed, the cluster does not exist, or it has no room for the actors.
         """
-        ray, own = cluster(address, count, CurvatureError)
-        self._ray = ray
-        graphics = sum(device != "cpu" for device in devices)
-        self._actors: list[Any] = []
-        self._end = weakref.finalize(self, _end, ray, self._actors, own)
-        try:
-            require_room(ray, address, count, graphics, CurvatureError)
-        except CurvatureError:
-            self._end()
-            raise
-        actor = ray.remote(_Actor)
-        for device in devices:
-            self._actors.append(
-                actor.options(num_cpus=1, num_gpus=int(device != "cpu"), max_restarts=0).remote(sys.path)
-            )
+        graphics = [int(device != "cpu") for device in devices]
+        self._pool = ActorPool(address, count, sum(graphics), CurvatureError)
+        self._ray = self._pool.ray
+        self._actors = [self._pool.add(_Actor, one) for one in graphics]
 
     @property
     def ended(self) -> bool:
         """Whether the workers have ended."""
-        return not self._end.alive
+        return self._pool.ended
 
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
@@ -95,7 +83,7 @@ class Actors:
 
     def close(self) -> None:
         """End the actors, even in the middle of their work."""
-        self._end()
+        self._pool.close()
 
 
 class _Actor:
@@ -109,10 +97,3 @@ class _Actor:
     def answer(self, order: Order, vectors: Any, message: bytes | None) -> Any:
         answer = self._state.answer(order, None if vectors is None else torch.tensor(vectors), message)
         return answer.cpu().numpy() if isinstance(answer, Tensor) else answer
-
-
-def _end(ray: Any, actors: Sequence[Any], own: bool) -> None:
-    for actor in actors:
-        ray.kill(actor)
-    if own:
-        ray.shutdown()

@@ -372,7 +372,7 @@ def test_whatever_ends_the_program_ends_its_workers(tmp_path, end):
 
 @pytest.mark.slow
 def test_ray_actors_multiply():
-    pytest.importorskip("ray")
+    ray = pytest.importorskip("ray")
     with Workers(2, ray="local") as team:
         there, here = (Curvature(NETWORK, LOSS, (X, Y), workers=w) for w in (team, None))
         same(there, here, vectors(here.P))
@@ -382,6 +382,8 @@ def test_ray_actors_multiply():
             Curvature(NETWORK, shared_work.other_in_workers, (X, Y), workers=team)
         with pytest.raises(CurvatureError, match=r"a worker has ended .*name fewer workers"):
             Curvature(NETWORK, shared_work.dies_in_workers, (X, Y), workers=team)
+        same(Curvature(NETWORK, LOSS, (X, Y), workers=team), here, vectors(here.P))
+        ray.shutdown()  # by the caller, before the workers are closed
 
 
 def test_ray_needs_its_extra(monkeypatch):

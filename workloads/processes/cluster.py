@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any
 
@@ -77,6 +79,63 @@ def cluster(
         text = " ".join(str(error).split())[:160]
         raise failed(f"no Ray cluster answers at {address} ({text}): name another, or {LOCAL}") from error
     return ray, True
+
+
+class ActorPool:
+    """Actors of a cluster; they end with this object or its process, and so does a cluster that starts for them.
+
+    Attributes:
+        ray: The package.
+    """
+
+    def __init__(self, address: str, workers: int, graphics: float, failed: Callable[[str], Exception]) -> None:
+        """Join a cluster as `cluster` does; it must have room for so many actors, and for the GPUs of all of them.
+
+        Raises:
+            Exception: As `failed` makes it: as in `cluster` and `require_room`.
+        """
+        self.ray, own = cluster(address, workers, failed)
+        self._actors: list[Any] = []
+        self._end = weakref.finalize(self, _end, self.ray, self._actors, own)
+        try:
+            require_room(self.ray, address, workers, graphics, failed)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def ended(self) -> bool:
+        """Whether the actors were ended."""
+        return not self._end.alive
+
+    def add(self, kind: type, graphics: float, *settings: Any) -> Any:
+        """Start an actor of a class, which is called with the module search path of this process and the settings."""
+        options = {"num_cpus": 1, "num_gpus": graphics, "max_restarts": 0}
+        self._actors.append(self.ray.remote(kind).options(**options).remote(sys.path, *settings))
+        return self._actors[-1]
+
+    def remove(self, actor: Any) -> None:
+        """End one of the actors."""
+        self.ray.kill(actor)
+        self._actors.remove(actor)
+
+    def close(self) -> None:
+        """End the actors, even in the middle of their work."""
+        self._end()
+
+
+def _end(ray: Any, actors: Sequence[Any], own: bool) -> None:
+    if not ray.is_initialized():
+        return
+    for actor in actors:
+        ray.kill(actor)
+    if own:
+        ray.shutdown()
+
+
+def describe_loss(error: BaseException) -> str:
+    """Describe an error of Ray itself in one line."""
+    return f"the Ray cluster cannot go on ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
 
 
 def _require_answer(address: str, failed: Callable[[str], Exception]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.arguments import at_least
-from workloads.processes.cluster import LOCAL, cluster, graphics_of, workers_at_once
+from workloads.processes.cluster import LOCAL, cluster, describe_loss, graphics_of, workers_at_once
 
 RAY = "ray"
 """The word for it on the command line."""
@@ -147,8 +147,7 @@ class RayPool(Executor):
                 error.cause.add_note(str(error))
                 answer.set_exception(error.cause)
             else:
-                text = " ".join(str(error).split())[:200]
-                answer.set_exception(self._failed(f"the Ray cluster cannot go on ({type(error).__name__}: {text})"))
+                answer.set_exception(self._failed(describe_loss(error)))
 
         reference.future().add_done_callback(end)
         return answer
