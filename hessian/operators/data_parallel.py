@@ -11,7 +11,7 @@ import re
 import weakref
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ from hessian.loss.graphs import Block, Positions
 from hessian.loss.objective import Objective
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
+from hessian.operators.link import Link
 from hessian.operators.shards import LocalShards, shares_of
 from hessian.operators.worker import Order, Task
 from hessian.operators.worker_processes import Processes
@@ -28,30 +29,6 @@ from workloads.processes.worker_pool import Failure
 COLUMNS = 2**18
 """Added at a time."""
 ENDED = "its workers have ended: build the operator again"
-
-
-class Link(Protocol):
-    """A connection to workers."""
-
-    @property
-    def shared(self) -> int:
-        """Bytes of the memory through which vectors go."""
-        ...
-
-    @property
-    def ended(self) -> bool:
-        """Whether the workers have ended."""
-        ...
-
-    def ask(
-        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
-    ) -> list[Any]:
-        """Send one order to each of the first workers, and return their answers."""
-        ...
-
-    def close(self) -> None:
-        """End the workers."""
-        ...
 
 
 class Workers:

@@ -16,20 +16,14 @@ import torch
 from torch import Tensor
 
 from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.link import Link, save
 from hessian.operators.worker import Order, Task, WorkerState
-from hessian.operators.worker_processes import save
 from workloads.processes.cluster import ActorPool
 from workloads.processes.worker_pool import OUT_OF_MEMORY
 
 
-class Actors:
-    """Actors; they end with this object, or with this process.
-
-    Attributes:
-        shared: Bytes of memory that this process shares with them: the object store is Ray's own.
-    """
-
-    shared = 0
+class Actors(Link):
+    """Actors; they share no memory with this process, because the object store is Ray's own."""
 
     def __init__(self, count: int, devices: Sequence[str], address: str) -> None:
         """Start the actors.
@@ -43,29 +37,14 @@ class Actors:
             CurvatureError: Ray is not installed, the cluster does not exist, or it has no room for the actors.
         """
         graphics = [int(device != "cpu") for device in devices]
-        self._pool = ActorPool(address, count, sum(graphics), CurvatureError)
+        self._pool: ActorPool = ActorPool(address, count, sum(graphics), CurvatureError)
         self._ray = self._pool.ray
         self._actors = [self._pool.add(_Actor, one) for one in graphics]
-
-    @property
-    def ended(self) -> bool:
-        """Whether the workers have ended."""
-        return self._pool.ended
 
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Send one order to each of the first actors, and return their answers.
-
-        Args:
-            orders: Orders, as many as there are actors, or fewer.
-            vectors: Vectors for all of them, (k, columns).
-            width: Entries of each product.
-            task: The matrix for all of them to take.
-
-        Raises:
-            CurvatureError: One of them ended, or what is to be taken cannot leave this process.
-        """
+        """Send one order to each of the first actors, as in `Link.ask`."""
         put, content = self._ray.put, io.BytesIO()
         if task is not None:
             save(task, content)
@@ -80,10 +59,6 @@ class Actors:
             self.close()  # in the middle of their work
             raise
         return [torch.tensor(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
-
-    def close(self) -> None:
-        """End the actors, even in the middle of their work."""
-        self._pool.close()
 
 
 class _Actor:

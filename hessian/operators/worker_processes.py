@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.link import Link, save
 from hessian.operators.shared_rows import Frame, SharedFile
 from hessian.operators.worker import Order, Task, WorkerState
 from workloads.processes.worker_pool import WorkerPool, answer_messages, receive
@@ -36,15 +37,11 @@ class _Envelope(NamedTuple):
     place: int
 
 
-class Processes:
-    """Processes with one thread each; they end with this object, or with this process.
-
-    Attributes:
-        shared: Bytes of the memory through which vectors go.
-    """
+class Processes(Link):
+    """Processes with one thread each."""
 
     def __init__(self, count: int) -> None:
-        self._pool = WorkerPool(count, serve, failed=CurvatureError)
+        self._pool: WorkerPool = WorkerPool(count, serve, failed=CurvatureError)
         self._file: SharedFile | None = None
         self._informed = 0  # of the first workers, who see the file
 
@@ -53,28 +50,10 @@ class Processes:
         """Bytes of the memory through which vectors go."""
         return 0 if self._file is None else self._file.memory.nbytes
 
-    @property
-    def ended(self) -> bool:
-        """Whether the workers have ended."""
-        return self._pool.ended
-
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, task: Task | None = None
     ) -> list[Any]:
-        """Send one order to each of the first workers, and return their answers.
-
-        Args:
-            orders: Orders, as many as there are workers, or fewer.
-            vectors: Vectors for all of them, (k, columns).
-            width: Entries of each product.
-            task: The matrix for all of them to take.
-
-        Returns:
-            One answer for each order; products are valid until the next call.
-
-        Raises:
-            CurvatureError: One of them ended, or what is to be taken cannot leave this process.
-        """
+        """Send one order to each of the first workers, as in `Link.ask`."""
         path = None if task is None else _write(task)
         frame, new = None, None
         if vectors is not None:
@@ -104,10 +83,6 @@ class Processes:
             memory = self._file.memory
             return [frame.products(memory, i) if one is None else one for i, one in enumerate(answers)]
         return answers
-
-    def close(self) -> None:
-        """End the workers, even in the middle of their work."""
-        self._pool.close()
 
     def _answers(self, envelopes: Sequence[_Envelope]) -> list[Any]:
         connections = self._pool.connections[: len(envelopes)]
@@ -152,21 +127,3 @@ def _write(task: Task) -> str:
         os.unlink(path)
         raise
     return path
-
-
-def save(task: Task, file: Any) -> None:
-    """Write a task.
-
-    Raises:
-        CurvatureError: It cannot leave this process.
-    """
-    try:
-        torch.save(task, file)
-    except OSError:
-        raise
-    except Exception as error:  # pickle, and any error of a user's class
-        raise CurvatureError(
-            f"the model, the loss or the data cannot be sent to workers ({' '.join(str(error).split())[:160]}): use no "
-            "lambda, no function within a function and no open file, or leave out workers=",
-            keywords=("workers",),
-        ) from error
