@@ -44,7 +44,7 @@ def written(entry: dict[str, Any]) -> Mutant:
     """Return a wrong line from its entry.
 
     Raises:
-        SystemExit: A field is missing, or the text does not occur exactly once, or the result is no Python.
+        SystemExit: A field is missing, or the text does not occur exactly once, or the result does not compile.
     """
     missing = [name for name in FIELDS if not isinstance(entry.get(name), str)]
     if missing:
@@ -80,7 +80,7 @@ def written(entry: dict[str, Any]) -> Mutant:
     try:
         compile(mutated(text, mutant), entry["file"], "exec")
     except SyntaxError as error:
-        raise SystemExit(f"written_lines: {entry['after']!r} in {entry['file']} is no Python: {error}") from error
+        raise SystemExit(f"written_lines: {entry['after']!r} in {entry['file']} does not compile: {error}") from error
     return mutant
 
 
