@@ -115,7 +115,18 @@ def carry_out(order):
     if "limits" in order:
         plugins.append(Limits(order["limits"]))
     plugins.append(Report(order["report"]))
-    options = ["-q", "-x", "--assert=plain", "--doctest-modules", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options = [
+        "-q",
+        "-x",
+        "-m",
+        "not slow",
+        "--assert=plain",
+        "--doctest-modules",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+    ]
     status = pytest.main([*options, *order["files"]], plugins)
     if measured is not None:
         measured.stop()

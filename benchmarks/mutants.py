@@ -1,13 +1,15 @@
 """Mutation tests: the fraction of deliberately wrong lines that the tests notice.
 
-``python benchmarks/mutants.py ROOM [--count 150] [--jobs 2]``. A fixed random sample of small changes to a room's code
-(an operator, a comparison, a constant, a condition, an argument left out, a statement deleted), each made alone in a
-copy of the project; the room's tests that reach the changed line run on it, its docstrings' examples among them.
+``python benchmarks/mutants.py ROOM [--count 150] [--seed S] [--jobs 2]``. A random sample of small changes to a room's
+code (an operator, a comparison, a constant, a condition, an argument left out, a statement deleted), each made alone
+in a copy of the project; the room's tests that reach the changed line run on it, its docstrings' examples among them.
 A mutant that no test notices is a survivor. Either it changes nothing that can be seen, and is then judged:
 ``python benchmarks/mutants.py ROOM --equivalent KEY 'the reason'``. Or a test is missing; once it is written,
 ``--again`` runs the survivors once more and writes down which test notices them.
 
-Results are saved as they come, so an interrupted run resumes. The sample keeps its unchanged lines when others change.
+Every call draws a new sample, by the next seed, and reports its score before anything is closed; `mutants.json` keeps a
+table of seeds, scores with Wilson's 95 % interval, and kinds. Results are saved as they come: if a run is interrupted,
+the next call resumes its sample. The sample keeps its unchanged lines when others change.
 Tests run in forks of a process with the libraries loaded, but not the project, so a mutant costs little more than its
 tests.
 """
@@ -23,7 +25,7 @@ import os
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -45,13 +47,16 @@ SHOWN = ("file", "line", "code", "before", "after", "kind")
 
 
 def room_of(name: str) -> Room:
-    """Return a room by its folder, or `engine`: the part of `paper_checks` outside the papers."""
+    """Return a room by its folder, or a part of `paper_checks`: `papers`, or `engine`, which is the rest of it."""
     tests = [ROOT / "tests" / name]
     files = sorted((ROOT / name).rglob("*.py"))
     if name == ENGINE:
         folder = ROOT / "paper_checks"
         files = sorted(path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] not in PAPERS)
         tests = sorted(path for path in (ROOT / "tests" / "paper_checks").rglob("test_*.py") if _of_engine(path))
+    if name == "papers":
+        files = sorted(path for paper in PAPERS for path in (ROOT / "paper_checks" / paper).rglob("*.py"))
+        tests = [ROOT / "tests" / "paper_checks"]
     tests += [ROOT / "tests" / module for module in COMMANDS.get(name, ())]
     return Room(name, tuple(files), tuple(tests))
 
@@ -136,11 +141,38 @@ def stored(room: str) -> dict[str, dict[str, Any]]:
     return noticed | {entry["key"]: entry for part in ("judged", "open") for entry in found.get(part, ())}
 
 
+def next_seed(room: str, closing: bool) -> int:
+    """Return the seed of the sample to run: the last one, if it is closed or was interrupted, else a new one."""
+    samples = _all_stored().get(room, {}).get("samples", ())
+    if not samples:
+        return 0 if closing else 1  # seed 0 was drawn before samples were listed
+    last = samples[-1]
+    return last["seed"] if closing or last["run"] < last["of"] else last["seed"] + 1
+
+
 def _all_stored() -> dict[str, Any]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
 
 
-def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) -> dict[str, Any]:
+def first_score(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many of a sample were noticed before any was closed, with an interval, in all and by kind."""
+    from scipy.stats import binomtest
+
+    real = [entry for entry in entries if "equivalent" not in entry]
+    hits = [entry for entry in real if entry["result"] == "noticed" and "survived" not in entry]
+    interval = binomtest(len(hits), max(1, len(real))).proportion_ci(method="wilson")
+    kinds = Counter(entry.get("kind", "not recorded") for entry in real)
+    noticed = Counter(entry.get("kind", "not recorded") for entry in hits)
+    return {
+        "run": len(entries),
+        "noticed": len(hits),
+        "equivalent": len(entries) - len(real),
+        "interval": [round(interval.low, 4), round(interval.high, 4)],
+        "kinds": {kind: f"{noticed[kind]} of {kinds[kind]}" for kind in sorted(kinds)},
+    }
+
+
+def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str], seed: int) -> dict[str, Any]:
     """Write the room's results, all or none, and return them."""
     listed = [{**entries[key], "key": key} for key in order if key in entries]
     at_once = [entry for entry in listed if entry["result"] == "noticed" and "survived" not in entry]
@@ -149,7 +181,9 @@ def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) ->
     real = max(1, len(listed) - sum("equivalent" in entry for entry in judged))
     noticed = sum(entry["result"] == "noticed" for entry in listed)
     results = _all_stored()
+    earlier = [row for row in results.get(room, {}).get("samples", ()) if row["seed"] != seed]
     results[room] = {
+        "samples": [*earlier, {"seed": seed, "of": len(order), **first_score(listed)}],
         "mutants": len(listed),
         "equivalent": sum("equivalent" in entry for entry in judged),
         "noticed": noticed,
@@ -172,6 +206,7 @@ def run_mutants(
     order: Sequence[str],
     jobs: int,
     most: float,
+    seed: int,
     as_root: bool = False,
 ) -> None:
     """Judge mutants by the tests; entries are saved as they come.
@@ -201,7 +236,7 @@ def run_mutants(
                 if key in entries and entry["result"] == "noticed":
                     entry["survived"] = "at first"
                 entries[key] = entry
-                keep(room.name, entries, order)
+                keep(room.name, entries, order, seed)
                 bar.update()
         for worker in free:
             worker.close()
@@ -212,7 +247,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("room", help=f"a folder such as rmt, or {ENGINE} (paper_checks without the papers)")
     parser.add_argument("--count", type=int, default=150, help="wrong lines; default: 150")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample; default: 0")
+    parser.add_argument("--seed", type=int, help="of the sample; default: a new one, or that of an interrupted run")
     parser.add_argument("--jobs", type=int, default=2, help="copies at work; default: 2")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="most seconds of tests; default: all that reach"
@@ -231,7 +266,9 @@ def main() -> int:
             f"mutants: no room is called {options.room!r}; name a folder of the project, or {ENGINE}", file=sys.stderr
         )
         return 2
-    mutants = sample(room, options.count, options.seed)
+    closing = options.again or options.equivalent is not None
+    seed = next_seed(room.name, closing) if options.seed is None else options.seed
+    mutants = sample(room, options.count, seed)
     order = [mutant.key for mutant in mutants]
     entries = stored(room.name)
     if options.equivalent:
@@ -243,11 +280,11 @@ def main() -> int:
         mutants = []
     left = [mutant for mutant in mutants if _to_run(entries.get(mutant.key), options.again)]
     if left:
-        run_mutants(room, left, entries, order, options.jobs, options.seconds, options.as_root)
-    found = keep(room.name, entries, order)
+        run_mutants(room, left, entries, order, options.jobs, options.seconds, seed, options.as_root)
+    found = keep(room.name, entries, order, seed)
     print(
-        f"{room.name}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged equivalent, "
-        f"score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %"
+        f"{room.name}, seed {seed}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged "
+        f"equivalent, score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %"
     )
     for entry in found["open"]:
         change = f"{entry['before']!r} -> {entry['after']!r}"

@@ -84,6 +84,8 @@ class Worker:
     Attributes:
         place: The copy.
         scratch: Folder that the tests may write to: their home and temporary files, and what is asked of them.
+        given_up: Prefix of a command that runs with the rights of the tests.
+        environment: Their environment.
 
     Raises:
         SystemExit: This is root, and cannot become somebody else.
@@ -93,29 +95,30 @@ class Worker:
         self.place, self.scratch = folder / "copy", folder / "scratch"
         _copy_project(self.place)
         compileall.compile_dir(self.place, quiet=2)  # once: wrong lines must leave no bytecode behind
-        given_up = [] if as_root else _given_up(folder, self.place)
+        self.given_up = [] if as_root else _given_up(folder, self.place)
         names = {"HOME": "home", "TMPDIR": "tmp", "HYPOTHESIS_STORAGE_DIRECTORY": "hypothesis"}
         own = {name: self.scratch / part for name, part in names.items()}
         for part in (self.scratch, *own.values()):
             part.mkdir(exist_ok=True)
-            if given_up:
+            if self.given_up:
                 os.chown(part, *nobodys())
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         data = os.environ.get("RANKPROOF_DATA", str(ROOT / "data"))
+        self.environment = {
+            **os.environ,
+            **threads,
+            **{name: str(part) for name, part in own.items()},
+            "PYTHONPATH": str(self.place),
+            "RANKPROOF_DATA": data,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         self.process = subprocess.Popen(
-            [*given_up, sys.executable, str(FORKING)],
+            [*self.given_up, sys.executable, str(FORKING)],
             cwd=self.place,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={
-                **os.environ,
-                **threads,
-                **{name: str(part) for name, part in own.items()},
-                "PYTHONPATH": str(self.place),
-                "RANKPROOF_DATA": data,
-                "PYTHONDONTWRITEBYTECODE": "1",
-            },
+            env=self.environment,
         )
 
     def tests(self, limit: float = 7200.0, **order: Any) -> int | None:

@@ -1,6 +1,8 @@
 """Property tests: the same examples in every run; `make test-deep` draws many new ones."""
 
 import os
+import random
+from collections import defaultdict
 
 import pytest
 from hypothesis import settings
@@ -8,6 +10,19 @@ from hypothesis import settings
 settings.register_profile("default", max_examples=30, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items):
+    """Mark as slow what `make test` leaves out of a family: `sample(3)` keeps three of its cases."""
+    families = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("sample"):
+            families[item.parent.nodeid, item.originalname, mark.args[0]].append(item)
+    for (_, name, kept), cases in families.items():
+        drawn = random.Random(name).sample(cases, min(kept, len(cases)))
+        for case in cases:
+            if case not in drawn:
+                case.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session", autouse=True)

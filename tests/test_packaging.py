@@ -66,6 +66,7 @@ def outside(built, program, folder):
     )
 
 
+@pytest.mark.slow
 def test_a_claim_is_checked_and_its_witness_replayed_outside_a_checkout(built, tmp_path):
     program = "import rankproof\nassert rankproof.main(['check', 'fedlrt/lemma-4']) == 0\n"
     program += "assert rankproof.main(['replay', 'fedlrt/eq-40']) == 0\nprint(rankproof.__file__)"
@@ -76,6 +77,7 @@ def test_a_claim_is_checked_and_its_witness_replayed_outside_a_checkout(built, t
     assert done.stdout.rstrip().endswith(f"{built.name}/rankproof.py")
 
 
+@pytest.mark.slow
 def test_stored_numbers_are_found_outside_a_checkout(built, tmp_path):
     program = (
         "from figures.figure import Settings\nfrom figures.ledger import select\n"
@@ -87,6 +89,7 @@ def test_stored_numbers_are_found_outside_a_checkout(built, tmp_path):
     assert done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_paper_of_ones_own_is_written_checked_and_installed_outside_a_checkout(built, tmp_path):
     """As after `pip install`: the entry point, not the folder, adds the paper in the second process."""
     program = "import rankproof\nassert rankproof.main(['new-paper', 'outer-paper', '--out', 'outer']) == 0\n"

@@ -26,6 +26,7 @@ def test_the_notebook_is_that_of_the_page():
     assert page_of(cells(SOURCE)) == SOURCE
 
 
+@pytest.mark.slow
 def test_its_outputs_are_those_of_its_cells(tmp_path, monkeypatch):
     """One of its cells puts a wrong line into the check, which is always taken back here."""
     monkeypatch.setattr(prop_3_1, "limiting_eigenvalue", prop_3_1.limiting_eigenvalue)

@@ -115,6 +115,7 @@ def test_what_every_step_reaches_has_the_same_bits_where_others_are_left_out(own
     assert torch.equal(found["head.weight"], plain["weight"])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("batch", [4, None])
 @pytest.mark.parametrize("own", [case[0] for case in OPTIMISERS], ids=repr)
 def test_all_executors_leave_them(own, batch):

@@ -197,6 +197,7 @@ def test_fedlin_reaches_the_minimiser_and_fedavg_does_not():
     assert distance({"W": printed}) > distance({"W": run(FedLin(Descent(10, 0.1)), given, 20)[0]})
 
 
+@pytest.mark.slow
 def test_a_rank_one_target_is_found_by_every_low_rank_method():
     target = torch.outer(torch.linspace(1, 2, 5), torch.linspace(-1, 1, 4)).double()
     given = quadratic_problem("rank one", [centred(torch.eye(20), target)] * 2, torch.zeros(5, 4).double())

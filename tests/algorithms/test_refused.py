@@ -93,6 +93,7 @@ SENT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", [Sequential, lambda: Processes(2)], ids=["one process", "two workers"])
 @pytest.mark.parametrize("case", SENT)
 def test_a_mean_is_of_tensors_of_one_form(case, executor):

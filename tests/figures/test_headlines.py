@@ -14,6 +14,7 @@ STORED = Path(__file__).parents[2] / "docs" / "figures"
 FIGURES = [figure for figure in all_figures() if (STORED / f"{figure.slug}.csv").exists()]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_headline_tells_a_number_and_lies_inside(figure):
     table = read_table((STORED / f"{figure.slug}.csv").read_text())

@@ -79,6 +79,7 @@ def test_the_table_is_the_csv_bit_for_bit(tmp_path):
     pd.testing.assert_frame_equal(made.table, parabola(Settings()), check_exact=True)
 
 
+@pytest.mark.slow
 def test_cache_by_settings_and_recompute(tmp_path):
     first = make(FIGURE, Settings(), tmp_path)
     bytes_of = {kind: path.read_bytes() for kind, path in first.paths.items() if kind != "manifest"}

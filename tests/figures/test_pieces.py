@@ -53,6 +53,7 @@ def kept(out):
     return list((out / ".cache").glob("*.pieces/*.json"))
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_goes_on_to_the_same_table(tmp_path):
     calls = []
     whole = make(figure([]), Settings(), tmp_path / "whole")

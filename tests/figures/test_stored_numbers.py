@@ -113,6 +113,7 @@ def test_damaged_stored_numbers_are_named(tmp_path, place, damage, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_runs_are_taken_as_they_stand_but_for_quick_and_recompute(tmp_path):
     def runs_done(settings, **how):
         texts = []

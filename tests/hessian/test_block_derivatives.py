@@ -101,6 +101,7 @@ def test_a_small_block_off_the_diagonal_with_wrong_derivatives_is_refused(data):
         assert right.between(rows, columns).stable_rank(rng=np.random.default_rng(0)).value >= 1.0 - 1e-9
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("matrix", ["gauss-newton", "fisher", "empirical-fisher"])
 def test_a_small_block_with_wrong_derivatives_of_the_outputs_is_refused(matrix, data):

@@ -58,6 +58,7 @@ def test_norms_lie_within_their_intervals_and_an_eigenvalue_within_the_residual(
     assert all(held["eigenvalue"])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_moments_are_as_far_off_as_their_standard_errors_say(name):
     """Scores over 8 probes of complete rules follow the t law, nearly: probes are sums over many directions."""
@@ -92,6 +93,7 @@ def test_both_estimates_of_the_rest_are_as_far_off_as_they_say(name):
     assert 0.6 < np.std(scores["quadrature"]) < 1.4
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "model", [SpikedModel((5.0, 2.5, -3.0)), SpikedModel((6.0,), noise=MarchenkoPastur(0.5))], ids=["Wigner", "Wishart"]
 )

@@ -33,6 +33,7 @@ def test_there_are_at_least_200_of_them_and_no_two_choices_go_together():
     assert len({pair for pair in met if pair[0] in networks and pair[1] in BATCHINGS}) >= 0.9 * 5 * len(networks)
 
 
+@pytest.mark.sample(130)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_a_case_is_right_or_refused(problem):
     # What batches' losses cannot make up must be refused, and nothing else.

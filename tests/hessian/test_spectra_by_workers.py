@@ -54,6 +54,7 @@ def same(there, here, vectors, relative=1e-13):
     assert float((there.products(vectors) - expected).norm()) <= relative * float(expected.norm())
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("way", ["cut", "dealt", "vmap", "kept graphs"])
 def test_products_are_those_of_one_process(name, way, two, three):
@@ -82,6 +83,7 @@ def test_so_are_those_of_other_matrices(matrix, two):
             same(there, here, vectors(here.P))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["perceptron", "convolutional"])
 def test_intervals_and_spectra_are_those_of_one_process(network, two):
     images = torch.randn(30, 1, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -162,6 +164,7 @@ def test_fewer_samples_or_batches_than_workers(samples, three):
         assert there.cost().workers == min(samples, 3)
 
 
+@pytest.mark.slow
 def test_workers_that_had_nothing_to_do_take_part_where_more_are_needed():
     """Two of them have not seen the memory that is large enough already."""
     with Workers(3) as workers:
@@ -224,6 +227,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
     assert all(process.is_alive() for process in processes)
 
 
+@pytest.mark.sample(1)
 def test_a_wrong_sum_is_seen(monkeypatch):
     """The comparison with this process catches it."""
     monkeypatch.setattr("hessian.operators.data_parallel.shares_of", lambda sizes, workers: [range(1, 2), range(1, 2)])
@@ -312,6 +316,7 @@ def test_batches_are_shared_evenly():
     assert shares_of([7], 5) == [range(1, 2)]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_one_error_and_leaves_no_process():
     before = set(active_children())
     team = Workers(2)

@@ -153,6 +153,7 @@ def test_a_new_paper_is_checked_shown_replayed_and_told(project, capsys, tmp_pat
     assert "Own papers sha256" in page
 
 
+@pytest.mark.slow
 def test_the_tests_of_a_new_paper_pass_and_notice_a_changed_verdict(project):
     _, folder = project
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)]

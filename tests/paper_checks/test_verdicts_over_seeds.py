@@ -8,6 +8,7 @@ from benchmarks.verdicts_over_seeds import STRAY, over_seeds
 from paper_checks.ledger import Ledger
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("on_record", [True, False])
 def test_a_verdict_that_is_not_on_record_is_told_though_all_seeds_have_it(on_record, tmp_path):
     ledger = Ledger.of()

@@ -44,6 +44,7 @@ def dense_cosines(rng, R, draws, samples, rank):
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_the_sampler_has_the_law_of_two_dense_clients():
     rng, R, rank, draws = np.random.default_rng(0), 100, 5, 300
     dense = dense_cosines(rng, R, draws, 30, rank)
@@ -76,6 +77,7 @@ def test_orientation_changes_no_cosine():
     np.testing.assert_allclose(clients.cosines(clients.slopes(plain, rng)), turned.cosines(turned.slopes(plain, rng)))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("noise_square", [0.0, 0.25, 1.0])
 def test_the_limit_is_that_of_large_dimensions(noise_square):
     rng, ranks = np.random.default_rng(4), range(1, 6)
@@ -163,6 +165,7 @@ def test_two_uniform_directions_of_few_dimensions():
             assert abs((sample**power).mean() - mean) < 4 * error
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("spikes", "rank", "R"), [((2.0,), 1, 5), ((3.0, -2.0), 2, 8), ((), 2, 6)])
 def test_the_smallest_frames_have_the_moments_of_uniform_ones(spikes, rank, R):
     """The rest of a unit vector outside the spikes is spread evenly over the other R - k directions of a client."""

@@ -22,6 +22,7 @@ def dense_of(draw):
     return matrix
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spikes", [(1.5,), (3.0, 2.0, 1.4), (2.0, -1.7)])
 def test_band_and_dense_agree_in_law(spikes):
     """Extreme eigenvalues, overlaps and the Frobenius norm of 1,200 draws of either kind at R = 40."""

@@ -218,6 +218,7 @@ def test_mass_is_counted_beside_an_atom_where_groups_have_nothing_in_common():
     assert law.cdf(near) == pytest.approx(np.full(len(near), 1 - samples[0] / 11), abs=1e-9)
 
 
+@pytest.mark.slow
 @example([1.0], [2.0], [1.0], [1.0], 1.0, 1.0)
 @example([1.0, 30.0], [0.0, 1.0], [1.0, 100.0], [1.0], 0.1, 8.0)
 @example([1.0, 1.0], [1.0, 1.0], [1.0, 2.0, 0.5], [1.0, 2.0, 0.5], 3.0, 3.0)  # its middle is an atom in a gap
@@ -307,6 +308,7 @@ def beside_a_kernel(small, samples=(400.0, 400.0)):
     return CovarianceSum(population, (ONE, PointMass(-1.0)), samples)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("small", [1.0, 1e-3, 1e-6, 1e-7])
 def test_a_small_side_beside_a_kernel_is_resolved(small):
     law, known = beside_a_kernel(small), MarchenkoPastur(0.25)
@@ -327,6 +329,7 @@ def test_a_side_that_cannot_be_resolved_is_refused():
         beside_a_kernel(1e-9).support  # noqa: B018 (the property raises)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("small", [1e-13, 1e-17, 1e-40])
 def test_a_group_too_small_for_the_directions_that_others_leave_is_refused(small):
     population = JointPopulation.of([[1.0, small]], [100.0])

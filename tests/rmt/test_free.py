@@ -67,6 +67,7 @@ def test_projections_leave_atoms():
     assert law.cdf([0.0, 1.0 - 1e-9]) == pytest.approx([0.3, 0.7 - 0.1 + 0.0], abs=0.2)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "law",
     [
@@ -172,6 +173,7 @@ def test_bad_arguments_are_named():
         FreeSum(COIN, COIN).subordination(1 - 1j)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("small", [1e-13, 1e-17, 1e-40])
 @pytest.mark.parametrize(
     ("make", "levels"),

@@ -259,6 +259,7 @@ def test_sums_of_two_covariances(seed):
     check_covariance_sum(seed)
 
 
+@pytest.mark.slow
 @example(146)
 @fewer
 @given(seeds)

@@ -201,6 +201,7 @@ def test_blocks_of_very_different_sizes_keep_their_quantiles(small):
     assert (np.diff(points) > 0).all()
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("small", [1e-14, 1e-16, 1e-20, 1e-60, 1e-99])
 @pytest.mark.parametrize(
     ("make", "ratio", "levels"),

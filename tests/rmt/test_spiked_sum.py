@@ -128,6 +128,7 @@ def test_outliers_below_solve_their_equation(model, overlap):
 size = st.floats(0.05, 5.0)
 
 
+@pytest.mark.slow
 @example([1.0] * 4, [0.0] * 5 + [1.0] + [0.0] * 5 + [1.0], 0.0444, 1.0, 2.0)  # a direction without variance
 @given(
     st.lists(size, min_size=4, max_size=4),
@@ -161,6 +162,7 @@ def test_theorem_on_fewer_samples(atoms, entries, ratio, other, fewer):
                 assert side * two[place].location > side * outlier.location
 
 
+@pytest.mark.slow
 def test_fewer_samples_may_have_the_larger_overlap():
     """The counterexample of the page: the negative part holds the outlier back where samples are many."""
     bulk = JointPopulation.of([[0.01, 1.0]], [200.0])

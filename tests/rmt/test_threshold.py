@@ -112,6 +112,7 @@ def check_against_the_oracle(name, side, distance, scale):
     assert 0.0 <= outlier.overlap <= 1.0
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", LAWS)
 def test_outliers_and_overlaps_on_both_sides_of_both_thresholds(name, scale):

@@ -33,6 +33,7 @@ def test_moments_of_free_sums_count_narrow_bands(width):
     assert [Law.moment(law, n) for n in range(1, 5)] == pytest.approx([law.moment(n) for n in range(1, 5)], rel=1e-8)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("ratio", [0.5, 1e-4, 1e-6])
 def test_moments_of_covariances_count_narrow_bands(ratio):
     """Against the moments of products of the population, to all orders in the ratio."""

@@ -586,6 +586,7 @@ def run_given(folder):
     train(make_plan("pfedloru", "quadratics", given, Conduct(rounds=4)), folder)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("at", [0, 1, 2, 4, 6, 7, 9, 12])
 def test_whatever_a_kill_at_a_rename_leaves_resumes_to_the_bit(at, tmp_path, uninterrupted):
     root = Path(__file__).resolve().parents[2]

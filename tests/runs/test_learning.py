@@ -29,6 +29,7 @@ CHANCE, MARGIN = 0.12, 0.25
 """The largest class holds at most 12 % of the test images of both sets; the margin is far beyond 500 images' noise."""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_genuine_digits_are_learnt(name):
     if find("mnist", ROOT) is None:

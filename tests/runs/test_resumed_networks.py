@@ -84,6 +84,7 @@ def stored(folder):
     }
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("algorithm", ON_NETWORKS)
 def test_a_run_that_stopped_resumes_to_the_same_bits(algorithm, network, tmp_path):

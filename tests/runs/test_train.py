@@ -26,6 +26,7 @@ def rows(folder):
         return list(csv.DictReader(stream))
 
 
+@pytest.mark.sample(80)
 @pytest.mark.parametrize("problem", TOYS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_runs_on_every_problem_it_fits(algorithm, problem, tmp_path):

@@ -11,6 +11,7 @@ from rankproof import main
 RUN = ["train", "pfedloru", "--data", "ridges", "--rounds", "3", "--cohort", "3", "--rows", "5", "--columns", "4"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("workers", [2, 3])
 def test_workers_change_no_number(tmp_path, workers):
     for count in (1, workers):
@@ -20,6 +21,7 @@ def test_workers_change_no_number(tmp_path, workers):
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_workers(tmp_path):
     assert main([*RUN, "--out", str(tmp_path / "whole")]) == 0
     assert main([*RUN, "--rounds", "2", "--workers", "2", "--out", str(tmp_path / "parts")]) == 0
@@ -27,6 +29,7 @@ def test_a_run_goes_on_with_another_number_of_workers(tmp_path):
     assert (tmp_path / "whole" / "metrics.csv").read_bytes() == (tmp_path / "parts" / "metrics.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_one_line(tmp_path, monkeypatch, capsys):
     from runs import folder
 

@@ -47,6 +47,7 @@ def pool():
     torch.set_num_threads(threads)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_networks_come_to_the_bits_of_one_process(name, pool):
     given = problem()

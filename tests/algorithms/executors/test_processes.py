@@ -74,6 +74,7 @@ def run(algorithm, given, executor, rounds=3, size=20):
     return pytree.tree_leaves((state, fed.state.personal, dict(fed.state.shared))), fed.ledger
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_any_number_of_workers_gives_the_bits_of_one_process(name, pools):
     given = quadratics()
@@ -131,6 +132,7 @@ def test_two_federations_may_share_workers(pools):
         assert float(fed.mean(read_kept, to=fed.everyone)) == pytest.approx(value + 1.0)
 
 
+@pytest.mark.slow
 def test_an_error_is_that_of_the_first_client_and_ends_the_workers():
     with_errors = Processes(2)
     for executor in (Sequential(), with_errors):
@@ -148,6 +150,7 @@ def test_an_error_is_that_of_the_first_client_and_ends_the_workers():
     with_errors.close()
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_ends_the_run_in_one_line_and_leaves_no_process():
     before = set(active_children())
     pool = Processes(2)
@@ -219,6 +222,7 @@ def test_workers_forget_a_federation_that_is_gone(pools):
     assert second.gather(answer_number, to=(1,)) == [torch.tensor(1.0)]
 
 
+@pytest.mark.slow
 def test_what_was_lost_with_the_workers_of_another_federation_is_had_again():
     pool = Processes(2)
     one, other, undisturbed = (Federation(quadratics(4).clients, executor=by) for by in (pool, pool, Sequential()))
@@ -329,6 +333,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_whatever_ends_the_run_ends_its_workers(tmp_path, end):

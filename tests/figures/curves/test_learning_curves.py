@@ -86,6 +86,7 @@ def test_rates_are_those_that_did_best_where_no_test_image_was_seen(stored):
         assert set(curves[curves.method == label].rate) == {means.idxmax()}
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.algorithm)
 def test_each_algorithm_learns_here_and_now(stored, method, tmp_path, monkeypatch):
     if find("mnist", ROOT) is None:
@@ -180,6 +181,7 @@ def test_a_data_set_that_is_not_here_is_left_out_and_named(tmp_path, monkeypatch
     assert curves_choice(Settings(data_root=tmp_path / "none")).names == ("mnist", "fashion-mnist")
 
 
+@pytest.mark.slow
 def test_the_picture_has_a_panel_for_each_algorithm(stored):
     picture = LEARNING_CURVES.draw(stored)
     titles = [axes.get_title(loc="left") or axes.get_title() for axes in picture.axes if axes.axison]
@@ -201,6 +203,7 @@ def test_the_title_says_so_where_a_run_does_not_learn(stored):
     assert learning_headline(bad).startswith(f"2 of {4 * len(METHODS) * LAPTOP.seeds} runs end less than 20 points")
 
 
+@pytest.mark.slow
 def test_the_command_draws_the_stored_numbers(capsys, tmp_path):
     assert rankproof.main(["figure", LEARNING_CURVES.id, "--scale", "laptop", "--out", str(tmp_path)]) == 0
     assert "numbers as stored" in capsys.readouterr().out

@@ -337,6 +337,7 @@ def test_the_model_adds_noise_without_a_direction():
     assert "largest eigenvalue 1.50 times the server's" in trained.ranks_found(ranks(4.0, 2.0, largest=3.0))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find("fashion-mnist") is None, reason="Fashion-MNIST is not here: `rankproof data fetch`")
 def test_trained_ranks_are_those_of_the_hessians_at_the_runs_weights(tmp_path):
     """Against the eigenvalues of dense matrices, of server and client; both methods start from the same weights."""
@@ -365,6 +366,7 @@ def test_below_the_paper_s_scale_the_data_set_is_named():
     assert choice.note == "The paper's cifar-100: not run at this scale; fashion-mnist in place"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.skipif(find("fashion-mnist") is None, reason="Fashion-MNIST is not here: `rankproof data fetch`")
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_small_federation_runs_here_and_now(figure, tmp_path):
@@ -375,6 +377,7 @@ def test_a_small_federation_runs_here_and_now(figure, tmp_path):
     assert made.found.startswith("Stated: ")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.skipif(find("fashion-mnist") is None, reason="Fashion-MNIST is not here: `rankproof data fetch`")
 @pytest.mark.parametrize("of", DESIGNS)
 def test_every_line_has_a_cost(of):

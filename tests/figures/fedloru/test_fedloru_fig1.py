@@ -38,6 +38,7 @@ def table():
     return fig1(stripes(200), SIZES, Settings())
 
 
+@pytest.mark.slow
 def test_every_estimator_at_both_weights_in_every_run_and_epoch(table):
     counts = table.groupby(["weights", "samples", "estimator"]).size()
     assert set(counts.index) == {(w, n, e) for w in ("own", "common") for n in (10, 40) for e in ESTIMATORS}
@@ -65,6 +66,7 @@ def test_stable_ranks_lie_in_their_intervals(table):
     assert (ranks.value >= 1 - 1e-6).all()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_table(table):
     again = fig1(stripes(200), replace(SIZES, runs=1, epochs=1), Settings())
     first = table[(table.run == 0) & (table.epoch == 1)]
@@ -152,6 +154,7 @@ def sets(tmp_path, monkeypatch):
     return put
 
 
+@pytest.mark.slow
 def test_the_papers_scale_uses_the_papers_data_where_present(sets, tmp_path, table):
     sets("cifar-100")  # the other set is not needed then
     made = make(FIG1, Settings(scale="paper", data_root=tmp_path), tmp_path / "out")
@@ -163,6 +166,7 @@ def test_the_papers_scale_uses_the_papers_data_where_present(sets, tmp_path, tab
     assert set(made.table.parameters) == {table.parameters.iloc[0] + 18 + 90 * 9}
 
 
+@pytest.mark.slow
 def test_the_papers_scale_says_what_it_used_instead(sets, tmp_path):
     sets("fashion-mnist")
     told = []

@@ -164,6 +164,7 @@ def test_amortisation_is_where_costs_meet():
     assert fedlrt_fig3.amortised(table, "low", "dear", "x", "counted") == float("inf")
 
 
+@pytest.mark.slow
 def test_made_whole(tmp_path, monkeypatch):
     plan = Plan(Descent(5, 1e-2), (1, 2), 2, 100, {"uniform": 12, "plain": 3}, 64, 2)
     four = fedlrt_fig4.Fig4Sizes(5, 2, plan, None, plan, ("basis plain",))

@@ -44,6 +44,7 @@ def cells(axes, table):
     return [text.get_text() for text in axes.get_yticklabels()], [text.get_text() for text in axes.get_xticklabels()]
 
 
+@pytest.mark.slow
 def test_figure_1_shows_the_first_reading_and_what_each_reading_has(fig1):
     picture = styled(fedlrt_fig1.draw_fig1, fig1)
     assert key(picture) == [*METHODS, "yes", "no"]

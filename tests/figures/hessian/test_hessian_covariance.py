@@ -39,6 +39,7 @@ def test_subsets_of_all_samples_are_the_matrix():
     assert whole.stable_rank == pytest.approx((stage.eigenvalues**2).sum() / stage.eigenvalues[0] ** 2)
 
 
+@pytest.mark.slow
 def test_table(table):
     assert tuple(dict.fromkeys(table.network)) == NETWORKS
     assert len(table) == 3 * 2 * 2 * (3 * 13 + 1)

@@ -109,6 +109,7 @@ def test_too_few_samples():
         measure(network, NetworkSizes((4,), 300, 1, (10, 400), 2), Settings())
 
 
+@pytest.mark.slow
 def test_table(table):
     assert list(table.columns[:8]) == ["network", "M", "quantity", "measured", "low", "high", "predicted", "ratio"]
     assert set(table.network) == {"perceptron", "ResNet-10"}
@@ -146,6 +147,7 @@ def compared_marks(table, quantity, name, fitted="", fits=tuple(NAMES)):
     ]
 
 
+@pytest.mark.slow
 def test_every_panel_shows_its_rows(table):
     picture = styled(draw_predictions, table)
     assert key(picture) == ["measured", "where fitted", *NAMES.values()]

@@ -40,6 +40,7 @@ def test_transition_table():
     assert "below the printed branch" in rmt_transition.transition_found(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "sizes", "name"),
     [

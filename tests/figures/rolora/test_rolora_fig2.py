@@ -70,6 +70,7 @@ def test_what_is_counted_are_all_runs(scale, runs):
     assert {line.keys["start"] for design in whole for line in design.lines} == set(FIG2_SIZES[scale].rounds)
 
 
+@pytest.mark.slow
 def test_the_printed_start_stays_and_the_other_moves(tmp_path, monkeypatch):
     if find("mnist", ROOT) is None:
         pytest.skip("MNIST is not here: `rankproof data fetch mnist`")

@@ -32,6 +32,7 @@ def angle_table():
         return rolora_angle.angle_data(Settings())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "figure",
     [rolora_angle.ANGLE, rolora_ffa.FFA_PLATEAU, rolora_aggregations.AGGREGATIONS],

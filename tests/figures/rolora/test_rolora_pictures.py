@@ -47,6 +47,7 @@ def range_of(name, part, x):
     ]
 
 
+@pytest.mark.slow
 def test_aggregations(tables, told):
     table = tables["rolora/aggregations"]
     picture = styled(rolora_aggregations.draw_aggregations, table)

@@ -286,6 +286,7 @@ def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model
     assert not list((tmp_path / "out").glob("*"))
 
 
+@pytest.mark.slow
 def test_little_memory_changes_what_is_kept_and_says_so(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("hessian.loss.checked_objective.PROGRAM", 0)
     plain, _ = measured(capsys, tmp_path / "plain", "--blocks")
@@ -366,6 +367,7 @@ def test_an_absent_accelerator_is_one_line(capsys, tmp_path):
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_workers_change_no_number(capsys, tmp_path):
     alone, _ = measured(capsys, tmp_path, "--double", "--blocks", data="batches")
     for workers in ("2", "cpu,cpu"):
@@ -384,6 +386,7 @@ def test_workers_change_no_number(capsys, tmp_path):
     assert " workers; checks" not in text
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_with_workers_is_one_line(capsys, tmp_path):
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path / "out"))
     before = set(multiprocessing.active_children())
@@ -403,6 +406,7 @@ def test_what_goes_wrong_with_workers_is_one_line(capsys, tmp_path):
         assert not (tmp_path / "out" / "spectrum.json").exists()
 
 
+@pytest.mark.slow
 def test_modules_are_found_in_the_folder_it_is_called_from(tmp_path):
     """In a fresh process, as the installed command would."""
     (tmp_path / "my_network.py").write_text(Path(tiny_networks.__file__).read_text())

@@ -91,6 +91,7 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
         assert re.search(rf"^ +{number}  loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, flags=re.M)
 
 
+@pytest.mark.slow
 def test_the_time_of_all_states_is_estimated_before_the_first(states, trained):
     asked, folder = [], trained[0]
 
@@ -206,6 +207,7 @@ def of_run(capsys, folder, out, *more):
     return status, captured.out, captured.err
 
 
+@pytest.mark.slow
 def test_server_and_clients_of_a_run_have_the_numbers_of_their_dense_hessians(capsys, tmp_path, trained):
     folder, spectra = trained
     status, out, err = of_run(capsys, folder, tmp_path, "--clients", "2")
@@ -230,6 +232,7 @@ def test_server_and_clients_of_a_run_have_the_numbers_of_their_dense_hessians(ca
         assert re.search(rf"^ +{number}  {who} +loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, re.M)
 
 
+@pytest.mark.slow
 def test_workers_change_no_number_of_states_or_runs(capsys, tmp_path, states, trained):
     for measure, folder, more in ((run, states[0], ()), (of_run, trained[0], ("--clients", "1"))):
         tables = {}

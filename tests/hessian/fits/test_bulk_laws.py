@@ -169,6 +169,7 @@ def exact_distance(values, law):
     return max(np.abs(law.cdf(at) - upto).max(), np.abs(before - below).max())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize(
     ("problem", "law"),

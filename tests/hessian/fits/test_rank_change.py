@@ -24,6 +24,7 @@ def predict_change(hessians, sign=1.0):
     return rank_change(hessians @ vectors[:, 0] @ vectors, values, float((hessians**2).sum(axis=(1, 2)).mean()))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("first", "second", "rises"), [(6.0, 1.0, True), (2.2, 2.0, False)])
 def test_slope_is_that_of_finite_samples(first, second, rises):
     """Samples drawn with repetition at M = 4000 and 16000: the slope in 1/M within a quarter, of both signs."""

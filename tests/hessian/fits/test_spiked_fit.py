@@ -29,6 +29,7 @@ def test_recovers_spikes_and_noise(R, spikes, scale):
     assert fit.R == R
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("R", [12, 30, 60])
 def test_small_dimensions(R):
     """Means over 100 draws: no bias beyond 5 standard errors in the noise, pure or with two spikes."""

@@ -118,6 +118,7 @@ def test_bytes_are_counted_at_their_peak_and_at_the_end():
     assert (held.peak, held.left) == (400 + 800, 800)  # a view keeps the whole; what was given is not counted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matrix", ["hessian", "gauss-newton"])
 def test_a_product_of_streamed_batches_holds_one_graph(matrix):
     with torch.random.fork_rng():
@@ -221,6 +222,7 @@ def test_rows_are_read_whatever_is_around(threads, surroundings, tmp_path, monke
     assert found == expected
 
 
+@pytest.mark.slow
 def test_a_thread_that_outlives_the_program_measures_within_a_budget(tmp_path):
     script = """
 import threading, time
@@ -267,6 +269,7 @@ def set_threads():
     torch.set_num_threads(before)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("kept", [None, torch.float32, torch.float16])
 def test_intervals_cover_with_any_precision_of_the_basis(name, kept, monkeypatch):
@@ -384,6 +387,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("matrix", ["hessian", "gauss-newton", "residual", "empirical-fisher"])
 @pytest.mark.parametrize("misses", [False, True], ids=["passed", "missed"])
@@ -476,6 +480,7 @@ def test_a_whole_spectrum_keeps_to_its_budget(network):
         measure_spectrum(operator, SpectrumSettings(memory=budget, outliers=20))
 
 
+@pytest.mark.slow
 def test_a_complement_is_drawn_whole_only_where_there_is_room_for_it():
     torch.manual_seed(0)
     small = nn.Sequential(nn.Linear(8, 12), nn.Tanh(), nn.Linear(12, 4)), torch.randn(6, 8), torch.randint(4, (6,))

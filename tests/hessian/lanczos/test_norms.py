@@ -51,6 +51,7 @@ def exact(eigenvalues):
     return float((values**2).sum() / np.abs(values).max() ** 2)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("width", [0.2, 0.03])
 @pytest.mark.parametrize("matrix", [diagonal, rotated])
@@ -228,6 +229,7 @@ def hidden(operator, seeds, eigenvalues):
     return [seeds[i] for i in np.argsort(parts)[: len(seeds) // 10]]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("gap", [0.03, 0.3])
 @pytest.mark.parametrize("width", [0.2, 0.5])
@@ -243,6 +245,7 @@ def test_starting_vectors_that_hide_the_largest_eigenvalue_are_covered_too(width
     assert all(one.spectral_norm.high >= 1.0 + gap for one in found)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("basis", [1, 2, 3, 5])
 def test_a_basis_too_small_gives_wide_intervals_and_not_wrong_ones(name, basis):

@@ -104,6 +104,7 @@ def test_what_is_kept_but_does_not_come_from_the_weights_is_no_reason_to_refuse(
     assert Curvature(Masked(), nn.CrossEntropyLoss(), (X, Y)).unused == ()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("data", [(X, Y), [(X[:15], Y[:15]), (X[15:], Y[15:])]], ids=["resident", "batches"])
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_a_loss_that_counts_its_calls_is_refused_or_reported_with_its_own_matrix(matrix, data):

@@ -47,6 +47,7 @@ def test_the_second_answer_comes_from_disk(capsys, monkeypatch):
         assert "measuring" in show(capsys, QUICK, *other)[2]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("flaw", ["not JSON", "[]", "{}", '{"made_by": "other code"}'])
 def test_results_of_other_code_and_damaged_files_do_not_count(capsys, folder, flaw):
     show(capsys, QUICK)

@@ -16,6 +16,7 @@ from workloads.data.idx import DataError
 FIGURES = select(["rolora/table-1", "hessian/fmnist-exact", "rolora/table-2"])
 
 
+@pytest.mark.slow
 def test_two_processes_draw_what_one_draws(tmp_path, monkeypatch):
     monkeypatch.delenv("RANKPROOF_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -31,6 +32,7 @@ def test_two_processes_draw_what_one_draws(tmp_path, monkeypatch):
     assert "rankproof data fetch" in made[2][1].reason
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("stored", "recompute"), [(True, False), (False, False), (True, True)])
 def test_stored_numbers_go_before_quick_ones_unless_all_is_computed_anew(stored, recompute, tmp_path):
     [known] = select(["rolora/table-2"])

@@ -230,6 +230,7 @@ def rated(causal, roots):
     return texts
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, causal):
     roots = []
@@ -332,6 +333,7 @@ def test_training_samples_that_are_evaluated_cost_no_operation(tmp_path, monkeyp
     assert cost_of(one) == cost_of(other)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("name", ["rolora", "fedlin"])
 def test_operations_told_are_those_of_a_run(tmp_path, monkeypatch, causal, name):

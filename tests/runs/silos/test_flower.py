@@ -25,6 +25,7 @@ FLOWER = pytest.mark.skipif(importlib.util.find_spec("flwr") is None, reason="fl
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in ("central", "rolora-exact")])
 def test_the_written_app_trains_as_it_is_and_goes_on(algorithm, tmp_path, monkeypatch):
     """Its config is one that the server takes, and its example learns."""

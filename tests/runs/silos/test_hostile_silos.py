@@ -215,6 +215,7 @@ def test_an_honest_answer_is_taken():
     assert not [text for text in said if "trip" in text]
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @settings(max_examples=max(300, settings().max_examples), suppress_health_check=[HealthCheck.too_slow])
 @given(HOSTILE)

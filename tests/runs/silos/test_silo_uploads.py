@@ -56,6 +56,7 @@ def test_an_upload_that_is_large_is_taken_and_reported_and_one_of_the_usual_size
         assert not [text for text in said if "norm" in text]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])
 @pytest.mark.parametrize("odd", NAMES)
 def test_the_sender_is_blamed_in_whatever_place_and_type(odd, kind, tmp_path):
@@ -318,6 +319,7 @@ def test_remedies_of_a_run_of_silos_are_options_of_its_app(tmp_path):
         trained(tmp_path, scaled_by("south", 900.0), 3)
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_plan_do_not_forget_what_the_others_clients_keep(tmp_path):
     clients = [Squared(torch.eye(5, 3, dtype=torch.float64) * (1.0 + 0.1 * number)) for number in range(2)]
 
