@@ -27,6 +27,7 @@ from scipy.optimize import brentq
 
 from rmt.checks import require_numbers, require_positive
 from rmt.closed_laws import PointMass
+from rmt.gaps import LEAST_OVERLAP, between_poles
 from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
 from rmt.spiked import Outlier, StableRank, check_dimension
 from rmt.tracy_widom import TracyWidom1
@@ -91,12 +92,18 @@ class SpikedCovariance:
         return (unit * left.z / left.a if left.a > 0 else 0.0), unit * right.z / right.a
 
     def separates(self, spike: float) -> bool:
-        """Return whether this spike sends an eigenvalue out of the bulk as the dimension grows."""
+        """Return whether this spike sends an eigenvalue beyond an end of the bulk as the dimension grows.
+
+        Where the bulk has gaps, `in_gaps` has the eigenvalues there.
+        """
         spike, (below, above) = require_positive("spike", spike), self.thresholds
         return spike > above or spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
+        """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0.
+
+        `in_gaps` has the eigenvalues in gaps of the bulk.
+        """
         spike, (below, above) = require_positive("spike", spike), self.thresholds
         left, right = self.law._interval
         if not self.separates(spike):
@@ -112,6 +119,55 @@ class SpikedCovariance:
     def outliers(self) -> tuple[Outlier, ...]:
         """One entry per spike, largest spike first; repeated spikes are repeated."""
         return tuple(self.outlier(spike) for spike in self.spikes)
+
+    def in_gaps(self, spike: float) -> tuple[Outlier, ...]:
+        r"""Return the eigenvalues that one spike sends into gaps of the bulk, increasing: at most one in each gap.
+
+        The equation $\int\frac{x}{1-x} = c\,k_1$ has one solution b between each two neighbours among the $1/\tau$, and
+        one before the first. An eigenvalue is at $\ell\int\frac{\tau}{1-x}$ for those with $A_2B_2 < 1$ (see
+        `outlier_sd`) and for no others (proved in `docs/covariance-model.md`). Several weights can therefore send
+        several eigenvalues out of one spike.
+
+        Raises:
+            ValueError: a spike that is not positive and finite.
+
+        >>> from rmt import AtomicLaw
+        >>> model = SpikedCovariance((0.3,), bulk=AtomicLaw((0.01, 1.0), (0.9, 0.1)), ratio=0.1)
+        >>> [(round(o.location, 3), round(o.overlap, 3)) for o in model.in_gaps(0.3)]
+        [(0.297, 0.991)]
+        """
+        spike = require_positive("spike", spike)
+        unit, weight_unit = power_of_two_of(self.bulk), power_of_two_of(self.weights)
+        eigenvalues, masses, weights, shares = self.law._arrays
+        size, lower, upper = spike / unit, eigenvalues[eigenvalues > 0][0], eigenvalues[-1]
+        if size in eigenvalues:  # an eigenvalue of the bulk is no spike
+            return ()
+        apart = size - eigenvalues
+        k1, k2, mixed = (
+            float(part @ masses)
+            for part in (eigenvalues / apart, (eigenvalues / apart) ** 2, size * eigenvalues / apart**2)
+        )
+        inverse, shares = 1.0 / weights[weights > 0][::-1], shares[weights > 0][::-1]
+        value = self.ratio * k1
+        solved = [(b, value / b, gaps) for b, gaps in between_poles(inverse, shares * inverse, -(value + shares.sum()))]
+        if lower < size < upper:  # else it belongs to an eigenvalue beyond an end of the bulk
+            solved.extend(_before_first(inverse, shares, value))
+        left, right = (edge.z for edge in self.law.edges)
+        found = []
+        for _, a, gaps in solved:
+            if not left < size * a < right:
+                continue
+            squares = float(shares @ gaps**-2.0)
+            slack = 1.0 - squares * self.ratio * k2 / a**2
+            overlap = slack / (slack + squares * self.ratio * mixed / a**2)
+            if slack > 0 and overlap > LEAST_OVERLAP:
+                found.append(Outlier(spike, spike * a * weight_unit, True, overlap))
+        return tuple(sorted(found, key=lambda outlier: outlier.location))
+
+    @cached_property
+    def outliers_in_gaps(self) -> tuple[Outlier, ...]:
+        """The eigenvalues in gaps of the bulk, largest spike first; a spike has none, one or several of them."""
+        return tuple(found for spike in self.spikes for found in self.in_gaps(spike))
 
     @cached_property
     def spectral_norm(self) -> float:
@@ -212,6 +268,30 @@ class SpikedCovariance:
             float(lifted @ shares) * weight_unit,
             float(lifted**2 @ shares) * weight_unit**2,
         )
+
+
+def _before_first(poles: np.ndarray, shares: np.ndarray, value: float) -> list[tuple[float, float, np.ndarray]]:
+    r"""Return the b below all poles with $\sum_j s_j b/(p_j - b)$ = value, if there is one.
+
+    Returns:
+        b, the number a that belongs to it, and the distances p - b, (n,), which keep their digits.
+    """
+
+    def distances(t: float) -> np.ndarray:
+        return poles - poles[0] + poles[0] * np.exp(t)
+
+    def excess(t: float) -> float:
+        return float(shares @ (-poles[0] * np.expm1(t) / distances(t))) - value
+
+    low, high = -1.0, 1.0
+    while excess(low) < 0 and low > -600:
+        low *= 2.0
+    while excess(high) > 0 and high < 600:
+        high *= 2.0
+    if not excess(low) >= 0 >= excess(high):
+        return []
+    t = brentq(excess, low, high, xtol=1e-16, rtol=4 * EPS)
+    return [(-poles[0] * float(np.expm1(t)), float(shares @ (1.0 / distances(t))), distances(t))]
 
 
 @dataclass(frozen=True)
