@@ -323,7 +323,8 @@ class AtomicLaw(Law):
 
     def _in_gaps(self, w: float) -> list[tuple[float, float]]:
         places, masses = np.array(self.locations), np.array(self.masses)
-        found = [(z, 1.0 / float(masses @ (w * gaps) ** -2.0)) for z, gaps in between_poles(places, masses, w)]
+        with np.errstate(over="ignore"):  # an overlap of 0
+            found = [(z, 1.0 / float(masses @ (w * gaps) ** -2.0)) for z, gaps in between_poles(places, masses, w)]
         return [(z, overlap) for z, overlap in found if overlap > LEAST_OVERLAP]
 
 

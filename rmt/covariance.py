@@ -142,25 +142,24 @@ class SpikedCovariance:
         size, lower, upper = spike / unit, eigenvalues[eigenvalues > 0][0], eigenvalues[-1]
         if size in eigenvalues:  # an eigenvalue of the bulk is no spike
             return ()
-        apart = size - eigenvalues
-        k1, k2, mixed = (
-            float(part @ masses)
-            for part in (eigenvalues / apart, (eigenvalues / apart) ** 2, size * eigenvalues / apart**2)
-        )
+        shrunk = eigenvalues / (size - eigenvalues)
+        value = self.ratio * float(shrunk @ masses)
         inverse, shares = 1.0 / weights[weights > 0][::-1], shares[weights > 0][::-1]
-        value = self.ratio * k1
-        solved = [(b, value / b, gaps) for b, gaps in between_poles(inverse, shares * inverse, -(value + shares.sum()))]
+        solved = [
+            (value / b, gaps) for b, gaps in between_poles(inverse, shares * inverse, -(value + float(shares.sum())))
+        ]
         if lower < size < upper:  # else it belongs to an eigenvalue beyond an end of the bulk
             solved.extend(_before_first(inverse, shares, value))
         left, right = (edge.z for edge in self.law.edges)
         found = []
-        for _, a, gaps in solved:
+        for a, gaps in solved:
             if not left < size * a < right:
                 continue
-            squares = float(shares @ gaps**-2.0)
-            slack = 1.0 - squares * self.ratio * k2 / a**2
-            overlap = slack / (slack + squares * self.ratio * mixed / a**2)
-            if slack > 0 and overlap > LEAST_OVERLAP:
+            squares = self.ratio * float(shares @ gaps**-2.0)  # of tau / (1 - x)
+            with np.errstate(over="ignore"):
+                slack = 1.0 - squares * float((shrunk / a) ** 2 @ masses)
+                mixed = squares * float((size / (size - eigenvalues) / a) * (shrunk / a) @ masses)
+            if slack > 0 and (overlap := slack / (slack + mixed)) > LEAST_OVERLAP:
                 found.append(Outlier(spike, spike * a * weight_unit, True, overlap))
         return tuple(sorted(found, key=lambda outlier: outlier.location))
 
@@ -270,11 +269,11 @@ class SpikedCovariance:
         )
 
 
-def _before_first(poles: np.ndarray, shares: np.ndarray, value: float) -> list[tuple[float, float, np.ndarray]]:
+def _before_first(poles: np.ndarray, shares: np.ndarray, value: float) -> list[tuple[float, np.ndarray]]:
     r"""Return the b below all poles with $\sum_j s_j b/(p_j - b)$ = value, if there is one.
 
     Returns:
-        b, the number a that belongs to it, and the distances p - b, (n,), which keep their digits.
+        The number a that belongs to it, and the distances p - b, (n,), which keep their digits.
     """
 
     def distances(t: float) -> np.ndarray:
@@ -284,14 +283,14 @@ def _before_first(poles: np.ndarray, shares: np.ndarray, value: float) -> list[t
         return float(shares @ (-poles[0] * np.expm1(t) / distances(t))) - value
 
     low, high = -1.0, 1.0
-    while excess(low) < 0 and low > -600:
+    while excess(low) < 0 and low > -500:
         low *= 2.0
-    while excess(high) > 0 and high < 600:
+    while excess(high) > 0 and high < 500:
         high *= 2.0
     if not excess(low) >= 0 >= excess(high):
         return []
     t = brentq(excess, low, high, xtol=1e-16, rtol=4 * EPS)
-    return [(-poles[0] * float(np.expm1(t)), float(shares @ (1.0 / distances(t))), distances(t))]
+    return [(float(shares @ (1.0 / distances(t))), distances(t))]
 
 
 @dataclass(frozen=True)

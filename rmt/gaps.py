@@ -5,14 +5,10 @@ In a gap a Stieltjes transform decreases, so a value is taken there once at most
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from scipy.optimize import brentq
-
-if TYPE_CHECKING:
-    from .laws import Law
 
 EPS = float(np.finfo(float).eps)
 LEAST_OVERLAP = 1e-12
@@ -32,7 +28,7 @@ def between_poles(poles: np.ndarray, masses: np.ndarray, value: float) -> Iterat
     Yields:
         z, and the distances z - p, (n,), which keep their digits.
     """
-    for k in range(len(poles) - 1):
+    for k in np.flatnonzero(np.diff(poles) > 0):
         offsets = np.concatenate([poles[k] - poles[: k + 1], poles[k + 1] - poles[k + 1 :]])
         width, right = poles[k + 1] - poles[k], np.arange(len(poles)) > k
 
@@ -45,9 +41,9 @@ def between_poles(poles: np.ndarray, masses: np.ndarray, value: float) -> Iterat
             return float((masses / distances(t)).sum()) - value
 
         low, high = -1.0, 1.0
-        while excess(low) < 0 and low > -600:
+        while excess(low) < 0 and low > -500:
             low *= 2.0
-        while excess(high) > 0 and high < 600:
+        while excess(high) > 0 and high < 500:
             high *= 2.0
         if excess(low) >= 0 >= excess(high):
             found = distances(brentq(excess, low, high, xtol=1e-16, rtol=4 * EPS))
@@ -93,16 +89,13 @@ def find_gaps(
     return tuple((float(low), float(high)) for low, high in inner)
 
 
-def solve_in_gaps(law: Law, w: float) -> list[tuple[float, float]]:
-    """Return the pairs (z, -w^2 / g'(z)) with g(z) = w in the gaps that `find_gaps` finds of a law."""
-    solutions = []
-    for low, high in law._gaps:
-
-        def excess(x: float) -> float:
-            return float(law._stieltjes(np.array([x + 0j]))[0].real) - w
-
-        if excess(low) > 0 > excess(high):
-            z = brentq(excess, low, high, xtol=EPS * max(abs(low), abs(high)), rtol=4 * EPS)
-            slope = float(law._stieltjes_derivative(np.array([z + 0j]))[0].real)
-            solutions.append((z, -w * (w / slope)))
-    return [(z, min(overlap, 1.0)) for z, overlap in solutions if overlap > LEAST_OVERLAP]
+def pairs_in_gaps(
+    w: float, gaps: Iterable[tuple[float, float]], transform: Callable[[float], float], slope: Callable[[float], float]
+) -> list[tuple[float, float]]:
+    """Return the pairs (z, -w^2 / g'(z)) with g(z) = w in gaps, of a transform g and its slope g' on the axis."""
+    pairs = []
+    for low, high in gaps:
+        if low < high and transform(low) > w > transform(high):
+            z = brentq(lambda x: transform(x) - w, low, high, xtol=EPS * max(abs(low), abs(high)), rtol=4 * EPS)
+            pairs.append((z, min(-w * (w / slope(z)), 1.0)))
+    return [(z, overlap) for z, overlap in pairs if overlap > LEAST_OVERLAP]

@@ -30,7 +30,7 @@ from .checks import (
     unwrap,
 )
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
-from .gaps import find_gaps, solve_in_gaps
+from .gaps import find_gaps, pairs_in_gaps
 from .panel_quadrature import Panels
 
 SERIES_RADIUS = 2e-3
@@ -230,7 +230,13 @@ class Law(ABC):
 
     def _in_gaps(self, w: float) -> list[tuple[float, float]]:
         """Return the pairs (z, -w^2 / g'(z)) with g(z) = w in gaps of the support, w not 0."""
-        return solve_in_gaps(self, w)
+
+        def transform(x: float) -> float:
+            return float(self._stieltjes(np.array([x + 0j]))[0].real)
+
+        return pairs_in_gaps(
+            w, self._gaps, transform, lambda x: float(self._stieltjes_derivative(np.array([x + 0j]))[0].real)
+        )
 
     def _on_atoms(self, x: np.ndarray) -> np.ndarray:
         """Return points, those below an atom by less than its location is known moved onto it."""

@@ -129,13 +129,17 @@ class SpikedSum:
             return np.asarray(np.linalg.eigvalsh(inner))
 
         for low, high in self.law._gaps:
-            ends = self._end_of_gap(low, high - low), self._end_of_gap(high, low - high)
-            if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
+            left, right = self._end_of_gap(low, high - low), self._end_of_gap(high, low - high)
+            if left is None or right is None or left >= right:
                 continue
-            negative = [int((values(end) < 0.0).sum()) for end in ends]
+            negative = [int((values(end) < 0.0).sum()) for end in (left, right)]
             for place in range(negative[1], negative[0]):
                 z = brentq(
-                    lambda z, place=place: float(values(z)[place]), *ends, xtol=EPS * abs(high - low), rtol=4 * EPS
+                    lambda z, place=place: float(values(z)[place]),
+                    left,
+                    right,
+                    xtol=EPS * abs(high - low),
+                    rtol=4 * EPS,
                 )
                 found.append(self._outlier(z, place, 1.0))
         return tuple(sorted(found, key=lambda outlier: outlier.location))
