@@ -65,7 +65,7 @@ class Semicircle(_CumulantsFirst):
         return -self.sigma, self.sigma
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """(center, sigma^2, 0, 0, ...)."""
+        """Return (center, sigma^2, 0, 0, ...)."""
         n = require_order("the number of cumulants", n)
         return (self.center, power(self.sigma, 2), *[0.0] * n)[:n] if n > 1 else (self.center,)[:n]
 

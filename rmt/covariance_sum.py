@@ -77,7 +77,7 @@ class Outside:
     traces: Array
 
     def negated(self) -> Outside:
-        """At the opposite point of the opposite law."""
+        """Return the numbers of the law of -X at the opposite point."""
         return Outside(-self.a, self.slope, self.squares, self.traces)
 
 
@@ -234,7 +234,7 @@ class CovarianceSum(CountedLaw):
         )
 
     def shares(self, x: ArrayLike, directions: ArrayLike) -> Array:
-        """Overlap of eigenvectors at x with directions of the block: the mean square, times the dimension.
+        """Return the mean squared overlap of eigenvectors at x with directions of the block, times the dimension.
 
         Args:
             x: points inside the spectrum, (n,).

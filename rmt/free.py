@@ -117,7 +117,7 @@ class FreeSum(_CumulantsFirst):
         return first.reshape(points.shape)[()], second.reshape(points.shape)[()]
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """Return the first n free cumulants: those of the parts, added."""
+        """Return the first n free cumulants, which are sums of the parts' cumulants."""
         return tuple(x + y for x, y in zip(self.a.free_cumulants(n), self.b.free_cumulants(n), strict=True))
 
     def scaled(self, s: float) -> FreeSum:
@@ -331,7 +331,7 @@ class FreeSum(_CumulantsFirst):
         return self._edge(1)
 
     def _edge(self, side: int) -> tuple[float, float]:
-        r"""(edge, g there) on the left (0) or right (1).
+        r"""Return (edge, g there) on the left (0) or right (1).
 
         -w^2 z'(w) decreases from 1 as \|w\| grows, being the overlap of the spike 1/w: the edge is its only zero, or
         lies at the largest w that both parts reach.

@@ -261,7 +261,7 @@ class RTransformLaw(Law):
         return Panels.of(self._pdf, self.support, tolerance=1e-10, widest=ROUGH)
 
     def _edge(self, side: float) -> tuple[float, float, float]:
-        """(edge, g at the edge, mass of an atom there) on one side."""
+        """Return (edge, g at the edge, mass of an atom there) on one side."""
         w = side * np.geomspace(1e-3, 1e9, 2000) / self.variance_scale
         with np.errstate(all="ignore"):
             rises, values = -self._overlap(w), self._r_transform(w) + 1 / w

@@ -307,7 +307,7 @@ class Law(ABC):
         self.__dict__["_is_complete"] = True
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
-        r"""$\int \arg(z - x)\,\mu(dx)/\pi$ for complex z with Im z >= 0; on the axis it is the mass above."""
+        r"""Return $\int \arg(z - x)\,\mu(dx)/\pi$ for complex z with Im z >= 0; on the axis it is the mass above."""
         result = sum((mass * _argument(z - location) for location, mass in self.atoms), np.zeros(z.shape))
         lower, upper = self._interval
         if lower == upper:

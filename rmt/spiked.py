@@ -153,8 +153,8 @@ class SpikedModel(Result):
         r"""Return the eigenvalues that one spike sends into gaps of the bulk, increasing: at most one in each gap.
 
         They have $g(\lambda) = 1/\theta$ and the overlap $-1/(\theta^2 g'(\lambda))$ as beyond the edges. A gap may lie
-        between two bands, or between a band and an atom, as below Marchenko-Pastur noise of a ratio above 1. Of noise
-        that is no closed form and no free sum of such, gaps narrower than 1/500 of the support can be missed.
+        between two bands, or between a band and an atom, as below Marchenko-Pastur noise of a ratio above 1. Gaps
+        narrower than 1/500 of the support can be missed if the noise is neither a closed form nor a free sum of these.
 
         Raises:
             ValueError: a spike that is zero or not finite.
