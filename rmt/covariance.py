@@ -140,7 +140,7 @@ class SpikedCovariance:
         unit, weight_unit = power_of_two_of(self.bulk), power_of_two_of(self.weights)
         eigenvalues, masses, weights, shares = self.law._arrays
         size, lower, upper = spike / unit, eigenvalues[eigenvalues > 0][0], eigenvalues[-1]
-        if size in eigenvalues:  # an eigenvalue of the bulk is no spike
+        if size in eigenvalues:  # an eigenvalue of the bulk, not a spike
             return ()
         shrunk = eigenvalues / (size - eigenvalues)
         value = self.ratio * float(shrunk @ masses)
@@ -181,7 +181,7 @@ class SpikedCovariance:
         $\frac{\ell^2 q^2}{m(1-A_2B_2)^2}\mathrm{Var}\frac{\tau}{1-x}$.
 
         Args:
-            spike: a spike that leaves the bulk.
+            spike: a spike that leaves the bulk beyond an end.
             P: dimension.
             fourth_moment: of the samples' components along the spike, in units of their squared variance.
             drawn_weights: the weights are independent draws from their law.
@@ -191,7 +191,10 @@ class SpikedCovariance:
         """
         samples = check_dimension(P) / self.ratio
         if not self.separates(spike):
-            raise ValueError(f"spike {spike} has no outlier; its eigenvalue follows the edge (edge_scale)")
+            place = (
+                "is in a gap (SpikedSum has its deviation)" if self.in_gaps(spike) else "follows the edge (edge_scale)"
+            )
+            raise ValueError(f"spike {spike} has no outlier beyond the bulk; its eigenvalue {place}")
         found = self._resolved(spike)
         slack = 1.0 - found.crowding
         variance = found.squares * (2.0 / slack + fourth_moment - 3.0)

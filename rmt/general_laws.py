@@ -295,7 +295,7 @@ class RTransformLaw(Law):
             z, overlap = float(self._r_transform(np.array([w]))[0] + 1 / w), float(self._overlap(np.array([w]))[0])
         if not (self.support[0] < z < self.support[1] and LEAST_OVERLAP < overlap <= 1):
             return []
-        # R may have other branches there, of which z is no gap.
+        # R may have other branches there, on which z lies in a band.
         return [(z, overlap)] if abs(self._stieltjes(np.array([z + 0j]))[0] - w) <= ROUNDING * abs(w) else []
 
     def _subordinate(self, z: np.ndarray) -> np.ndarray:

@@ -90,6 +90,8 @@ def test_every_spike_lists_its_own_and_outliers_keep_their_meaning():
     assert [o.spike for o in model.outliers_in_gaps] == [0.3, 0.3]
     assert model.outliers_in_gaps[0] == model.in_gaps(0.3)[0]
     assert model.in_gaps(1.0) == ()  # an eigenvalue of the bulk
+    with pytest.raises(ValueError, match="eigenvalue is in a gap"):
+        model.outlier_sd(0.3, 100)
 
 
 @pytest.mark.parametrize("spike", [1e-300, 0.2, 0.7, 1.3, 40.0, 1e300])
