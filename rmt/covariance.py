@@ -125,8 +125,8 @@ class SpikedCovariance:
 
         The equation $\int\frac{x}{1-x} = c\,k_1$ has one solution b between each two neighbours among the $1/\tau$, and
         one before the first. An eigenvalue is at $\ell\int\frac{\tau}{1-x}$ for those with $A_2B_2 < 1$ (see
-        `outlier_sd`) and for no others (proved in `docs/covariance-model.md`). Several weights can therefore send
-        several eigenvalues out of one spike.
+        `outlier_sd`) and for no others (proved in `docs/covariance-model.md`). With several
+        weights one spike can therefore send several eigenvalues into gaps.
 
         Raises:
             ValueError: a spike that is not positive and finite.

@@ -1,6 +1,6 @@
 r"""Gaps of a support, and the equations of spikes between two bands or atoms.
 
-In a gap a Stieltjes transform decreases, so a value is taken there once at most.
+A Stieltjes transform decreases in a gap, so it takes a value there at most once.
 """
 
 from __future__ import annotations

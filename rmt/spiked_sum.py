@@ -120,7 +120,8 @@ class SpikedSum:
     def outliers_in_gaps(self) -> tuple[SumOutlier, ...]:
         """Eigenvalues in gaps of the bulk, increasing; gaps narrower than 1/500 of the support can be missed.
 
-        In a gap, too, the numbers a_g decrease, so that as many are there as the matrix loses negative eigenvalues.
+        The numbers a_g decrease in a gap as well, so it has as many outliers as the matrix of the module's docstring
+        loses negative eigenvalues from its left end to its right end.
         """
         found, r = [], self.spikes.shape[-1]
 
