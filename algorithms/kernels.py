@@ -107,7 +107,7 @@ def layer_names(shapes: Iterable[tuple[str, Sequence[int]]], layers: str) -> tup
 def names_matching(names: Iterable[str], pattern: str) -> list[str]:
     """Return the names of weights that a pattern for them or for their layers means.
 
-    A pattern that is itself the name of a weight or a layer means that one alone, and one that is a module's name and
+    A pattern that is itself the name of a weight or a layer means only that one, and one that is a module's name and
     ``.*`` means what that module holds, because names may have ``*``, ``?`` and brackets in them.
     """
     every = list(names)

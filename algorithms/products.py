@@ -298,7 +298,7 @@ def _attention(
     v_proj_weight: Any = None,
     **options: Any,
 ) -> Any:
-    """Projections through their factors; between them torch's attention, which ends with the last factors."""
+    """Compute attention with projections through their factors; torch's part ends with the last factors."""
     bias_k, bias_v = (part.dense() if isinstance(part, Product) else part for part in (bias_k, bias_v))
     if use_separate_proj_weight:
         weights = q_proj_weight, k_proj_weight, v_proj_weight

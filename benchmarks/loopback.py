@@ -101,7 +101,7 @@ class Processes:
         """Wait for the end of a process; return its status.
 
         Raises:
-            subprocess.TimeoutExpired: It goes on.
+            subprocess.TimeoutExpired: It is still running.
         """
         return self.processes[name].wait(seconds)
 

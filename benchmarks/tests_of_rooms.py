@@ -33,7 +33,7 @@ reaches through a command or through another room.
 
 
 def rooms() -> list[str]:
-    """Folders of the packages, and the packages themselves for the modules on top."""
+    """Return the folders of the packages, and the packages themselves for the modules on top."""
     found = {
         "/".join(path.relative_to(ROOT).parts[:-1][:2]) for name in PACKAGES for path in ROOT.glob(f"{name}/**/*.py")
     }
@@ -81,7 +81,7 @@ def contents(module: str) -> tuple[dict[str, tuple[str, str]], dict[str, frozens
 
 @cache
 def homes(module: str, name: str) -> frozenset[str]:
-    """Return the modules in which an imported name is defined, with those of the names of which a constant is made."""
+    """Return the modules that define an imported name; for a constant, also the modules of the names it is made of."""
     if name and file_of(f"{module}.{name}") is not None:
         return frozenset({f"{module}.{name}"})
     if file_of(module) is None:

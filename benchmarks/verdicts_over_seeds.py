@@ -70,7 +70,7 @@ def anew(record: dict[str, Any], found: dict[str, Any], claims: tuple[Claim, ...
 
 
 def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int, kept: Path) -> dict[str, Any]:
-    """Return verdicts and grades that agree with the record at all seeds, and those of claims that do not.
+    """Return verdicts and grades of claims that agree with the record at all seeds, and of claims that do not.
 
     Args:
         ledger: Ledger of the claims.

@@ -46,7 +46,7 @@ def stable_rank(
         chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
         memory: A budget, as in `stable_rank_of`, which the checks also keep.
         progress: Called with a description of the current step.
-        options: Those of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize, workers.
+        options: As for `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize, workers.
 
     Raises:
         CurvatureError: A model, a loss, data or numbers that cannot be used; the message names cause and remedy.

@@ -51,7 +51,7 @@ class ClientGradients:
 
 
 def outlier_slopes(model: SpikedModel, gradients: ClientGradients) -> tuple[Array, Array]:
-    r"""Limits $\phi_i|\gamma_i|$ of the expected slopes along the outlier eigenvectors, and their overlaps $\phi_i^2$.
+    r"""Return limits $\phi_i|\gamma_i|$ of the expected slopes along the outlier eigenvectors, and overlaps $\phi_i^2$.
 
     Ordered by decreasing modulus of the outlier; eigenvectors are oriented towards their spikes. An outlier of smaller
     modulus than an edge of the bulk (noise that is not centred) is left out: bulk eigenvectors come before it.
@@ -168,7 +168,10 @@ class TwoClients:
     inner: Array
 
     def oriented(self) -> TwoClients:
-        r"""The same with $\langle u_i, v_j\rangle \ge 0$ for the spike $v_j$ that is nearest to each eigenvector."""
+        r"""Return the same clients with eigenvectors turned towards their spikes.
+
+        Each $u_i$ has $\langle u_i, v_j\rangle \ge 0$ with the spike $v_j$ that is nearest to it.
+        """
         nearest = np.abs(self.towards).argmax(axis=2)[..., None]
         signs = np.where(np.take_along_axis(self.towards, nearest, axis=2)[..., 0] < 0, -1.0, 1.0)
         return TwoClients(

@@ -18,6 +18,7 @@ from .checks import (
     require_positive,
     require_representable,
 )
+from .gaps import LEAST_OVERLAP, between_poles
 from .laws import Law, _argument, _CumulantsFirst
 
 SMALL, SMALL_TERMS = 0.05, 14
@@ -64,7 +65,7 @@ class Semicircle(_CumulantsFirst):
         return -self.sigma, self.sigma
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """(center, sigma^2, 0, 0, ...)."""
+        """Return (center, sigma^2, 0, 0, ...)."""
         n = require_order("the number of cumulants", n)
         return (self.center, power(self.sigma, 2), *[0.0] * n)[:n] if n > 1 else (self.center,)[:n]
 
@@ -100,6 +101,9 @@ class Semicircle(_CumulantsFirst):
 
     def _overlap(self, w: np.ndarray) -> np.ndarray:
         return (1 - self.sigma * w) * (1 + self.sigma * w)
+
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        return []
 
 
 @dataclass(frozen=True)
@@ -231,6 +235,15 @@ class MarchenkoPastur(_CumulantsFirst):
         slope = np.sqrt(self.ratio) * (self.entry_variance * w) / (1 - self.ratio * (self.entry_variance * w))
         return (1 - slope) * (1 + slope)
 
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        if self.ratio <= 1 or w <= 0:
+            return []
+        excess, overlap = self.ratio - 1.0 / self.entry_variance / w, float(self._overlap(np.array([w]))[0])
+        if excess <= sqrt(self.ratio) or overlap <= LEAST_OVERLAP:
+            return []
+        # z = v / (1 - ratio v w) + 1 / w lies between the atom at 0 and the band.
+        return [((excess - 1.0) / excess / w, overlap)]
+
 
 @dataclass(frozen=True)
 class AtomicLaw(Law):
@@ -308,6 +321,12 @@ class AtomicLaw(Law):
         total = parts.sum(axis=1)
         return 1 / total, ((parts / total[:, None]) ** 2 / np.array(self.masses)).sum(axis=1)
 
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        places, masses = np.array(self.locations), np.array(self.masses)
+        with np.errstate(over="ignore"):  # an overlap of 0
+            found = [(z, 1.0 / float(masses @ (w * gaps) ** -2.0)) for z, gaps in between_poles(places, masses, w)]
+        return [(z, overlap) for z, overlap in found if overlap > LEAST_OVERLAP]
+
 
 @dataclass(frozen=True)
 class PointMass(Law):
@@ -367,6 +386,9 @@ class PointMass(Law):
 
     def _overlap(self, w: np.ndarray) -> np.ndarray:
         return np.ones_like(w)
+
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        return []
 
 
 def _root(z: np.ndarray, lower: float, upper: float) -> np.ndarray:

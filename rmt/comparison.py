@@ -98,7 +98,7 @@ class Comparison(Result):
         return self.observed - reach, self.observed + reach
 
     def agrees(self, level: float = 1e-6) -> bool:
-        """Return whether the prediction lies inside the interval, or differs by rounding alone.
+        """Return whether the prediction lies inside the interval, or differs only by rounding.
 
         Raises:
             ValueError: a level outside (0, 1), or below 1e-300.
@@ -106,7 +106,7 @@ class Comparison(Result):
         return bool(abs(self.deviation) <= self._quantile(level))
 
     def _quantile(self, level: float) -> float:
-        """Half the width of the interval, in standard errors."""
+        """Return half the width of the interval, in standard errors."""
         inside = _LEAST_LEVEL <= require_number("level", level) < 1.0
         require(inside, f"level, a chance to miss, must lie between {_LEAST_LEVEL:g} and 1, got {level}")
         tail = level / 2.0

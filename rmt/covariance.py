@@ -27,6 +27,7 @@ from scipy.optimize import brentq
 
 from rmt.checks import require_numbers, require_positive
 from rmt.closed_laws import PointMass
+from rmt.gaps import LEAST_OVERLAP, between_poles
 from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
 from rmt.spiked import Outlier, StableRank, check_dimension
 from rmt.tracy_widom import TracyWidom1
@@ -91,12 +92,18 @@ class SpikedCovariance:
         return (unit * left.z / left.a if left.a > 0 else 0.0), unit * right.z / right.a
 
     def separates(self, spike: float) -> bool:
-        """Return whether this spike sends an eigenvalue out of the bulk as the dimension grows."""
+        """Return whether this spike sends an eigenvalue beyond an end of the bulk as the dimension grows.
+
+        Where the bulk has gaps, `in_gaps` has the eigenvalues there.
+        """
         spike, (below, above) = require_positive("spike", spike), self.thresholds
         return spike > above or spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
+        """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0.
+
+        `in_gaps` has the eigenvalues in gaps of the bulk.
+        """
         spike, (below, above) = require_positive("spike", spike), self.thresholds
         left, right = self.law._interval
         if not self.separates(spike):
@@ -113,6 +120,54 @@ class SpikedCovariance:
         """One entry per spike, largest spike first; repeated spikes are repeated."""
         return tuple(self.outlier(spike) for spike in self.spikes)
 
+    def in_gaps(self, spike: float) -> tuple[Outlier, ...]:
+        r"""Return the eigenvalues that one spike sends into gaps of the bulk, increasing: at most one in each gap.
+
+        The equation $\int\frac{x}{1-x} = c\,k_1$ has one solution b between each two neighbours among the $1/\tau$, and
+        one before the first. An eigenvalue is at $\ell\int\frac{\tau}{1-x}$ for those with $A_2B_2 < 1$ (see
+        `outlier_sd`) and for no others (proved in `docs/covariance-model.md`). With several
+        weights one spike can therefore send several eigenvalues into gaps.
+
+        Raises:
+            ValueError: a spike that is not positive and finite.
+
+        >>> from rmt import AtomicLaw
+        >>> model = SpikedCovariance((0.3,), bulk=AtomicLaw((0.01, 1.0), (0.9, 0.1)), ratio=0.1)
+        >>> [(round(o.location, 3), round(o.overlap, 3)) for o in model.in_gaps(0.3)]
+        [(0.297, 0.991)]
+        """
+        spike = require_positive("spike", spike)
+        unit, weight_unit = power_of_two_of(self.bulk), power_of_two_of(self.weights)
+        eigenvalues, masses, weights, shares = self.law._arrays
+        size, lower, upper = spike / unit, eigenvalues[eigenvalues > 0][0], eigenvalues[-1]
+        if size in eigenvalues:  # an eigenvalue of the bulk, not a spike
+            return ()
+        shrunk = eigenvalues / (size - eigenvalues)
+        value = self.ratio * float(shrunk @ masses)
+        inverse, shares = 1.0 / weights[weights > 0][::-1], shares[weights > 0][::-1]
+        solved = [
+            (value / b, gaps) for b, gaps in between_poles(inverse, shares * inverse, -(value + float(shares.sum())))
+        ]
+        if lower < size < upper:  # else it belongs to an eigenvalue beyond an end of the bulk
+            solved.extend(_before_first(inverse, shares, value))
+        left, right = (edge.z for edge in self.law.edges)
+        found = []
+        for a, gaps in solved:
+            if not left < size * a < right:
+                continue
+            squares = self.ratio * float(shares @ gaps**-2.0)  # of tau / (1 - x)
+            with np.errstate(over="ignore"):
+                slack = 1.0 - squares * float((shrunk / a) ** 2 @ masses)
+                mixed = squares * float((size / (size - eigenvalues) / a) * (shrunk / a) @ masses)
+            if slack > 0 and (overlap := slack / (slack + mixed)) > LEAST_OVERLAP:
+                found.append(Outlier(spike, spike * a * weight_unit, True, overlap))
+        return tuple(sorted(found, key=lambda outlier: outlier.location))
+
+    @cached_property
+    def outliers_in_gaps(self) -> tuple[Outlier, ...]:
+        """The eigenvalues in gaps of the bulk, largest spike first; a spike has none, one or several of them."""
+        return tuple(found for spike in self.spikes for found in self.in_gaps(spike))
+
     @cached_property
     def spectral_norm(self) -> float:
         """Limit of the largest eigenvalue."""
@@ -126,7 +181,7 @@ class SpikedCovariance:
         $\frac{\ell^2 q^2}{m(1-A_2B_2)^2}\mathrm{Var}\frac{\tau}{1-x}$.
 
         Args:
-            spike: a spike that leaves the bulk.
+            spike: a spike that leaves the bulk beyond an end.
             P: dimension.
             fourth_moment: of the samples' components along the spike, in units of their squared variance.
             drawn_weights: the weights are independent draws from their law.
@@ -136,7 +191,10 @@ class SpikedCovariance:
         """
         samples = check_dimension(P) / self.ratio
         if not self.separates(spike):
-            raise ValueError(f"spike {spike} has no outlier; its eigenvalue follows the edge (edge_scale)")
+            place = (
+                "is in a gap (SpikedSum has its deviation)" if self.in_gaps(spike) else "follows the edge (edge_scale)"
+            )
+            raise ValueError(f"spike {spike} has no outlier beyond the bulk; its eigenvalue {place}")
         found = self._resolved(spike)
         slack = 1.0 - found.crowding
         variance = found.squares * (2.0 / slack + fourth_moment - 3.0)
@@ -212,6 +270,30 @@ class SpikedCovariance:
             float(lifted @ shares) * weight_unit,
             float(lifted**2 @ shares) * weight_unit**2,
         )
+
+
+def _before_first(poles: np.ndarray, shares: np.ndarray, value: float) -> list[tuple[float, np.ndarray]]:
+    r"""Return the b below all poles with $\sum_j s_j b/(p_j - b)$ = value, if there is one.
+
+    Returns:
+        The number a that belongs to it, and the distances p - b, (n,), which keep their digits.
+    """
+
+    def distances(t: float) -> np.ndarray:
+        return poles - poles[0] + poles[0] * np.exp(t)
+
+    def excess(t: float) -> float:
+        return float(shares @ (-poles[0] * np.expm1(t) / distances(t))) - value
+
+    low, high = -1.0, 1.0
+    while excess(low) < 0 and low > -500:
+        low *= 2.0
+    while excess(high) > 0 and high < 500:
+        high *= 2.0
+    if not excess(low) >= 0 >= excess(high):
+        return []
+    t = brentq(excess, low, high, xtol=1e-16, rtol=4 * EPS)
+    return [(float(shares @ (1.0 / distances(t))), distances(t))]
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Outside:
     traces: Array
 
     def negated(self) -> Outside:
-        """At the opposite point of the opposite law."""
+        """Return the numbers of the law of -X at the opposite point."""
         return Outside(-self.a, self.slope, self.squares, self.traces)
 
 
@@ -195,14 +195,20 @@ class CovarianceSum(CountedLaw):
         return (a * weight_units).reshape(shape), (b / weight_units).reshape(shape)
 
     def outside(self, x: float) -> Outside:
-        """Return the numbers at a point of the axis outside the support.
+        """Return the numbers at a point of the axis outside the support, or in one of its gaps.
 
         Raises:
             ValueError: a point of the support.
         """
         lower, upper = self.support
-        require(not lower <= x <= upper, f"x must lie outside the support [{lower}, {upper}], got {x}")
         left, right = self.edges
+        if lower <= x <= upper:
+            inside = f"x must lie outside the support, or in a gap of it, got {x} in [{lower}, {upper}]"
+            z = np.array([x / self._unit + 0j])
+            b = self._equations.solve(z)
+            require(bool((np.abs(b.imag) <= 1e-9 * np.abs(b)).all()), inside)
+            require(bool(self._equations.contraction(z, self._equations.lift(b.real + 0j))[2][0] > 0.0), inside)
+            return self._numbers_on_axis(z, b.real + 0j)
         if x < lower:
             return self._mirrored._above_edge(-x, -lower, -left.b).negated()
         return self._above_edge(x, upper, right.b)
@@ -214,7 +220,10 @@ class CovarianceSum(CountedLaw):
         if found is None:  # closer to the edge than rounding lets the iteration come
             require(abs(x - edge) <= 1e-8 * self._equations.width * self._unit, f"the numbers at {x} are not found")
             found = at_edge, 0.0
-        points, b = np.array([z + 0j]), found[0][None] + 0j
+        return self._numbers_on_axis(np.array([z + 0j]), found[0][None] + 0j)
+
+    def _numbers_on_axis(self, points: np.ndarray, b: np.ndarray) -> Outside:
+        """Return the numbers at one point (1,), in units of the equations, from b there (1, G)."""
         (a, squares), (weight_units, _) = self._equations.lift(b), self._units
         second = self._equations.population.resolvent(points, a).second[0].real
         return Outside(
@@ -225,7 +234,7 @@ class CovarianceSum(CountedLaw):
         )
 
     def shares(self, x: ArrayLike, directions: ArrayLike) -> Array:
-        """Overlap of eigenvectors at x with directions of the block: the mean square, times the dimension.
+        """Return the mean squared overlap of eigenvectors at x with directions of the block, times the dimension.
 
         Args:
             x: points inside the spectrum, (n,).

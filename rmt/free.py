@@ -22,6 +22,7 @@ from .checks import require, require_finite, require_levels, require_positive, u
 from .closed_laws import PointMass, Semicircle
 from .continuation import LEAST, NARROW, descend, lowest_heights
 from .counting import SMALLEST, quantiles
+from .gaps import LEAST_OVERLAP
 from .laws import EPS, Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
 from .spiked import power_of_two
@@ -116,7 +117,7 @@ class FreeSum(_CumulantsFirst):
         return first.reshape(points.shape)[()], second.reshape(points.shape)[()]
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
-        """Return the first n free cumulants: those of the parts, added."""
+        """Return the first n free cumulants, which are sums of the parts' cumulants."""
         return tuple(x + y for x, y in zip(self.a.free_cumulants(n), self.b.free_cumulants(n), strict=True))
 
     def scaled(self, s: float) -> FreeSum:
@@ -240,6 +241,27 @@ class FreeSum(_CumulantsFirst):
     def _overlap(self, w: np.ndarray) -> np.ndarray:
         return self.a._overlap(w) + self.b._overlap(w) - 1
 
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        r"""Return the pairs (z, -w^2 / g'(z)) with g(z) = w in gaps of the support, w not 0.
+
+        Both parts take the value w at real $\omega$ off their supports, and of all pairs those with -w^2 z'(w) > 0
+        attract: continued above the axis they stay there, where subordination is unique. If both lie beyond the ends
+        of their part's support, z lies beyond the end of that of the sum.
+        """
+        if self._same:
+            return self._same._in_gaps(w)
+        outer: list[list[tuple[float, float]]] = [[], []]
+        inner = [part._in_gaps(w) for part in (self.a, self.b)]
+        for part, found in zip((self.a, self.b), outer, strict=True):
+            low, high = part.edge_stieltjes
+            if low < w < high:
+                at = np.array([w])
+                found.append((float(part._r_transform(at)[0]) + 1 / w, float(part._overlap(at)[0])))
+        pairs = [(one, other) for one in inner[0] for other in inner[1] + outer[1]]
+        pairs += [(one, other) for one in outer[0] for other in inner[1]]
+        solutions = [(x + y - 1 / w, p + q - 1) for (x, p), (y, q) in pairs]
+        return [(z, overlap) for z, overlap in solutions if overlap > LEAST_OVERLAP]
+
     def _from_above(self, z: np.ndarray) -> np.ndarray:
         first, _ = self._ordered
         return first._stieltjes(self._subordinate_first(z))
@@ -309,7 +331,7 @@ class FreeSum(_CumulantsFirst):
         return self._edge(1)
 
     def _edge(self, side: int) -> tuple[float, float]:
-        r"""(edge, g there) on the left (0) or right (1).
+        r"""Return (edge, g there) on the left (0) or right (1).
 
         -w^2 z'(w) decreases from 1 as \|w\| grows, being the overlap of the spike 1/w: the edge is its only zero, or
         lies at the largest w that both parts reach.

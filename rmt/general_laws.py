@@ -11,8 +11,9 @@ import numpy as np
 
 from .checks import abbreviate, require, require_numbers
 from .continuation import descend
+from .gaps import LEAST_OVERLAP, pairs_in_gaps
 from .laws import EPS, ROUNDING, Law
-from .panel_quadrature import Panels
+from .panel_quadrature import NODES, Panels
 
 MASS_TOLERANCE = 1e-8
 FLAT_EXPONENT = 0.02
@@ -139,6 +140,21 @@ class DensityLaw(Law):
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
         return -self._cauchy(z, 2)
 
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        # Next to a gap panels are narrow, so that in the gap their nodes serve as atoms.
+        order = np.argsort(self._panels.points.ravel())
+        points, masses = self._panels.points.ravel()[order], self._panels.masses.ravel()[order]
+        kept = np.flatnonzero(masses > 0)
+        points, masses = points[kept], masses[kept]
+        gaps = [
+            (2 * points[k] - points[k - 1], 2 * points[k + 1] - points[k + 2])
+            for k in np.flatnonzero(np.diff(kept) > NODES)  # the density vanishes on a panel at least
+            if 0 < k < len(points) - 2
+        ]
+        return pairs_in_gaps(
+            w, gaps, lambda x: float(masses @ (1 / (x - points))), lambda x: -float(masses @ (x - points) ** -2.0)
+        )
+
     def _cauchy(self, z: np.ndarray, power: int) -> np.ndarray:
         resolved = self._panels.resolves(z)
         result = np.empty(z.shape, dtype=complex)
@@ -245,7 +261,7 @@ class RTransformLaw(Law):
         return Panels.of(self._pdf, self.support, tolerance=1e-10, widest=ROUGH)
 
     def _edge(self, side: float) -> tuple[float, float, float]:
-        """(edge, g at the edge, mass of an atom there) on one side."""
+        """Return (edge, g at the edge, mass of an atom there) on one side."""
         w = side * np.geomspace(1e-3, 1e9, 2000) / self.variance_scale
         with np.errstate(all="ignore"):
             rises, values = -self._overlap(w), self._r_transform(w) + 1 / w
@@ -273,6 +289,14 @@ class RTransformLaw(Law):
     def _overlap(self, w: np.ndarray) -> np.ndarray:
         radius = np.where(w == 0, 1.0, 1e-3 * np.abs(w))
         return 1 - w**2 * _derivative(self._r_transform_complex, w + 0j, radius).real
+
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        with np.errstate(all="ignore"):
+            z, overlap = float(self._r_transform(np.array([w]))[0] + 1 / w), float(self._overlap(np.array([w]))[0])
+        if not (self.support[0] < z < self.support[1] and LEAST_OVERLAP < overlap <= 1):
+            return []
+        # R may have other branches there, on which z lies in a band.
+        return [(z, overlap)] if abs(self._stieltjes(np.array([z + 0j]))[0] - w) <= ROUNDING * abs(w) else []
 
     def _subordinate(self, z: np.ndarray) -> np.ndarray:
         """Return F = 1/g, the solution of F = z - R(1/F), for Im z >= 0."""

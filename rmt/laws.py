@@ -30,6 +30,7 @@ from .checks import (
     unwrap,
 )
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
+from .gaps import find_gaps, pairs_in_gaps
 from .panel_quadrature import Panels
 
 SERIES_RADIUS = 2e-3
@@ -184,6 +185,21 @@ class Law(ABC):
         location = max(location, scale * upper) if theta > 0 else min(location, scale * lower)
         return location, min(max(overlap, 0.0), 1.0)
 
+    def outliers_in_gaps(self, theta: float, scale: float = 1.0) -> tuple[tuple[float, float], ...]:
+        r"""Return limits of the eigenvalues in gaps of the support, and of their squared overlaps, for a spike theta.
+
+        In a gap g decreases, so that an eigenvalue is there where $1/\theta$ lies between the values of g at its ends:
+        one in each gap at most, at $g_s(\lambda) = 1/\theta$, with the overlap $-1/(\theta^2 g_s'(\lambda))$. Laws in
+        closed form and free sums of such need not know the gaps. Of a law of another kind, gaps narrower than 1/500 of
+        the support can be missed.
+
+        Raises:
+            ValueError: theta zero or not finite, or a scale that is not positive and finite.
+        """
+        theta, scale = require_finite("a spike", theta), require_positive("scale", scale)
+        require(theta != 0.0, "a spike must not be 0")
+        return tuple(sorted((scale * z, overlap) for z, overlap in self._in_gaps(scale / theta)))
+
     def scaled(self, s: float) -> Law:
         """Return the law of s X, s > 0; C_n becomes s^n C_n."""
         return Affine(self, scale=require_positive("s", s))
@@ -206,6 +222,21 @@ class Law(ABC):
     def _atom_errors(self) -> tuple[float, ...]:
         """Errors of the locations of atoms; 0, or none at all, where they are given."""
         return ()
+
+    @cached_property
+    def _gaps(self) -> tuple[tuple[float, float], ...]:
+        """The gaps of the support, as far as a grid finds them."""
+        return find_gaps(self._stieltjes, self.support, tuple(location for location, _ in self.atoms))
+
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        """Return the pairs (z, -w^2 / g'(z)) with g(z) = w in gaps of the support, w not 0."""
+
+        def transform(x: float) -> float:
+            return float(self._stieltjes(np.array([x + 0j]))[0].real)
+
+        return pairs_in_gaps(
+            w, self._gaps, transform, lambda x: float(self._stieltjes_derivative(np.array([x + 0j]))[0].real)
+        )
 
     def _on_atoms(self, x: np.ndarray) -> np.ndarray:
         """Return points, those below an atom by less than its location is known moved onto it."""
@@ -276,7 +307,7 @@ class Law(ABC):
         self.__dict__["_is_complete"] = True
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
-        r"""$\int \arg(z - x)\,\mu(dx)/\pi$ for complex z with Im z >= 0; on the axis it is the mass above."""
+        r"""Return $\int \arg(z - x)\,\mu(dx)/\pi$ for complex z with Im z >= 0; on the axis it is the mass above."""
         result = sum((mass * _argument(z - location) for location, mass in self.atoms), np.zeros(z.shape))
         lower, upper = self._interval
         if lower == upper:
@@ -522,3 +553,6 @@ class Affine(_CumulantsFirst):
 
     def _overlap(self, w: np.ndarray) -> np.ndarray:
         return self.base._overlap(self.scale * w)
+
+    def _in_gaps(self, w: float) -> list[tuple[float, float]]:
+        return [(self.scale * z + self.shift, overlap) for z, overlap in self.base._in_gaps(self.scale * w)]

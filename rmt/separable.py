@@ -219,7 +219,7 @@ class SeparableLaw(CountedLaw):
         return eigenvalues / power_of_two_of(self.population), masses, weights / power_of_two_of(self.weights), shares
 
     def _weight_sum(self, b: np.ndarray, power: int) -> np.ndarray:
-        r"""\int (\tau / (1 - \tau b))^power."""
+        r"""Return \int (\tau / (1 - \tau b))^power."""
         _, _, weights, shares = self._arrays
         return (weights / (1 - weights * b[..., None])) ** power @ shares
 

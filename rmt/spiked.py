@@ -30,7 +30,8 @@ class Outlier(Result):
     Attributes:
         spike: the eigenvalue $\theta$ of the unperturbed matrix.
         location: limit of the eigenvalue that belongs to it: outside the bulk if ``separated``, else the bulk edge.
-        separated: whether an eigenvalue leaves the bulk; not at the threshold itself.
+        separated: whether an eigenvalue leaves the bulk; not at the threshold itself. Of a model's ``outliers`` it
+            means beyond an end of the bulk, and those between two bands are the model's ``outliers_in_gaps``.
         overlap: limit of $|\langle v, u\rangle|^2$ of the spike's direction with its eigenvector; 0 if not separated.
             It tends to 0 at a threshold where $g'$ is infinite, as at every square-root edge.
     """
@@ -114,7 +115,9 @@ class SpikedModel(Result):
         return self.scale * below, self.scale * above
 
     def separates(self, spike: float) -> bool:
-        """Return whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold.
+        """Return whether this spike sends an eigenvalue beyond an end of the bulk as the dimension grows.
+
+        It does beyond its threshold. Where the bulk has gaps, `in_gaps` has the eigenvalues there.
 
         Raises:
             ValueError: a spike that is zero or not finite.
@@ -124,6 +127,8 @@ class SpikedModel(Result):
 
     def outlier(self, spike: float) -> Outlier:
         r"""Return limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
+
+        Beyond an end of the bulk, that is; `in_gaps` has the eigenvalues in its gaps.
 
         As $\theta + R(1/\theta)$ and $1 - R'(1/\theta)/\theta^2$ they keep their digits at the threshold, where the
         eigenvalue is lost in the edge long before its overlap has vanished.
@@ -143,6 +148,30 @@ class SpikedModel(Result):
     def outliers(self) -> tuple[Outlier, ...]:
         """One entry per spike, largest spike first; repeated spikes are repeated."""
         return tuple(self.outlier(spike) for spike in self.spikes)
+
+    def in_gaps(self, spike: float) -> tuple[Outlier, ...]:
+        r"""Return the eigenvalues that one spike sends into gaps of the bulk, increasing: at most one in each gap.
+
+        They have $g(\lambda) = 1/\theta$ and the overlap $-1/(\theta^2 g'(\lambda))$ as beyond the edges. A gap may lie
+        between two bands, or between a band and an atom, as below Marchenko-Pastur noise of a ratio above 1. Gaps
+        narrower than 1/500 of the support can be missed if the noise is neither a closed form nor a free sum of these.
+
+        Raises:
+            ValueError: a spike that is zero or not finite.
+
+        >>> from rmt import AtomicLaw, FreeSum
+        >>> model = SpikedModel((0.6,), FreeSum(AtomicLaw((-3.0, 3.0), (0.9, 0.1)), Semicircle(0.3)))
+        >>> [(round(o.location, 3), round(o.overlap, 3)) for o in model.in_gaps(0.6)]
+        [(-2.316, 0.63)]
+        """
+        spike = _nonzero(spike)
+        found = self.noise.outliers_in_gaps(spike, self.scale)
+        return tuple(Outlier(spike, location, True, overlap) for location, overlap in found)
+
+    @cached_property
+    def outliers_in_gaps(self) -> tuple[Outlier, ...]:
+        """The eigenvalues in gaps of the bulk, largest spike first; a spike has none, one or several of them."""
+        return tuple(found for spike in self.spikes for found in self.in_gaps(spike))
 
     @cached_property
     def spectral_norm(self) -> float:

@@ -279,7 +279,9 @@ class SumEquations:
         return None
 
     def contraction(self, z: Complex, lifted: tuple[Complex, Complex]) -> tuple[Array, Array, Array]:
-        """Iterate at real numbers b on the axis, given what `lift` returns for them; a limit from above attracts.
+        """Apply the iteration to real numbers b on the axis, given what `lift` returns for them.
+
+        Limits from above attract.
 
         Returns:
             The image of b (n, G), the derivatives (n, G, G), and how far the norm of these is below 1 (n,).

@@ -68,7 +68,7 @@ class Checkpoints:
         """Name the folder; nothing is read or written yet.
 
         Args:
-            folder: Folder of the checkpoints alone.
+            folder: Folder that holds only the checkpoints.
             run: Identity of the run; other runs' checkpoints are refused.
             kinds: Named tuples that may stand in a state.
             device: Where the run computes.

@@ -48,7 +48,7 @@ def train(options: argparse.Namespace) -> int:
     """Train a run, resume one, or list what there is.
 
     Raises:
-        RunError: A fault that a user can mend.
+        RunError: A fault that a user can fix.
         FederationError: A run that cannot go on.
     """
     from torch import set_num_threads

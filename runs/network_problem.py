@@ -107,7 +107,7 @@ class NetworkClient:
         Batch norm normalises each part by itself, and no part is of one sample there unless rows are 1.
 
         Args:
-            together: Leave them in one part where batch norm would tell the difference.
+            together: Leave them in one part where batch norm would notice the difference.
         """
         joint = self.network.joint
         count = 1 if together and joint else count_parts(self.samples, self.rows, 2 if joint else 1)

@@ -250,7 +250,7 @@ def require_writable_settings(folder: Path, plan: Plan, run: StoredRun) -> None:
 
     Args:
         folder: Folder of the run.
-        plan: The run as it goes on.
+        plan: The run as it is resumed.
         run: The run as its settings say.
 
     Raises:

@@ -120,7 +120,7 @@ def to_plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any
     Args:
         value: Part of a state.
         put: Takes a tensor and returns its plain description.
-        kinds: Named tuples that may stand in it.
+        kinds: Named tuples that may occur in it.
 
     Raises:
         RunError: It holds what a state may not hold.

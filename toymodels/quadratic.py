@@ -107,7 +107,7 @@ def quadratic_problem(
 def problem_of_own(
     name: str, clients: Sequence[Quadratic], start: Tensor, shares: Sequence[float] | None = None, **facts: Any
 ) -> Problem:
-    """As `quadratic_problem`, of clients and a start that nobody else holds and that need no copies."""
+    """Return `quadratic_problem` of clients and a start that nobody else uses, without copying them."""
     if not clients:
         raise ProblemError("a problem needs at least one client, got none")
     for number, client in enumerate(clients):

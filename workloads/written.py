@@ -142,7 +142,7 @@ class FolderRecord:
                 os.close(descriptor)
 
     def remove(self, paths: Iterable[Path]) -> list[Path]:
-        """Remove those of some files that have the bytes that rankproof wrote, and return them."""
+        """Remove the files that still have the bytes that rankproof wrote, and return them."""
         removed = [path for path in paths if self._is_within(path.parent) and not path.is_symlink() and self.owns(path)]
         for path in removed:
             path.unlink()

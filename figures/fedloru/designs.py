@@ -321,7 +321,7 @@ def parameters(network: Network, rank: int | None = None, convolution: str = CON
 
 @cache
 def matched_rank(network: Network, rank: int) -> int:
-    """Return FedHM's rank whose number of parameters is nearest to that of FedLoRU's factors of a given rank."""
+    """Return the rank at which FedHM's number of parameters is nearest to FedLoRU's at a given rank."""
     wanted = parameters(network, rank)
     return min(range(1, 4 * rank + 1), key=lambda r: abs(parameters(network, r, CONVOLUTIONS[1]) - wanted))
 

@@ -150,7 +150,7 @@ def printed_only(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contra
 
 
 def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield the keys of one method's lines with those of the other's in the same setting: at its size, or in full."""
+    """Yield keys of one method's lines with the other method's in the same setting: at its size, or in full."""
     names = ["data", "split", "clients", "participation", "size"]
     rivals = {tuple(key) for key in ends[ends.method == other][names].drop_duplicates().to_numpy()}
     for key in ends[ends.method == one][names].drop_duplicates().to_numpy():

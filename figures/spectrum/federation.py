@@ -86,7 +86,7 @@ def curvatures(
     """Yield the matrix at the server's weights, for the samples of all clients and of single clients.
 
     Samples are prepared as for tests: neither cropped nor flipped, with batch norm's running statistics. Where every
-    batch is normalised by itself, it is here, too.
+    batch is normalised by itself, it is here as well.
 
     Args:
         problem: Network and clients.

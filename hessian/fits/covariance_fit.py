@@ -118,8 +118,8 @@ class CovarianceFit(Result):
     def _variations(self, independent: float, top: int) -> Array:
         """Return the squared coefficients of variation of the first eigenvalues, to first order, (top,).
 
-        Those of Gaussian directions with the samples' weights; of the samples' own terms in the eigenvectors of all,
-        where these are known.
+        They are computed from the samples' own terms in the eigenvectors of all samples where these are known, and
+        otherwise from Gaussian directions with the samples' weights.
         """
         weights = self.spectra.eigenvalues / self.spectra.trace
         gaussian = float(2.0 * (weights**2).sum(axis=1).mean() + weights.sum(axis=1).var())

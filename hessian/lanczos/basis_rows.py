@@ -316,7 +316,7 @@ def _in_threads(works: list[Callable[[], Found]]) -> list[Found]:
 
     Torch's own threads share every operation, so that what one of them has read in lower precision another multiplies:
     from the cache of another processor, which can take five times as long as both. Meanwhile threads elsewhere that use
-    torch for the first time start with one, too, since its number is common to all.
+    torch for the first time also start with one, because the number is common to all.
     """
     if len(works) == 1:
         return [works[0]()]

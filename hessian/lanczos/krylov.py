@@ -303,7 +303,7 @@ class Krylov:
 
         Args:
             vector: One ``(1, P)``, changed in its place.
-            local: The first pass is against the last so many alone; 0: against all, as the others are.
+            local: The first pass is only against so many of the last rows; 0: against all, as the other passes are.
 
         Returns:
             Coefficients of all passes together, and the norm of what is left.

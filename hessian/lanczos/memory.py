@@ -154,7 +154,7 @@ class Plan:
 
 
 def give_back() -> None:
-    """Return freed memory to the system, which the GNU C library would keep."""
+    """Give freed memory back to the system, because the GNU C library would keep it."""
     with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -171,7 +171,7 @@ def spectral_measure(
 
 
 def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) -> tuple[Array, Array, float]:
-    """Return nodes, coefficients of their vectors in columns, and rounding, by three terms alone (Paige, 1972)."""
+    """Return nodes, coefficients of their vectors in columns, and rounding, by three terms only (Paige, 1972)."""
     before, now, coupling = torch.zeros_like(start), start / torch.linalg.vector_norm(start), 0.0
     diagonal, off_diagonal, scale = [], [], 0.0
     for _ in range(steps):

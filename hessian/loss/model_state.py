@@ -90,7 +90,7 @@ def match_names(
 ) -> list[str]:
     """Return the names of the parameters that match a pattern, in their order.
 
-    A pattern that is itself a name means that name alone, and one that is a module's name and ``.*`` means that module,
+    A pattern that is itself a name means only that name, and one that is a module's name and ``.*`` means that module,
     because names may hold ``*``, ``?`` and brackets.
 
     Args:
@@ -347,7 +347,7 @@ class PureModel:
 
 
 def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
-    """Return name, module, local name and parameter of all parameters that are plain attributes."""
+    """Yield name, module, local name and parameter of all parameters that are plain attributes."""
     for prefix, module in model.named_modules():
         for key, parameter in module._parameters.items():
             if parameter is not None:
@@ -357,7 +357,7 @@ def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tenso
 def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, list[int]]:
     """Return the rows of embeddings whose lookups are constants, by the position of their weights among the names.
 
-    A tied weight has those of each embedding that holds it.
+    A tied weight has the rows of each embedding that holds it.
     """
     own = {id(p): position for position, p in enumerate(map(dict(model.named_parameters()).get, names))}
     found: dict[int, list[int]] = {}
@@ -377,7 +377,7 @@ def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None
 def _keep_attributes(joint: nn.Module) -> Iterator[None]:
     """Restore what a forward pass sets, such as counters and what hooks compute from weights.
 
-    Weights are restored too: `functional_call` does not find back to those of a module that is held by two names.
+    Weights are restored as well, because `functional_call` does not restore them in a module that has two names.
     """
     before = [(m, dict(vars(m)), dict(m._parameters), dict(m._buffers)) for m in joint.modules()]
     try:

@@ -136,7 +136,7 @@ class Objective:
             weight: Factor of its loss.
             matrix: One of `hessian.loss.output_curvature.MATRICES`.
             at: In place of the chosen parameters.
-            by: Those of the parameters to differentiate by; default: all.
+            by: The parameters to differentiate by; default: all.
 
         Raises:
             CurvatureError: Outputs, a loss or targets that the matrix is not defined for.

@@ -165,7 +165,7 @@ def _find_largest(numbers: Tensor) -> Tensor:
 
 
 def few_suffice(rounding: float, own: torch.dtype, largest: float) -> bool:
-    """Return whether the rounding that a few samples show is that of all samples.
+    """Return whether a few samples show the rounding of all samples.
 
     Args:
         rounding: Measured on a few samples.

@@ -474,7 +474,7 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     counts = torch.tensor([p.numel() for p in line.by_rows(point)], dtype=torch.float64, device="cpu")
 
     def alike() -> bool:
-        """In the part of every parameter, each on its own scale."""
+        """Return whether they agree in the part of every parameter, each on its own scale."""
         everywhere = 1e-3 * norm_of(rounding) + 1e-9 * max(size, norm_of(other))
         chance = noise + norm_of(noise) * (counts / counts.sum()).sqrt()  # few entries may be small by chance
         return bool((apart <= precision.exact * own.maximum(other) + rounding + everywhere + 10.0 * chance).all())

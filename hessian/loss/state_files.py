@@ -114,7 +114,7 @@ def _complete(state: dict[str, Any], own: dict[str, Any], path: Path) -> None:
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same numbers, also those that are none."""
+    """Return whether two tensors have the same numbers, where nan equals nan."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     return bool(((one == other) | ((one != one) & (other != other))).all())

@@ -99,7 +99,7 @@ class StableRankInterval(Result):
 
 
 def format_interval(value: float, low: float, high: float) -> str:
-    """Return a value and its interval, with as many digits as tell the ends apart, four at least.
+    """Return a value and its interval, with as many digits as distinguish the ends, at least four.
 
     >>> format_interval(3.237, 3.225, 3.252), format_interval(1.00213, 1.00204, 1.00241)
     ('3.237, 3.225 to 3.252', '1.0021, 1.0020 to 1.0024')

@@ -66,7 +66,7 @@ def mean_square(eigenvalues: NDArray[np.float64]) -> float:
     """Return the mean over samples of the sum of squares of each one's eigenvalues.
 
     Args:
-        eigenvalues: Those of each sample, (N, K).
+        eigenvalues: Eigenvalues of each sample, (N, K).
 
     Raises:
         CurvatureError: Eigenvalues so small or large that this is not representable in double precision.

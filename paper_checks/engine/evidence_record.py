@@ -132,7 +132,7 @@ def read_record(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
-    """Put the numbers of results on record, and keep those of other claims.
+    """Record the numbers of results, and keep the numbers of other claims.
 
     Args:
         folder: Folder of the paper.

@@ -60,7 +60,7 @@ class LastResults:
     cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def tells(self, asked: Sequence[str], own: bool) -> bool:
-        """Return whether the entries alone tell what is meant.
+        """Return whether the entries are enough to say what is meant.
 
         Args:
             asked: ids, prefixes and names.

@@ -28,7 +28,7 @@ class ProcessError(RuntimeError):
 
 @contextmanager
 def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes with one linear-algebra thread each: more threads than processors make small matrices crawl.
+    """Start processes with one linear-algebra thread each: more threads than processors slow small matrices down.
 
     Work that is handed in within `uninterrupted` starts processes that leave Ctrl-C to this one.
 

@@ -290,7 +290,7 @@ def parts_from_files(partition: Files, count: int, kept: Indices, clients: int) 
 def compute_probe(problem: NetworkProblem, samples: int = 16) -> list[float]:
     """Compute losses in training and evaluation and the gradient's norm, at the start on the first samples.
 
-    They tell one network from another where layers and weights are the same.
+    They distinguish networks whose layers and weights are the same.
     """
     network = problem.clients.network
     w = network.evaluation_weights(problem.start)

@@ -215,7 +215,7 @@ def _config(transformers: Any, place: Place, labels: Mapping[str, int]) -> Any:
 def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
     """Return the names of the parameters of the layers that match patterns.
 
-    Without patterns those of a classifier's `HEADS`, and what else was drawn since the model's files lack it.
+    Without patterns, these are a classifier's `HEADS` and what was drawn because the model's files lack it.
 
     Raises:
         RunError: A pattern that names none.

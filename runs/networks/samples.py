@@ -58,7 +58,7 @@ def _tensor(array: np.ndarray[Any, Any], what: str) -> Tensor:
 
 
 def _batches(data: Any) -> Iterable[Any]:
-    """Return batches of a data set in its own order; a loader's sampler would draw another order for each run."""
+    """Yield batches of a data set in its own order; a loader's sampler would draw another order for each run."""
     loads = isinstance(data, DataLoader)
     inner = data.dataset if loads else data
     known = not isinstance(inner, IterableDataset) and hasattr(inner, "__len__")
@@ -79,7 +79,7 @@ def _batches(data: Any) -> Iterable[Any]:
 
 
 def _read(batches: Iterable[Any], what: str) -> Iterator[tuple[int, Any]]:
-    """Return number batches, and name the sample at which a user's data set fails.
+    """Yield batches with their numbers, and name the sample at which a user's data set fails.
 
     Raises:
         RunError: It does.

@@ -46,7 +46,7 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
 
     Raises:
         RunError: Options or a start that do not serve; no silo has been asked.
-        FederationError: Silos that are not there, or a round that cannot go on.
+        FederationError: Silos are missing, or a round cannot continue.
     """
     torch.set_num_threads(1)  # as silos have: the bits of a run in one process
     plan, folder, patience, limits = _read_config(config)
