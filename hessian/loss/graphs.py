@@ -106,11 +106,6 @@ def separate_from(parts: list[Tensor | None], rows: Tensor) -> None:
 class Graph(Protocol):
     """The curvature of one batch."""
 
-    @property
-    def used(self) -> tuple[bool, ...]:
-        """Which parameters the loss depends on."""
-        ...
-
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply the matrix by one vector, or several if batched; None represents zeros.
 
@@ -140,20 +135,16 @@ class HessianGraph:
 
     @staticmethod
     def of(value: Tensor, parameters: tuple[Tensor, ...]) -> HessianGraph:
-        """Differentiate a loss once.
+        """Differentiate a loss once; one that depends on no parameter has a matrix of zeros.
 
         Raises:
-            CurvatureError: It does not depend on the parameters, or its gradients are sparse.
+            CurvatureError: Its gradients are sparse.
         """
-        require_dependence(value)
+        if not value.requires_grad:
+            return HessianGraph(parameters, (None,) * len(parameters))
         gradients = gradients_of(value, parameters, create_graph=True, allow_unused=True)
         require_dense(gradients)
         return HessianGraph(parameters, gradients)
-
-    @property
-    def used(self) -> tuple[bool, ...]:
-        """Which parameters the loss depends on."""
-        return tuple(gradient is not None for gradient in self.gradients)
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply the Hessian by one vector, or several if batched."""
@@ -180,20 +171,10 @@ class GaussNewtonGraph:
 
     @staticmethod
     def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> GaussNewtonGraph:
-        """Differentiate the output by the parameters.
-
-        Raises:
-            CurvatureError: It does not depend on them.
-        """
-        require_dependence(output)
+        """Differentiate the output, which must require gradients, by the parameters."""
         dummy = torch.zeros_like(output, requires_grad=True)
         pulled = gradients_of(output, parameters, dummy, create_graph=True, allow_unused=True)
         return GaussNewtonGraph(parameters, output, dummy, pulled, middle)
-
-    @property
-    def used(self) -> tuple[bool, ...]:
-        """Which parameters the output depends on."""
-        return tuple(part is not None for part in self.pulled)
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply $J^T M J$ by one vector, or several if batched."""
@@ -208,16 +189,6 @@ class GaussNewtonGraph:
         """Return the block of some parameters by others."""
         parameters, pulled = tuple(self.parameters[i] for i in rows), tuple(self.pulled[i] for i in columns)
         return GaussNewtonGraph(parameters, self.output, self.dummy, pulled, self.middle)
-
-
-def require_dependence(value: Tensor) -> None:
-    """Refuse a value without a graph.
-
-    Raises:
-        CurvatureError: It depends on no parameter.
-    """
-    if not value.requires_grad:
-        raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
 
 
 def not_smooth_at_zero(value: Tensor) -> list[str]:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Categorical, Distribution, Normal, kl_divergence
 
-from hessian.loss.graphs import pull, require_dependence
+from hessian.loss.graphs import pull
 from hessian.numerics.differentiation import gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
@@ -78,16 +78,15 @@ class OuterSlopes:
 
 
 def require_tensor(output: Any, matrix: str) -> Tensor:
-    """Return the output as one tensor that depends on the parameters.
+    """Return the output as one tensor.
 
     Raises:
-        CurvatureError: It is none, or depends on none.
+        CurvatureError: It is none.
     """
     if not isinstance(output, Tensor):
         raise CurvatureError(
             f"the {MATRICES[matrix]} needs a model with one tensor as output, got {type(output).__name__}; wrap it"
         )
-    require_dependence(output)
     return output
 
 
