@@ -7,7 +7,7 @@ gradients of $\langle s, f(w)\rangle$ at constant slopes s. All others are *sand
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -106,6 +106,11 @@ def separate_from(parts: list[Tensor | None], rows: Tensor) -> None:
 class Graph(Protocol):
     """The curvature of one batch."""
 
+    @property
+    def route(self) -> int:
+        """Route of what is differentiated in a product, see `route_of`."""
+        ...
+
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply the matrix by one vector, or several if batched; None represents zeros.
 
@@ -120,6 +125,11 @@ class Graph(Protocol):
 
 class Middle(Protocol):
     """The middle factor between the Jacobians: a symmetric map of vectors of the outputs' shape."""
+
+    @property
+    def differentiated(self) -> tuple[Tensor, ...]:
+        """What is differentiated for that."""
+        ...
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
         """Map one such vector, or several if batched; None represents zeros."""
@@ -145,6 +155,11 @@ class HessianGraph:
         gradients = gradients_of(value, parameters, create_graph=True, allow_unused=True)
         require_dense(gradients)
         return HessianGraph(parameters, gradients)
+
+    @property
+    def route(self) -> int:
+        """Route of the gradients."""
+        return route_of(self.gradients)
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply the Hessian by one vector, or several if batched."""
@@ -176,6 +191,11 @@ class GaussNewtonGraph:
         pulled = gradients_of(output, parameters, dummy, create_graph=True, allow_unused=True)
         return GaussNewtonGraph(parameters, output, dummy, pulled, middle)
 
+    @property
+    def route(self) -> int:
+        """Route of the output, of its transposed Jacobian and of the middle factor."""
+        return route_of([self.output, *self.pulled, *self.middle.differentiated])
+
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply $J^T M J$ by one vector, or several if batched."""
         pairs = [(g, part) for g, part in zip(self.pulled, parts, strict=True) if g is not None]
@@ -204,6 +224,26 @@ def not_smooth_at_zero(value: Tensor) -> list[str]:
         seen |= fresh
         pending += fresh
     return sorted(found)
+
+
+def route_of(values: Iterable[Tensor | None]) -> int:
+    """Return a hash of the operations that lead to values, of how they are joined and of the shapes that they give.
+
+    Samples of one shape may take different routes, by their numbers. A rule that is right for the operations of one
+    route may be wrong for those of another.
+    """
+    roots = [value.grad_fn for value in values if value is not None and value.grad_fn is not None]
+    places: dict[Any, int] = {node: place for place, node in enumerate(dict.fromkeys(roots))}
+    pending, found = list(places), []
+    for node in pending:  # which grows on the way
+        sources = []
+        for source, output in node.next_functions:
+            if source is not None and source not in places:
+                places[source] = len(places)
+                pending.append(source)
+            sources.append((places.get(source), output))
+        found.append((node.name(), *(tuple(one.shape) for one in node._input_metadata), *sources))
+    return hash((*map(places.get, roots), *found))
 
 
 def require_dense(gradients: Sequence[Tensor | None]) -> None:

@@ -56,6 +56,11 @@ class SlopeCurvature:
         (slope,) = gradients_of(potential(cut), cut, create_graph=True)
         return SlopeCurvature(cut, slope)
 
+    @property
+    def differentiated(self) -> tuple[Tensor, ...]:
+        """The slope."""
+        return (self.slope,)
+
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
         """Multiply the function's Hessian by one vector of the outputs' shape, or several if batched."""
         if not self.slope.requires_grad:
@@ -69,6 +74,11 @@ class OuterSlopes:
 
     slopes: Tensor
     factor: float
+
+    @property
+    def differentiated(self) -> tuple[Tensor, ...]:
+        """Nothing."""
+        return ()
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor:
         """Map one vector of the outputs' shape, or several if batched."""

@@ -176,12 +176,12 @@ def _parts(
                 found = gradients_of(value, parameters, create_graph=True, allow_unused=True)
             graph = HessianGraph(parameters, found)
             drawn = _draw(rank, P, generator, like)
-            shapes = tuple(leaf.shape for leaf in iterate_tensors(sample))
-            if shapes not in faults:
-                faults[shapes] = _fault_of(graph, drawn)
-                if faults[shapes]:
-                    warn_one_by_one(faults[shapes], "sample_hessians")
-            batched = not faults[shapes]
+            route = tuple(leaf.shape for leaf in iterate_tensors(sample)), graph.route
+            if route not in faults:
+                faults[route] = _fault_of(graph, drawn)
+                if faults[route]:
+                    warn_one_by_one(faults[route], "sample_hessians")
+            batched = not faults[route]
             first = _times(graph, drawn, batched)
             basis = torch.linalg.qr(first.T)[0]
             images = _times(graph, basis.T, batched)

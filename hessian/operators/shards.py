@@ -85,6 +85,7 @@ class LocalShards:
         self.objective, self._matrix = objective, matrix
         self._layouts: dict[Positions, Layout] = {}
         self._shapes: dict[int, Hashable] = {}
+        self._routes: dict[tuple[Block, int], int] = {}
         self._faults: dict[Hashable, str] = {}
         self._every = tuple(range(len(objective.parameters)))
         source = objective.batches.source
@@ -137,15 +138,18 @@ class LocalShards:
         columns = self._layout(block.columns)
         for group, parts in groups:
             rows = range(*group.indices(len(vectors)))
-            if len(rows) == 1 or not self._fault_of(graph, (block, len(rows), self._shapes[place])):
+            if len(rows) == 1 or not self._fault_of(graph, place, block, len(rows)):
                 yield group, parts
             else:
                 yield from ((slice(row, row + 1), columns.parts(vectors[row : row + 1])) for row in rows)
 
-    def _fault_of(self, graph: Graph, key: tuple[Block, int, Hashable]) -> str:
-        """Return what is wrong with products of so many vectors with a graph of such a batch, compared once."""
+    def _fault_of(self, graph: Graph, place: int, block: Block, count: int) -> str:
+        """Return what is wrong with products of so many vectors with such a graph, compared once for each route."""
+        here = block, place
+        if here not in self._routes or not self.keeps_graph:
+            self._routes[here] = graph.route
+        key = block, count, self._shapes[place], self._routes[here]
         if key not in self._faults:
-            block, count, _ = key
             columns = [self.objective.parameters[i] for i in block.columns]
             drawn = draw_rows(columns, count)
             self._faults[key] = fault_of(
