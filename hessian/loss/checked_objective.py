@@ -34,7 +34,7 @@ from hessian.loss.graphs import Block
 from hessian.loss.kept_tensors import Call
 from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, select_parameters
 from hessian.loss.objective import Objective
-from hessian.loss.output_curvature import Law, law_of
+from hessian.loss.output_curvature import Law, law_of, not_one_multiple
 from hessian.loss.product_rounding import LargestNumber
 from hessian.loss.second_derivative_check import UNSETTLED, require_second_derivatives
 from hessian.numerics.live_bytes import measure_memory
@@ -117,6 +117,10 @@ def checked_objective(
         raise CurvatureError("two readings of the data gave other batches: fix their order and number")
     draft = replace(draft, reached=_find_reached(draft))
     draft.model.require_kept()
+    sizes = tuple(size for size, _ in first)
+    weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
+    if matrix == "fisher":
+        _require_one_multiple(draft, weights)
     if budget is not None:
         held = sum(measure_model_memory(model, tensors, data).values())
         numbers = count_check_numbers(draft, matrix)
@@ -135,8 +139,6 @@ def checked_objective(
         coupled = batch_norm == "batch"
         BatchConsistency(draft, mean, count, several, vouched, coupled, named=reduction is not None).require()
     draft.model.require_kept()
-    sizes = tuple(size for size, _ in first)
-    weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
     value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
     return replace(
         draft,
@@ -268,6 +270,24 @@ def _require_nothing_kept(objective: Objective) -> tuple[float, ...]:
 
     objective.model.require_nothing_kept(calls)
     return tuple(losses[number] for number in sorted(losses)) if len(losses) == batches else ()
+
+
+def _require_one_multiple(objective: Objective, weights: Sequence[float]) -> None:
+    """Refuse a loss that is not one multiple of minus the log likelihood in all batches, as with class weights.
+
+    Raises:
+        CurvatureError: It is not; or as `Objective.multiples`.
+    """
+    found = [
+        weight * multiple
+        for number, (weight, batch) in enumerate(zip(weights, objective.move_batches(), strict=True), start=1)
+        for multiple in objective.multiples(batch, number)
+    ]
+    if max(found) - min(found) > 1e4 * torch.finfo(objective.parameters[0].dtype).eps * max(found):
+        assert objective.law is not None
+        with torch.enable_grad():
+            law = objective.law(objective.output(objective.first_batch()))
+        raise not_one_multiple(type(law).__name__)
 
 
 def _find_reached(objective: Objective) -> tuple[tuple[bool, ...], ...]:

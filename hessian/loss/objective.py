@@ -39,6 +39,7 @@ from hessian.loss.output_curvature import (
     SlopeCurvature,
     divergence,
     ignored_label,
+    multiples_of,
     require_tensor,
     slope_of_loss,
 )
@@ -198,14 +199,35 @@ class Objective:
         """
         if matrix == "gauss-newton":
             return lambda cut: self.loss_at(cut, batch, number, at)
+        return divergence(output, slope, *self._likelihood(batch, number, at))
+
+    def multiples(self, batch: Batch, number: int) -> list[float]:
+        """Return the multiples of minus the log likelihood that the loss of a batch is, see `multiples_of`.
+
+        Raises:
+            CurvatureError: As `multiples_of`; or the law or the loss fails on the batch.
+        """
+        with torch.enable_grad():
+            output = require_tensor(self.output(batch), "fisher")
+            try:
+                return multiples_of(output, *self._likelihood(batch, number, None))
+            except (CurvatureError, torch.OutOfMemoryError):
+                raise
+            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+                raise user_error(error, f"the law or the loss on batch {number}") from error
+
+    def _likelihood(
+        self, batch: Batch, number: int, at: Sequence[Tensor] | None
+    ) -> tuple[Any, Law, Callable[[Tensor, Tensor], Tensor], int | None]:
+        """Return targets, law, loss and ignored label as `divergence` takes them."""
         assert self.law is not None
-        targets = None if isinstance(batch, Mapping) else batch[1]
         elsewhere = at or self.parameters  # at other outputs the loss is another one
 
-        def loss(cut: Tensor) -> Tensor:
-            return self.loss_at(cut, batch, number, elsewhere)
+        def loss(cut: Tensor, targets: Tensor) -> Tensor:
+            return self.loss_at(cut, (batch[0], targets), number, elsewhere)
 
-        return divergence(output, slope, targets, self.law, loss, ignored_label(self.loss))
+        targets = None if isinstance(batch, Mapping) else batch[1]
+        return targets, self.law, loss, ignored_label(self.loss)
 
     def samples_in(self, batch: Batch, rows: int) -> float:
         """Return the factor from the slopes of a batch's loss to the slopes of its samples, each a row of the output.
