@@ -21,15 +21,7 @@ from torch import Tensor, nn
 
 from hessian.lanczos.memory import PROGRAM, Budget, bytes_of
 from hessian.loss.batch_consistency import BatchConsistency
-from hessian.loss.batches import (
-    Batch,
-    Batches,
-    Loss,
-    copy_tensors,
-    iterate_tensors,
-    reduction_of,
-    size_of,
-)
+from hessian.loss.batches import Batch, Batches, Loss, copy_tensors, iterate_tensors, reduction_of, size_of
 from hessian.loss.graphs import Block
 from hessian.loss.kept_tensors import Call
 from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, select_parameters

@@ -213,17 +213,39 @@ class GaussNewtonGraph:
 
 def not_smooth_at_zero(value: Tensor) -> list[str]:
     """Return the names of operations in a value's graph whose second derivatives are infinite somewhere."""
+    names = {node.name().removesuffix("0").removesuffix("Backward") for node in _operations(value)}
+    return sorted(
+        name
+        for name in names
+        if any(word in name for word in _AT_ZERO) and not any(word in name for word in _NORMALISED)
+    )
+
+
+def inexact_embedding(value: Tensor) -> str:
+    """Return what to do about a lookup in a value's graph whose gradient is none by design; empty if there is none."""
+    for node in _operations(value):
+        if not node.name().startswith("Embedding"):
+            continue
+        if getattr(node, "_saved_scale_grad_by_freq", False):
+            return "an embedding with scale_grad_by_freq=True divides gradients by counts in the batch: leave that out"
+        row = getattr(node, "_saved_padding_idx", -1)
+        if 0 <= row < 2**63:  # -1 is read as unsigned
+            return (
+                f"an embedding with padding_idx={row} gives that row no gradient, although the loss depends on it: "
+                f"take nn.Embedding(padding_idx={row}), whose row is known to be a constant, or leave padding_idx out"
+            )
+    return ""
+
+
+def _operations(value: Tensor) -> set[Any]:
+    """Return the nodes of a value's graph."""
     pending: list[Any] = [value.grad_fn] if value.requires_grad else []
-    seen, found = set(pending), set()
+    seen = set(pending)
     while pending:
-        node = pending.pop()
-        name = node.name().removesuffix("0").removesuffix("Backward")
-        if any(word in name for word in _AT_ZERO) and not any(word in name for word in _NORMALISED):
-            found.add(name)
-        fresh = {source for source, _ in node.next_functions if source is not None} - seen
+        fresh = {source for source, _ in pending.pop().next_functions if source is not None} - seen
         seen |= fresh
         pending += fresh
-    return sorted(found)
+    return seen
 
 
 def route_of(values: Iterable[Tensor | None]) -> int:

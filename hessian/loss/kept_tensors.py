@@ -101,7 +101,9 @@ def require_nothing_kept(
         kept = {place: one for place, one in (kept | found.derived).items() if not one.expired()}
         for name in found.unused:
             sizes = sorted(weights[name].shape)
-            alike |= {name: shape for shape in found.foreign.values() if len(shape) > 1 and sorted(shape) == sizes}
+            shapes = (shape for shape in found.foreign.values() if len(shape) > 1 and sorted(shape) == sizes)
+            if (shape := next(shapes, None)) is not None:
+                alike[name] = shape
         reached |= weights.keys() - found.unused if found.foreign else set()
     if kept and any(found.foreign.keys() & kept.keys() for found in _watch_calls(calls, weights, others)):
         raise CurvatureError(KEPT)

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
 from hessian.loss.factories import user_error
-from hessian.loss.graphs import Block, Graph, Positions, require_dense
+from hessian.loss.graphs import Block, Graph, Positions, inexact_embedding, require_dense
 from hessian.loss.objective import Objective
 from hessian.loss.product_rounding import FLOOR, faint_loss, find_lowest, require_little, types_towards
 from hessian.numerics.differentiation import gradients_of
@@ -318,7 +318,7 @@ def _require(
         if fault:
             raise CurvatureError(
                 f"the products are not second derivatives: {fault}; "
-                f"{model.find_half_precision() or _low_precision(at, given) or _ADVICE}"
+                f"{model.find_half_precision() or _low_precision(at, given) or _embedding(at, given) or _ADVICE}"
             )
         return at.precision, part
     assert failure is not None
@@ -388,6 +388,13 @@ def _low_precision(line: _Line, batch: Batch) -> str:
     low = find_lowest(_types(line, batch, line.precision.dtype), torch.float32)
     name = str(low).removeprefix("torch.")
     return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
+
+
+def _embedding(line: _Line, batch: Batch) -> str:
+    """Return what to do about an embedding whose gradient is none by design; empty if there is none."""
+    at = [p.requires_grad_() for p in line.weights(line.precision.dtype)]
+    with torch.enable_grad():
+        return inexact_embedding(line.loss(batch, at))
 
 
 def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch.dtype | None]:

@@ -19,6 +19,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import torch
@@ -386,7 +387,12 @@ class Curvature:
 
         Each parameter is in one block. One with several names is in that of its name among `names`; `aliases` has the
         others. `block` takes a module with all that it holds.
+
+        Raises:
+            CurvatureError: A depth that is not a whole number, or negative.
         """
+        if depth is not None and not (isinstance(depth, Integral) and depth >= 0):
+            raise CurvatureError(f"depth must be a whole number of at least 0, got {depth!r}", keywords=("depth",))
         owners: dict[str, list[str]] = {}
         for name in self._names:
             place = owner(name)
