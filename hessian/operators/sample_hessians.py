@@ -172,8 +172,7 @@ def _parts(
                 basis = torch.linalg.qr(_draw(rank, P, generator, like).T)[0]
                 yield basis.new_zeros(rank), basis, 0.0
                 continue
-            with torch.enable_grad():
-                graph = HessianGraph.of(_loss_alone(objective, sample, number), parameters)
+            graph = _graph_of(objective, sample, number)
             drawn = _draw(rank, P, generator, like)
             route = tuple(leaf.shape for leaf in iterate_tensors(sample)), graph.route
             if route not in faults:
@@ -192,14 +191,16 @@ def _parts(
             yield values * weight, vectors, float(first.square().sum()) / rank * weight**2
 
 
-def _loss_alone(objective: Objective, sample: Batch, number: int) -> Tensor:
-    """Return the loss of one sample.
+def _graph_of(objective: Objective, sample: Batch, number: int) -> HessianGraph:
+    """Return the differentiated graph of one sample.
 
     Raises:
         CurvatureError: The model or the loss fails on it.
     """
+    parameters = objective.parameters
     try:
-        return objective.batch_loss(sample, number, objective.parameters)
+        with torch.enable_grad():
+            return HessianGraph.of(objective.batch_loss(sample, number, parameters), parameters)
     except (CurvatureError, torch.OutOfMemoryError):
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
