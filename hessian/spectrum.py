@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from math import inf
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -63,6 +64,16 @@ class SpectrumSettings:
                 f"width and tolerance must be positive and finite and confidence in (0, 1), got {self.width}, "
                 f"{self.tolerance} and {self.confidence}",
                 keywords=("width", "confidence"),
+            )
+        whole = ("outliers", "probes", "steps", "seed", "products", "basis", "chunk")
+        for name in whole:
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool):
+                raise CurvatureError(f"{name} must be a whole number, got {value!r}", keywords=(name,))
+        if not isinstance(self.memory, Budget | None):
+            raise CurvatureError(
+                f"memory must be a Budget, such as Budget({str(self.memory)!r}), got {self.memory!r}",
+                keywords=("memory",),
             )
         if min(self.outliers, self.probes, self.steps) < 1 or self.seed < 0:
             raise CurvatureError(

@@ -31,6 +31,11 @@ def require_number(name: str, value: Any) -> float:
 
 def freeze(name: str, values: ArrayLike) -> np.ndarray:
     """Return a copy of real numbers as an array that cannot be written to, nor changed through the original."""
+    require(
+        not np.ma.is_masked(values),
+        f"{name} must have no masked entries, whose numbers would be taken as valid: pass them without, as by "
+        "values.compressed()",
+    )
     try:
         found = np.asarray(values)
         require(found.dtype.kind in "biufO", "not numbers")

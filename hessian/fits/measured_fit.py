@@ -23,7 +23,7 @@ import torch
 from scipy.stats import norm
 
 from hessian.fits.bulk_laws import Bulk, LawFit, law_fits
-from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, build_model, predict, split_outliers
+from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, build_model, named_level, predict, split_outliers
 from hessian.lanczos.krylov import Array, RitzPairs
 from hessian.lanczos.probes import inflate_spread
 from hessian.lanczos.quadrature import Moment, SpectralMeasure
@@ -175,7 +175,7 @@ def fit_measured(
     by_quadrature = _rest_by_quadrature(measure, left, pairs)
     by_norm = _rest_by_norm(frobenius, values, confidence)
     rest = _average(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
-    split = split_outliers(values, R, level if mistaken is None else mistaken, rest.value)
+    split = split_outliers(values, R, named_level(level, mistaken), rest.value)
     mine, sigma = split.outlying, split.sigma
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
         raise ValueError(

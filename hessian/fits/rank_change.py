@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rmt.checks import freeze
+from rmt.checks import freeze, require_number
 from rmt.results import Result
 
 
@@ -49,19 +49,28 @@ def rank_change(products: ArrayLike, eigenvalues: ArrayLike, square: float) -> R
         square: mean squared Frobenius norm of one sample's Hessian.
 
     Raises:
-        ValueError: shapes that do not fit, or a first eigenvalue that is not the only one of largest modulus.
+        ValueError: shapes that do not fit, numbers that are not finite, a square that is not positive, or a first
+            eigenvalue that is not the only one of largest modulus.
     """
     rows, values = freeze("products", products), freeze("eigenvalues", eigenvalues)
     if rows.ndim != 2 or rows.shape[1:] != values.shape or len(rows) < 2:
         raise ValueError(
             f"need products (N, P) of at least 2 samples and P eigenvalues, got {rows.shape}, {values.shape}"
         )
+    if not np.isfinite(rows).all() or not np.isfinite(values).all():
+        raise ValueError("products and eigenvalues must be finite")
+    if not 0.0 < require_number("square", square) < np.inf:
+        raise ValueError(
+            f"square must be positive and finite, got {square}: where it is not representable in double precision, "
+            "multiply the loss by a constant"
+        )
     first, others = float(values[0]), values[1:]
     if not abs(first) > np.abs(others).max(initial=0.0):
         raise ValueError(f"the first eigenvalue, {first:.6g}, must be the only one of largest modulus")
-    variances = rows.var(axis=0)
+    # In units of the first eigenvalue, because squares of small or large numbers are not representable.
+    variances = (rows / first).var(axis=0)
     return RankChange(
-        square / float((values**2).sum()) - 1.0,
-        float(variances[0]) / first**2,
-        2.0 / first * float((variances[1:] / (first - others)).sum()),
+        square / first / first / float(((values / first) ** 2).sum()) - 1.0,
+        float(variances[0]),
+        2.0 * float((variances[1:] / (1.0 - others / first)).sum()),
     )

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import require_row
+from rmt.checks import require_number, require_row
 from rmt.closed_laws import Semicircle
 from rmt.comparison import distribution_distance
 from rmt.results import Result, join_texts
@@ -108,7 +108,8 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
 
     Raises:
         ValueError: Fewer than 4 eigenvalues, another shape, one that is complex or not finite, no noise left apart
-            from the outliers (a matrix of low rank, or none at all), or ``level`` outside (0, 1/2).
+            from the outliers (a matrix of low rank, or none at all), ``level`` outside (0, 1/2), or both names of it
+            with different numbers.
 
     >>> fit = fit_spiked([9.0, -1.0, -0.5, 0.0, 0.5, 1.0, -0.75, 0.75, 0.25, -0.25] + 90 * [0.01, -0.01])
     >>> len(fit.outliers), round(fit.model.spikes[0], 2)
@@ -118,7 +119,7 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
-    split = split_outliers(values, R, level if mistaken is None else mistaken)
+    split = split_outliers(values, R, named_level(level, mistaken))
     model, sd = build_model(values[split.outlying], split.sigma, R)
     return SpikedFit(
         model=model,
@@ -131,6 +132,17 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
         distance=distribution_distance(values[~split.outlying], model.noise_law),
         iterations=split.iterations,
     )
+
+
+def named_level(level: float, mistaken: float | None) -> float:
+    """Return the level by either of its names.
+
+    Raises:
+        ValueError: No number, or two.
+    """
+    if mistaken is not None and level not in (LEVEL, mistaken):
+        raise ValueError(f"level and mistaken are two names of one number, got {level} and {mistaken}: give level")
+    return require_number("level", level if mistaken is None else mistaken)
 
 
 @dataclass(frozen=True, eq=False)

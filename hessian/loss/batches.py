@@ -80,14 +80,14 @@ class Batches:
             return Batches(DataLoader(source.dataset, collate_fn=source.collate_fn, **order), self.resident)
         return Batches(_Selection(source, places), self.resident)
 
-    def move_to(self, device: torch.device, dtype: torch.dtype) -> Iterator[Batch]:
-        """Yield every batch on a device, with floating inputs in the parameters' dtype.
+    def move_to(self, device: torch.device, dtype: torch.dtype, copied: bool = False) -> Iterator[Batch]:
+        """Yield every batch on a device, with floating inputs in the parameters' dtype, in new memory on demand.
 
         Raises:
             CurvatureError: An item that is not a batch.
         """
         for number, batch in enumerate(self.source, start=1):
-            yield _move(_require_batch(batch, number), device, dtype)
+            yield _move(_require_batch(batch, number), device, dtype, copied)
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,9 @@ def _describe(data: Any) -> str:
     return kind + (" (torch.from_numpy makes it a tensor)" if kind == "ndarray" else "")
 
 
-def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
+def _move(batch: Batch, device: torch.device, dtype: torch.dtype, copied: bool) -> Batch:
     def moved(tensor: Tensor) -> Tensor:
-        there = tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+        there = tensor.to(device, dtype if tensor.is_floating_point() else tensor.dtype, copy=copied)
         if there.is_inference():
             return there.clone()  # which no graph may hold
         return _leaf(there, tensor)

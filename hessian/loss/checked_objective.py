@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,21 +21,12 @@ from torch import Tensor, nn
 
 from hessian.lanczos.memory import PROGRAM, Budget, bytes_of
 from hessian.loss.batch_consistency import BatchConsistency
-from hessian.loss.batches import (
-    Batch,
-    Batches,
-    Loss,
-    copy_tensors,
-    iterate_tensors,
-    reduction_of,
-    rows_of,
-    size_of,
-    take_rows,
-)
-from hessian.loss.graphs import Block, require_dependence
+from hessian.loss.batches import Batch, Batches, Loss, copy_tensors, iterate_tensors, reduction_of, size_of
+from hessian.loss.graphs import Block
+from hessian.loss.kept_tensors import Call
 from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, select_parameters
 from hessian.loss.objective import Objective
-from hessian.loss.output_curvature import Law, law_of
+from hessian.loss.output_curvature import Law, law_of, not_one_multiple
 from hessian.loss.product_rounding import LargestNumber
 from hessian.loss.second_derivative_check import UNSETTLED, require_second_derivatives
 from hessian.numerics.live_bytes import measure_memory
@@ -47,8 +38,6 @@ AROUND_OUTPUT = 4
 """Tensors of the output's shape that checks of other matrices than the Hessian hold."""
 SCALARS = 2**8
 """Further numbers, with a margin."""
-FEW = 4
-"""Samples on which it is looked for what the model keeps."""
 
 
 def checked_objective(
@@ -107,7 +96,7 @@ def checked_objective(
         law_of(loss) if matrix == "fisher" and law is None else law,
     )
     started = time.perf_counter()
-    _require_nothing_kept(draft)  # first of all: any call would fill a cache
+    draft = replace(draft, losses=_require_nothing_kept(draft))  # first of all: any call would fill a cache
     unchecked = time.perf_counter()
     first = draft.read(count)
     started += time.perf_counter() - unchecked
@@ -118,12 +107,12 @@ def checked_objective(
     again, largest = _largest_number(draft, count)
     if [size for size, _ in first] != [size for size, _ in again]:
         raise CurvatureError("two readings of the data gave other batches: fix their order and number")
-    with draft.model.watching_own_parameters(), torch.enable_grad():
-        value = draft.batch_loss(draft.first_batch(), 1)
-        require_dependence(value)
-        draft.model.require_own_unused(value)
+    draft = replace(draft, reached=_find_reached(draft))
     draft.model.require_kept()
-    del value  # and its graph
+    sizes = tuple(size for size, _ in first)
+    weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
+    if matrix == "fisher":
+        _require_one_multiple(draft, weights)
     if budget is not None:
         held = sum(measure_model_memory(model, tensors, data).values())
         numbers = count_check_numbers(draft, matrix)
@@ -142,8 +131,6 @@ def checked_objective(
         coupled = batch_norm == "batch"
         BatchConsistency(draft, mean, count, several, vouched, coupled, named=reduction is not None).require()
     draft.model.require_kept()
-    sizes = tuple(size for size, _ in first)
-    weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
     value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
     return replace(
         draft,
@@ -257,14 +244,55 @@ def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tupl
         return objective.read(count), inf
 
 
-def _require_nothing_kept(objective: Objective) -> None:
-    for batch in objective.move_batches():
-        few = [take_rows(batch, slice(FEW))] if rows_of(batch) else []
-        for part in (*few, batch):
+def _require_nothing_kept(objective: Objective) -> tuple[float, ...]:
+    """Refuse caches of the weights, and return the loss of each batch, or nothing if one fails."""
+    losses: dict[int, float] = {}
+    batches = 0
 
-            def evaluate(at: Sequence[Tensor], part: Batch = part) -> Tensor:
-                return objective.batch_loss(copy_tensors(part), 1, at)
+    def evaluate(at: Sequence[Tensor], batch: Batch, number: int) -> Tensor:
+        value = objective.batch_loss(copy_tensors(batch), number, at)
+        losses.setdefault(number, value.item())
+        return value
 
-            if objective.model.require_nothing_kept(evaluate, iterate_tensors(part)):
-                return
-        return  # the model fails, which the first reading reports
+    def calls() -> Iterator[Call]:
+        nonlocal batches
+        for number, batch in enumerate(objective.move_batches(), start=1):
+            batches = number
+            yield Call(partial(evaluate, batch=batch, number=number), iterate_tensors(batch))
+
+    objective.model.require_nothing_kept(calls)
+    return tuple(losses[number] for number in sorted(losses)) if len(losses) == batches else ()
+
+
+def _require_one_multiple(objective: Objective, weights: Sequence[float]) -> None:
+    """Refuse a loss that is not one multiple of minus the log likelihood in all batches, as with class weights.
+
+    Raises:
+        CurvatureError: It is not; or as `Objective.multiples`.
+    """
+    found = [
+        weight * multiple
+        for number, (weight, batch) in enumerate(zip(weights, objective.move_batches(), strict=True), start=1)
+        for multiple in objective.multiples(batch, number)
+    ]
+    if max(found) - min(found) > 1e4 * torch.finfo(objective.parameters[0].dtype).eps * max(found):
+        assert objective.law is not None
+        with torch.enable_grad():
+            law = objective.law(objective.output(objective.first_batch()))
+        raise not_one_multiple(type(law).__name__)
+
+
+def _find_reached(objective: Objective) -> tuple[tuple[bool, ...], ...]:
+    """Return which parameters the loss of each batch depends on.
+
+    Raises:
+        CurvatureError: All batches depend on none, or one on the model's own parameters instead of their copies.
+    """
+    patterns = dict[tuple[bool, ...], tuple[bool, ...]]()
+    found = []
+    for number, batch in enumerate(objective.move_batches(), start=1):
+        one = objective.find_reached(batch, number)
+        found.append(patterns.setdefault(one, one))  # one object for all that are alike
+    if not any(map(any, patterns)):
+        raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
+    return tuple(found)

@@ -7,7 +7,7 @@ gradients of $\langle s, f(w)\rangle$ at constant slopes s. All others are *sand
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -107,8 +107,8 @@ class Graph(Protocol):
     """The curvature of one batch."""
 
     @property
-    def used(self) -> tuple[bool, ...]:
-        """Which parameters the loss depends on."""
+    def route(self) -> int:
+        """Route of what is differentiated in a product, see `route_of`."""
         ...
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
@@ -126,6 +126,11 @@ class Graph(Protocol):
 class Middle(Protocol):
     """The middle factor between the Jacobians: a symmetric map of vectors of the outputs' shape."""
 
+    @property
+    def differentiated(self) -> tuple[Tensor, ...]:
+        """What is differentiated for that."""
+        ...
+
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
         """Map one such vector, or several if batched; None represents zeros."""
         ...
@@ -140,20 +145,21 @@ class HessianGraph:
 
     @staticmethod
     def of(value: Tensor, parameters: tuple[Tensor, ...]) -> HessianGraph:
-        """Differentiate a loss once.
+        """Differentiate a loss once; one that depends on no parameter has a matrix of zeros.
 
         Raises:
-            CurvatureError: It does not depend on the parameters, or its gradients are sparse.
+            CurvatureError: Its gradients are sparse.
         """
-        require_dependence(value)
+        if not value.requires_grad:
+            return HessianGraph(parameters, (None,) * len(parameters))
         gradients = gradients_of(value, parameters, create_graph=True, allow_unused=True)
         require_dense(gradients)
         return HessianGraph(parameters, gradients)
 
     @property
-    def used(self) -> tuple[bool, ...]:
-        """Which parameters the loss depends on."""
-        return tuple(gradient is not None for gradient in self.gradients)
+    def route(self) -> int:
+        """Route of the gradients."""
+        return route_of(self.gradients)
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply the Hessian by one vector, or several if batched."""
@@ -180,20 +186,15 @@ class GaussNewtonGraph:
 
     @staticmethod
     def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> GaussNewtonGraph:
-        """Differentiate the output by the parameters.
-
-        Raises:
-            CurvatureError: It does not depend on them.
-        """
-        require_dependence(output)
+        """Differentiate the output, which must require gradients, by the parameters."""
         dummy = torch.zeros_like(output, requires_grad=True)
         pulled = gradients_of(output, parameters, dummy, create_graph=True, allow_unused=True)
         return GaussNewtonGraph(parameters, output, dummy, pulled, middle)
 
     @property
-    def used(self) -> tuple[bool, ...]:
-        """Which parameters the output depends on."""
-        return tuple(part is not None for part in self.pulled)
+    def route(self) -> int:
+        """Route of the output, of its transposed Jacobian and of the middle factor."""
+        return route_of([self.output, *self.pulled, *self.middle.differentiated])
 
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply $J^T M J$ by one vector, or several if batched."""
@@ -210,29 +211,61 @@ class GaussNewtonGraph:
         return GaussNewtonGraph(parameters, self.output, self.dummy, pulled, self.middle)
 
 
-def require_dependence(value: Tensor) -> None:
-    """Refuse a value without a graph.
-
-    Raises:
-        CurvatureError: It depends on no parameter.
-    """
-    if not value.requires_grad:
-        raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
-
-
 def not_smooth_at_zero(value: Tensor) -> list[str]:
     """Return the names of operations in a value's graph whose second derivatives are infinite somewhere."""
+    names = {node.name().removesuffix("0").removesuffix("Backward") for node in _operations(value)}
+    return sorted(
+        name
+        for name in names
+        if any(word in name for word in _AT_ZERO) and not any(word in name for word in _NORMALISED)
+    )
+
+
+def inexact_embedding(value: Tensor) -> str:
+    """Return what to do about a lookup in a value's graph whose gradient is none by design; empty if there is none."""
+    for node in _operations(value):
+        if not node.name().startswith("Embedding"):
+            continue
+        if getattr(node, "_saved_scale_grad_by_freq", False):
+            return "an embedding with scale_grad_by_freq=True divides gradients by counts in the batch: leave that out"
+        row = getattr(node, "_saved_padding_idx", -1)
+        if 0 <= row < 2**63:  # -1 is read as unsigned
+            return (
+                f"an embedding with padding_idx={row} gives that row no gradient, although the loss depends on it: "
+                f"take nn.Embedding(padding_idx={row}), whose row is known to be a constant, or leave padding_idx out"
+            )
+    return ""
+
+
+def _operations(value: Tensor) -> set[Any]:
+    """Return the nodes of a value's graph."""
     pending: list[Any] = [value.grad_fn] if value.requires_grad else []
-    seen, found = set(pending), set()
+    seen = set(pending)
     while pending:
-        node = pending.pop()
-        name = node.name().removesuffix("0").removesuffix("Backward")
-        if any(word in name for word in _AT_ZERO) and not any(word in name for word in _NORMALISED):
-            found.add(name)
-        fresh = {source for source, _ in node.next_functions if source is not None} - seen
+        fresh = {source for source, _ in pending.pop().next_functions if source is not None} - seen
         seen |= fresh
         pending += fresh
-    return sorted(found)
+    return seen
+
+
+def route_of(values: Iterable[Tensor | None]) -> int:
+    """Return a hash of the operations that lead to values, of how they are joined and of the shapes that they give.
+
+    Samples of one shape may take different routes, by their numbers. A rule that is right for the operations of one
+    route may be wrong for those of another.
+    """
+    roots = [value.grad_fn for value in values if value is not None and value.grad_fn is not None]
+    places: dict[Any, int] = {node: place for place, node in enumerate(dict.fromkeys(roots))}
+    pending, found = list(places), []
+    for node in pending:  # which grows on the way
+        sources = []
+        for source, output in node.next_functions:
+            if source is not None and source not in places:
+                places[source] = len(places)
+                pending.append(source)
+            sources.append((places.get(source), output))
+        found.append((node.name(), *(tuple(one.shape) for one in node._input_metadata), *sources))
+    return hash((*map(places.get, roots), *found))
 
 
 def require_dense(gradients: Sequence[Tensor | None]) -> None:

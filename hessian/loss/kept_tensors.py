@@ -8,8 +8,9 @@ outlives the call must not be read in the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,6 +23,26 @@ from hessian.numerics.symmetric import CurvatureError
 
 Evaluate = Callable[[Sequence[Tensor]], Tensor]
 """The loss of some samples at parameters."""
+
+
+class Call(NamedTuple):
+    """A call of the model and the loss.
+
+    Attributes:
+        evaluate: The loss of some samples.
+        constants: Tensors of these samples.
+    """
+
+    evaluate: Evaluate
+    constants: Iterable[Tensor]
+
+
+KEPT = (
+    "the model or the loss keeps a tensor that it has computed from the weights, and reads it again between "
+    "calls, where nothing can replace it: compute it again in each call, and measure outside of "
+    "torch.nn.utils.parametrize.cached()"
+)
+"""The error about a cache."""
 
 
 class _Watch(TorchDispatchMode):
@@ -54,47 +75,46 @@ class _Watch(TorchDispatchMode):
 
 
 def require_nothing_kept(
-    evaluate: Evaluate, weights: dict[str, Tensor], own: dict[str, Tensor], constants: Iterable[Tensor]
-) -> bool:
+    calls: Callable[[], Iterable[Call]], weights: dict[str, Tensor], own: dict[str, Tensor], others: Iterable[Tensor]
+) -> None:
     """Refuse caches of the weights; call this before any other evaluation, which would fill them.
 
+    One batch may fill a cache that only another reads, so that all calls are made before the second round.
+
     Args:
-        evaluate: The loss of a few samples.
+        calls: The calls, which can be made any number of times.
         weights: The chosen parameters; copies replace them.
         own: The model's own tensors of these names.
-        constants: The other tensors that are given to the evaluation: data, buffers, what is not chosen.
-
-    Returns:
-        Whether it could be tested: the evaluation did not fail.
+        others: The other tensors that the model has: buffers, and what is not chosen.
 
     Raises:
         CurvatureError: Something that was computed from the weights is kept and read again, or was kept from before.
     """
-    constants = list(constants)
-    try:
-        kept, foreign, unused = _one_call(evaluate, weights, constants)
-        read = _one_call(evaluate, weights, constants)[1] if kept else {}
-    except Exception:  # the user's code, on few samples: whoever calls it next on all will tell
-        return False
-    if kept & read.keys():
-        raise CurvatureError(
-            "the model or the loss keeps a tensor that it has computed from the weights, and reads it again between "
-            "calls, where nothing can replace it: compute it again in each call, and measure outside of "
-            "torch.nn.utils.parametrize.cached()"
-        )
-    for name, tensor in own.items():
-        if _references([tensor]).keys() & foreign.keys():
-            raise CurvatureError(describe_held_parameter(name))
-    for tensor in foreign.values():
-        for name in unused:
-            if tensor.ndim > 1 and sorted(tensor.shape) == sorted(weights[name].shape):
-                raise CurvatureError(
-                    f"{name} does not reach the loss, and a tensor of its shape {tuple(tensor.shape)} that is not "
-                    "a parameter of the model does: if that was computed from it and kept, empty the cache; if it is "
-                    "meant, leave the parameter out by naming the others, parameters=",
-                    keywords=("parameters",),
-                )
-    return True
+    others, kept = list(others), dict[int, StorageWeakRef]()
+    alike, reached = dict[str, tuple[int, ...]](), set[str]()
+    for found in _watch_calls(calls, weights, others):
+        if found.foreign.keys() & kept.keys():
+            raise CurvatureError(KEPT)
+        for name, tensor in own.items():
+            if _references([tensor]).keys() & found.foreign.keys():
+                raise CurvatureError(describe_held_parameter(name))
+        kept = {place: one for place, one in (kept | found.derived).items() if not one.expired()}
+        for name in found.unused:
+            sizes = sorted(weights[name].shape)
+            shapes = (shape for shape in found.foreign.values() if len(shape) > 1 and sorted(shape) == sizes)
+            if (shape := next(shapes, None)) is not None:
+                alike[name] = shape
+        reached |= weights.keys() - found.unused if found.foreign else set()
+    if kept and any(found.foreign.keys() & kept.keys() for found in _watch_calls(calls, weights, others)):
+        raise CurvatureError(KEPT)
+    for name in sorted(alike.keys() - reached):
+        if all(name in _unused_by(call, weights) for call in calls()):
+            raise CurvatureError(
+                f"{name} does not reach the loss, and a tensor of its shape {alike[name]} that is not "
+                "a parameter of the model does: if that was computed from it and kept, empty the cache; if it is "
+                "meant, leave the parameter out by naming the others, parameters=",
+                keywords=("parameters",),
+            )
 
 
 def describe_held_parameter(name: str) -> str:
@@ -105,22 +125,60 @@ def describe_held_parameter(name: str) -> str:
     )
 
 
-def _one_call(
-    evaluate: Evaluate, weights: dict[str, Tensor], constants: list[Tensor]
-) -> tuple[set[int], dict[int, Tensor], list[str]]:
-    """Return storages that outlive the call, outside tensors by storage, and weights that the loss does not see."""
+class _Found(NamedTuple):
+    """What a call shows.
+
+    Attributes:
+        derived: Storages that depend on the weights and outlive the call.
+        foreign: Shapes of outside tensors, by their storage.
+        unused: Weights that the loss does not see, where there are such tensors.
+    """
+
+    derived: dict[int, StorageWeakRef]
+    foreign: dict[int, tuple[int, ...]]
+    unused: set[str]
+
+
+def _watch_calls(
+    calls: Callable[[], Iterable[Call]], weights: dict[str, Tensor], others: list[Tensor]
+) -> Iterator[_Found]:
+    """Make the calls and yield what those show that do not fail."""
+    for call in calls():
+        try:
+            found = _watch_call(call.evaluate, weights, [*call.constants, *others])
+        except Exception:  # the user's code: the first reading of the data reports it
+            continue
+        yield found
+
+
+def _watch_call(evaluate: Evaluate, weights: dict[str, Tensor], constants: list[Tensor]) -> _Found:
     at = [p.detach().clone().requires_grad_() for p in weights.values()]
     watch = _Watch(at, constants)
+    unused = set[str]()
     with torch.enable_grad():
         with watch:
             value = evaluate(at)
-        found: Sequence[Tensor | None] = [None] * len(at)
-        if value.requires_grad and watch.foreign:
+        if watch.foreign:
+            unused = _unused(value, at, weights)
+    derived, foreign = watch.derived, {place: tuple(tensor.shape) for place, tensor in watch.foreign.items()}
+    del at, value, watch
+    return _Found({place: one for place, one in derived.items() if not one.expired()}, foreign, unused)
+
+
+def _unused_by(call: Call, weights: dict[str, Tensor]) -> set[str]:
+    """Return the weights that the loss of a call does not see."""
+    at = [p.detach().clone().requires_grad_() for p in weights.values()]
+    with suppress(Exception), torch.enable_grad():
+        return _unused(call.evaluate(at), at, weights)
+    return set(weights)
+
+
+def _unused(value: Tensor, at: Sequence[Tensor], weights: dict[str, Tensor]) -> set[str]:
+    found: Sequence[Tensor | None] = [None] * len(at)
+    if value.requires_grad:
+        with suppress(RuntimeError):  # the graph of something kept is gone
             found = gradients_of(value, at, allow_unused=True)
-    unused = [name for name, gradient in zip(weights, found, strict=True) if gradient is None]
-    derived, foreign = watch.derived, watch.foreign
-    del at, value, found, watch
-    return {place for place, reference in derived.items() if not reference.expired()}, foreign, unused
+    return {name for name, gradient in zip(weights, found, strict=True) if gradient is None}
 
 
 def _references(tensors: Iterable[Tensor]) -> dict[int, StorageWeakRef]:

@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import parametrizations
 from torch.nn.utils.weight_norm import WeightNorm
 
-from hessian.loss.kept_tensors import describe_held_parameter, require_nothing_kept
+from hessian.loss.kept_tensors import KEPT, Call, describe_held_parameter, require_nothing_kept
 from hessian.numerics.differentiation import exact_evaluation, gradients_of, plain_weight_norm, without_cudnn
 from hessian.numerics.symmetric import CurvatureError
 
@@ -250,22 +250,18 @@ class PureModel:
                 stack.enter_context(without_cudnn())
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
 
-    def require_nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
+    def require_nothing_kept(self, calls: Callable[[], Iterable[Call]]) -> None:
         """Refuse caches of weights; call this before any other evaluation.
 
         Args:
-            evaluate: The loss of a few samples, with tensors in place of the chosen parameters.
-            batch: Tensors of these samples.
-
-        Returns:
-            Whether it could be tested: the evaluation did not fail.
+            calls: Losses of samples from all batches, with tensors in place of the chosen parameters.
 
         Raises:
             CurvatureError: There are some, see `hessian.loss.kept_tensors`.
         """
         weights = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
         own: dict[str, Tensor] = {name: p for name, p in self._model.named_parameters() if name in weights}
-        return require_nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
+        require_nothing_kept(calls, weights, own, (*self._rest.values(), *self._buffers.values()))
 
     def find_half_precision(self) -> str:
         """Describe a parameter or buffer in half precision other than the chosen ones; empty if there is none."""
@@ -300,7 +296,12 @@ class PureModel:
             CurvatureError: It does.
         """
         own = {n: p for n, p in self._model.named_parameters() if f"model.{n}" in self._chosen}
-        found = gradients_of(value, list(own.values()), retain_graph=True, allow_unused=True)
+        try:
+            found = gradients_of(value, list(own.values()), retain_graph=True, allow_unused=True)
+        except RuntimeError as error:
+            if "through the graph a second time" not in str(error):
+                raise
+            raise CurvatureError(KEPT) from error
         captured = [name for name, gradient in zip(own, found, strict=True) if gradient is not None]
         if captured:
             raise CurvatureError(describe_held_parameter(captured[0]))

@@ -39,6 +39,7 @@ from hessian.loss.output_curvature import (
     SlopeCurvature,
     divergence,
     ignored_label,
+    multiples_of,
     require_tensor,
     slope_of_loss,
 )
@@ -63,6 +64,7 @@ class Objective:
         largest: Largest number that the model and the loss compute on the way to the loss.
         numbers: Numbers of the batches, where they are a share of those that weights and losses are of; nothing: all.
         check_dtypes: Types in which products are tested, by preference, where a budget limits them.
+        reached: Whether the loss of each batch depends on each parameter.
     """
 
     names: tuple[str, ...]
@@ -82,6 +84,12 @@ class Objective:
     largest: float = 0.0
     numbers: range | None = None
     check_dtypes: tuple[torch.dtype, ...] | None = None
+    reached: tuple[tuple[bool, ...], ...] = ()
+
+    @property
+    def used(self) -> tuple[bool, ...]:
+        """Whether the loss of any batch depends on each parameter."""
+        return tuple(map(any, zip(*set(self.reached), strict=True)))
 
     @property
     def samples(self) -> int:
@@ -119,6 +127,20 @@ class Objective:
             value = self.batch_loss(batch, number)
             return gradients_of(value, by, allow_unused=True)
 
+    def find_reached(self, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> tuple[bool, ...]:
+        """Return which of the chosen parameters the loss of samples depends on, which `batch_loss` evaluates.
+
+        Raises:
+            CurvatureError: It depends on the model's own parameters instead of their copies.
+        """
+        with self.model.watching_own_parameters(), torch.enable_grad():
+            value = self.batch_loss(batch, number, at)
+            if not value.requires_grad:
+                return (False,) * len(self.parameters)
+            self.model.require_own_unused(value)
+            found = gradients_of(value, self.parameters, allow_unused=True)
+        return tuple(one is not None for one in found)
+
     def graph(
         self,
         batch: Batch,
@@ -147,6 +169,8 @@ class Objective:
                 return HessianGraph.of(self.batch_loss(batch, number, at) * weight, parameters)
             output = require_tensor(self.output(batch, at), matrix)
             slope = slope_of_loss(output, lambda cut: self.loss_at(cut, batch, number, at), parameters, matrix)
+            if not output.requires_grad:  # another batch does reach the parameters
+                return HessianGraph.of(output.sum(), parameters)
             if matrix == "residual":
                 return HessianGraph.of((output * slope).sum() * weight, parameters)
             middle: Middle
@@ -175,14 +199,35 @@ class Objective:
         """
         if matrix == "gauss-newton":
             return lambda cut: self.loss_at(cut, batch, number, at)
+        return divergence(output, slope, *self._likelihood(batch, number, at))
+
+    def multiples(self, batch: Batch, number: int) -> list[float]:
+        """Return the multiples of minus the log likelihood that the loss of a batch is, see `multiples_of`.
+
+        Raises:
+            CurvatureError: As `multiples_of`; or the law or the loss fails on the batch.
+        """
+        with torch.enable_grad():
+            output = require_tensor(self.output(batch), "fisher")
+            try:
+                return multiples_of(output, *self._likelihood(batch, number, None))
+            except (CurvatureError, torch.OutOfMemoryError):
+                raise
+            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+                raise user_error(error, f"the law or the loss on batch {number}") from error
+
+    def _likelihood(
+        self, batch: Batch, number: int, at: Sequence[Tensor] | None
+    ) -> tuple[Any, Law, Callable[[Tensor, Tensor], Tensor], int | None]:
+        """Return targets, law, loss and ignored label as `divergence` takes them."""
         assert self.law is not None
-        targets = None if isinstance(batch, Mapping) else batch[1]
         elsewhere = at or self.parameters  # at other outputs the loss is another one
 
-        def loss(cut: Tensor) -> Tensor:
-            return self.loss_at(cut, batch, number, elsewhere)
+        def loss(cut: Tensor, targets: Tensor) -> Tensor:
+            return self.loss_at(cut, (batch[0], targets), number, elsewhere)
 
-        return divergence(output, slope, targets, self.law, loss, ignored_label(self.loss))
+        targets = None if isinstance(batch, Mapping) else batch[1]
+        return targets, self.law, loss, ignored_label(self.loss)
 
     def samples_in(self, batch: Batch, rows: int) -> float:
         """Return the factor from the slopes of a batch's loss to the slopes of its samples, each a row of the output.
@@ -216,10 +261,10 @@ class Objective:
             rows += found
         return self.samples / rows
 
-    def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
-        """Yield number, weight and content of every batch, on the parameters' device."""
+    def weighted_batches(self, copied: bool = False) -> Iterator[tuple[int, float, Batch]]:
+        """Yield number, weight and content of every batch, on the parameters' device, copied on demand."""
         numbers = range(1, len(self.weights) + 1) if self.numbers is None else self.numbers
-        for number, batch in zip(numbers, self.move_batches(), strict=True):
+        for number, batch in zip(numbers, self.move_batches(copied), strict=True):
             yield number, self.weights[number - 1], batch
 
     def share(self, numbers: range, device: torch.device) -> Objective:
@@ -237,9 +282,9 @@ class Objective:
         """Return the first batch on the parameters' device."""
         return next(iter(self.move_batches()))
 
-    def move_batches(self) -> Iterator[Batch]:
-        """Yield the batches on the parameters' device."""
-        return self.batches.move_to(self.parameters[0].device, self.parameters[0].dtype)
+    def move_batches(self, copied: bool = False) -> Iterator[Batch]:
+        """Yield the batches on the parameters' device, copied even if they are there, on demand."""
+        return self.batches.move_to(self.parameters[0].device, self.parameters[0].dtype, copied)
 
     def read(
         self, count: Callable[[Batch], int], within: Callable[[Batch], AbstractContextManager[Any]] | None = None

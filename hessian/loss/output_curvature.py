@@ -14,6 +14,7 @@ the sum over all observed entries, and what belongs to no entry (an ignored targ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Categorical, Distribution, Normal, kl_divergence
 
-from hessian.loss.graphs import pull, require_dependence
+from hessian.loss.graphs import pull
 from hessian.numerics.differentiation import gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
@@ -40,6 +41,8 @@ Law = Callable[[Tensor], Distribution]
 """The distribution of the targets, given the output: one entry for each target."""
 Potential = Callable[[Tensor], Tensor]
 """A scalar function of the outputs."""
+DRAWS = 3
+"""Times that targets are drawn from a law to test a loss on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,11 @@ class SlopeCurvature:
         (slope,) = gradients_of(potential(cut), cut, create_graph=True)
         return SlopeCurvature(cut, slope)
 
+    @property
+    def differentiated(self) -> tuple[Tensor, ...]:
+        """The slope."""
+        return (self.slope,)
+
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
         """Multiply the function's Hessian by one vector of the outputs' shape, or several if batched."""
         if not self.slope.requires_grad:
@@ -70,6 +78,11 @@ class OuterSlopes:
     slopes: Tensor
     factor: float
 
+    @property
+    def differentiated(self) -> tuple[Tensor, ...]:
+        """Nothing."""
+        return ()
+
     def times(self, pushed: Tensor, batched: bool) -> Tensor:
         """Map one vector of the outputs' shape, or several if batched."""
         first = 2 if batched else 1
@@ -78,16 +91,15 @@ class OuterSlopes:
 
 
 def require_tensor(output: Any, matrix: str) -> Tensor:
-    """Return the output as one tensor that depends on the parameters.
+    """Return the output as one tensor.
 
     Raises:
-        CurvatureError: It is none, or depends on none.
+        CurvatureError: It is none.
     """
     if not isinstance(output, Tensor):
         raise CurvatureError(
             f"the {MATRICES[matrix]} needs a model with one tensor as output, got {type(output).__name__}; wrap it"
         )
-    require_dependence(output)
     return output
 
 
@@ -150,7 +162,12 @@ def ignored_label(loss: Any) -> int | None:
 
 
 def divergence(
-    output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential, ignored: int | None = None
+    output: Tensor,
+    slope: Tensor,
+    targets: Any,
+    law: Law,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    ignored: int | None = None,
 ) -> Potential:
     r"""Return $f' \mapsto c \sum KL(p_f \| p_{f'})$ for a loss that is $-c$ times the log likelihood.
 
@@ -159,7 +176,7 @@ def divergence(
         slope: Slope of the loss, there.
         targets: Targets of the data: those outside the support of the law belong to no entry.
         law: Law of the targets.
-        loss: The loss as a function of the outputs.
+        loss: The loss as a function of the outputs and of targets.
         ignored: A value that belongs to no entry either.
 
     Raises:
@@ -167,40 +184,8 @@ def divergence(
             or the divergence is not known in closed form.
     """
     own = law(output.detach())
-    shape = own.batch_shape + own.event_shape
-    if not isinstance(targets, Tensor) or targets.shape != shape:
-        found = tuple(targets.shape) if isinstance(targets, Tensor) else type(targets).__name__
-        raise CurvatureError(
-            f"the Fisher matrix needs data as (inputs, targets) with targets drawn from the law, one value for each of "
-            f"its entries: {type(own).__name__} has {tuple(shape)}, got {found}"
-        )
-    support: Any = own.support
-    observed = support.check(targets)
-    if ignored is not None:
-        observed = observed & (targets != ignored)
-    if not bool(observed.any()):
-        raise CurvatureError(f"no target of a batch is a value of {type(own).__name__}")
-    spare = targets[observed][0]  # any value of the law, where its entry does not count
-    inside = observed.reshape(*observed.shape, *(1,) * len(own.event_shape))
-    values = torch.where(inside, targets, spare)
-    # At a point near the outputs: at a perfect fit all slopes are zero.
-    generator = torch.Generator().manual_seed(0)
-    shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
-    at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
-    cut = output.detach().requires_grad_()
-    likely, there = (gradients_of(-(law(f).log_prob(values) * observed).sum(), f)[0] for f in (at, cut))
-    (given,) = gradients_of(loss(at), at)
-    size = norm_of(likely)
-    multiple = float((given * likely).sum()) / size**2 if size > 0.0 else 0.0
-    gap = max(norm_of(one - multiple * other) for one, other in ((given, likely), (slope, there)))
-    allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + norm_of(there))
-    if not multiple > 0.0 or not gap <= allowed:
-        raise CurvatureError(
-            f"the loss is not a multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
-            "label smoothing, another law, or a label that is ignored without ignore_index= of nn.CrossEntropyLoss: "
-            "name the law= that it belongs to, or take matrix='gauss-newton'",
-            keywords=("law", "matrix"),
-        )
+    observed = _observed(own, targets, ignored)
+    multiple = _multiple(output, slope, own, observed, targets, law, loss)
 
     def potential(cut: Tensor) -> Tensor:
         try:
@@ -214,3 +199,147 @@ def divergence(
         return multiple * (each * observed).sum()
 
     return potential
+
+
+def multiples_of(
+    output: Tensor, targets: Any, law: Law, loss: Callable[[Tensor, Tensor], Tensor], ignored: int | None = None
+) -> list[float]:
+    """Return c for the targets of the data and, where that can be tested, for targets drawn from the law.
+
+    The Fisher matrix is an expectation over all values of the law, of which the data may show one: with class weights,
+    each class has a multiple of its own.
+
+    Args:
+        output: As for `divergence`.
+        targets: As for `divergence`.
+        law: As for `divergence`.
+        loss: As for `divergence`.
+        ignored: As for `divergence`.
+
+    Raises:
+        CurvatureError: As `divergence`; or the divergence has no second derivative where the laws are equal.
+    """
+    own = law(output.detach())
+    observed = _observed(own, targets, ignored)
+    cut = output.detach().requires_grad_()
+    (slope,) = gradients_of(loss(cut, targets), cut)
+    found = [_multiple(output, slope, own, observed, targets, law, loss)]
+    _require_smooth(output.detach(), law)
+    for drawn in _draw_targets(own, observed, targets, ignored):
+        try:
+            (slope,) = gradients_of(loss(cut, drawn), cut)
+        except Exception:  # a loss that takes the data's own targets alone
+            continue
+        found.append(_multiple(output, slope, own, observed, drawn, law, loss))
+    return found
+
+
+def not_one_multiple(name: str) -> CurvatureError:
+    """Return the error about a loss that is not a multiple of minus the log likelihood of a law of this name."""
+    return CurvatureError(
+        f"the loss is not a multiple of minus the log likelihood of {name}, as with class weights, "
+        "label smoothing, another law, or a label that is ignored without ignore_index= of nn.CrossEntropyLoss: "
+        "name the law= that it belongs to, or take matrix='gauss-newton'",
+        keywords=("law", "matrix"),
+    )
+
+
+def _observed(own: Distribution, targets: Any, ignored: int | None) -> Tensor:
+    """Return which targets are values of the law.
+
+    Raises:
+        CurvatureError: None is, or there is not one for each entry of the law.
+    """
+    shape = own.batch_shape + own.event_shape
+    if not isinstance(targets, Tensor) or targets.shape != shape:
+        found = tuple(targets.shape) if isinstance(targets, Tensor) else type(targets).__name__
+        raise CurvatureError(
+            f"the Fisher matrix needs data as (inputs, targets) with targets drawn from the law, one value for each of "
+            f"its entries: {type(own).__name__} has {tuple(shape)}, got {found}"
+        )
+    support: Any = own.support
+    observed: Tensor = support.check(targets)
+    if ignored is not None:
+        observed = observed & (targets != ignored)
+    if not bool(observed.any()):
+        raise CurvatureError(f"no target of a batch is a value of {type(own).__name__}")
+    return observed
+
+
+def _inside(own: Distribution, observed: Tensor) -> Tensor:
+    return observed.reshape(*observed.shape, *(1,) * len(own.event_shape))
+
+
+def _multiple(
+    output: Tensor,
+    slope: Tensor,
+    own: Distribution,
+    observed: Tensor,
+    targets: Tensor,
+    law: Law,
+    loss: Callable[[Tensor, Tensor], Tensor],
+) -> float:
+    """Return c for a loss that is $-c$ times the log likelihood of the observed targets.
+
+    Raises:
+        CurvatureError: It is not.
+    """
+    spare = targets[observed][0]  # any value of the law, where its entry does not count
+    values = torch.where(_inside(own, observed), targets, spare)
+    # At a point near the outputs: at a perfect fit all slopes are zero.
+    generator = torch.Generator().manual_seed(0)
+    shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
+    at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
+    cut = output.detach().requires_grad_()
+    likely, there = (gradients_of(-(law(f).log_prob(values) * observed).sum(), f)[0] for f in (at, cut))
+    (given,) = gradients_of(loss(at, targets), at)
+    size = norm_of(likely)
+    multiple = float((given * likely).sum()) / size**2 if size > 0.0 else 0.0
+    gap = max(norm_of(one - multiple * other) for one, other in ((given, likely), (slope, there)))
+    allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + norm_of(there))
+    if not multiple > 0.0 or not gap <= allowed:
+        raise not_one_multiple(type(own).__name__)
+    return multiple
+
+
+def _draw_targets(own: Distribution, observed: Tensor, targets: Tensor, ignored: int | None) -> list[Tensor]:
+    """Return targets drawn from a law, a few times, in place of those observed; none if it cannot be drawn from."""
+    devices = [targets.device] if targets.device.type == "cuda" else []
+    found = []
+    with torch.random.fork_rng(devices=devices), suppress(NotImplementedError):
+        torch.manual_seed(0)
+        for _ in range(DRAWS):
+            drawn = own.sample().to(targets.dtype)
+            found.append(torch.where(_inside(own, observed) & (drawn != ignored), drawn, targets))
+    return found
+
+
+def _require_smooth(output: Tensor, law: Law) -> None:
+    """Refuse a divergence whose second derivative where both laws are equal is not the one that torch gives.
+
+    Raises:
+        CurvatureError: It is such a one, as that of Laplace, which is computed from a modulus.
+    """
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(output.shape, generator=generator, dtype=torch.float64, device="cpu")
+    for dtype, step in ((torch.float64, 1e-5), (output.dtype, 1e-2)):
+        center, along = output.to(dtype), v.to(output.device, dtype)
+
+        def slope(cut: Tensor, center: Tensor = center) -> Tensor:
+            return gradients_of(kl_divergence(law(center), law(cut)).sum(), cut, create_graph=True)[0]
+
+        try:
+            cut = center.clone().requires_grad_()
+            (curved,) = gradients_of(slope(cut), cut, along, materialize_grads=True)
+            ends = [slope((center + sign * step * along).requires_grad_()).detach() for sign in (1.0, -1.0)]
+        except Exception:  # a law of one type, or without a closed form: the products report it
+            continue
+        near = (ends[0] - ends[1]) / (2.0 * step)
+        if norm_of(near - curved) > 0.1 * max(norm_of(near), norm_of(curved)):
+            raise CurvatureError(
+                f"the divergence of two laws {type(law(output)).__name__}, as torch computes it, has no second "
+                "derivative where they are equal, so that the Fisher matrix is not its Hessian: take another law, or "
+                "matrix='empirical-fisher'",
+                keywords=("law", "matrix"),
+            )
+        return

@@ -18,7 +18,7 @@ rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -26,7 +26,7 @@ from torch import Tensor
 
 from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
 from hessian.loss.factories import user_error
-from hessian.loss.graphs import Block, Graph, Positions, require_dense
+from hessian.loss.graphs import Block, Graph, Positions, inexact_embedding, require_dense
 from hessian.loss.objective import Objective
 from hessian.loss.product_rounding import FLOOR, faint_loss, find_lowest, require_little, types_towards
 from hessian.numerics.differentiation import gradients_of
@@ -99,6 +99,7 @@ def require_second_derivatives(
     generator = torch.Generator().manual_seed(0)
     drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
     count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
+    drawn = _cover(drawn, objective.reached)
     own = objective.parameters[0].dtype
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
     every = tuple(range(len(objective.parameters)))
@@ -108,10 +109,14 @@ def require_second_derivatives(
         line = _Line(objective, matrix, place + 1, padding, rows, columns)
         # The slopes by the rows of a block off the diagonal may be much smaller than those by its columns.
         others = [replace(line, rows=columns, columns=rows, drawn={})] if rows != columns else []
+        reached = objective.reached[place]
+        tests_products = place in drawn and all(any(reached[i] for i in positions) for positions in (rows, columns))
         if place in drawn:
             samples = rows_of(batch) or 0
             chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
-            parts = [*([take_rows(batch, chosen)] if samples > count else []), batch]
+        if tests_products:
+            few = [take_rows(batch, chosen)] if samples > count else []
+            parts = [*(few if few and _reach_all(objective, few[0], place) else []), batch]
             precision, tested = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
             if others:
                 _require(others[0], (_miss_of_gradients,), parts, precise)
@@ -119,7 +124,7 @@ def require_second_derivatives(
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
         if others:
             _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
-        if place in drawn:
+        if tests_products:
             found, through = _rounding(replace(line, precision=precision), tested, own)
             if block is None:
                 faint = _faint(line, as_dtype(tested, own), own)
@@ -127,6 +132,24 @@ def require_second_derivatives(
             rounding = max(rounding, found)
             del tested
     return rounding
+
+
+def _cover(drawn: list[int], reached: Sequence[Sequence[bool]]) -> list[int]:
+    """Return drawn batches with the first others that reach parameters which those do not."""
+    found, seen = list(drawn), {i for place in drawn for i, one in enumerate(reached[place]) if one}
+    for place, each in enumerate(reached):
+        if more := {i for i, one in enumerate(each) if one} - seen:
+            found.append(place)
+            seen |= more
+    return found
+
+
+def _reach_all(objective: Objective, few: Batch, place: int) -> bool:
+    """Return whether the loss of a few samples depends on all parameters that the loss of their batch depends on."""
+    try:
+        return objective.find_reached(few, place + 1, objective.parameters) == objective.reached[place]
+    except (CurvatureError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
+        return True  # the test reports or avoids what fails
 
 
 @dataclass(frozen=True)
@@ -295,7 +318,7 @@ def _require(
         if fault:
             raise CurvatureError(
                 f"the products are not second derivatives: {fault}; "
-                f"{model.find_half_precision() or _low_precision(at, given) or _ADVICE}"
+                f"{model.find_half_precision() or _low_precision(at, given) or _embedding(at, given) or _ADVICE}"
             )
         return at.precision, part
     assert failure is not None
@@ -365,6 +388,13 @@ def _low_precision(line: _Line, batch: Batch) -> str:
     low = find_lowest(_types(line, batch, line.precision.dtype), torch.float32)
     name = str(low).removeprefix("torch.")
     return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
+
+
+def _embedding(line: _Line, batch: Batch) -> str:
+    """Return what to do about an embedding whose gradient is none by design; empty if there is none."""
+    at = [p.requires_grad_() for p in line.weights(line.precision.dtype)]
+    with torch.enable_grad():
+        return inexact_embedding(line.loss(batch, at))
 
 
 def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch.dtype | None]:

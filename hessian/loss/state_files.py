@@ -83,6 +83,11 @@ def load_state(model: nn.Module, path: Path) -> None:
                 f"{name} in {path} is {_name(given)} and {_name(tensor)} in the model: save the state_dict of that "
                 "model, or build the model in the type of the file"
             )
+        if isinstance(tensor, Tensor) and isinstance(given, Tensor) and not _only_rounds(given, tensor.dtype):
+            raise CurvatureError(
+                f"{name} in {path} is {_name(given)} with numbers up to {float(given.abs().max()):.3g}, which "
+                f"{_name(tensor)} of the model cannot hold: build the model in the type of the file"
+            )
     try:
         model.load_state_dict(state)
     except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:  # set_extra_state is user code
@@ -127,6 +132,22 @@ def _serves(given: Tensor, own: Tensor) -> bool:
     if given.is_complex() or given.is_quantized:
         return False
     return given.dtype == own.dtype or bool((given.to(own.dtype).to(given.dtype) == given).all())
+
+
+def _only_rounds(given: Tensor, dtype: torch.dtype) -> bool:
+    """Return whether a cast to a floating-point type rounds the numbers, on the scale of the largest one.
+
+    One of them may vanish next to the others, as a weight may that has decayed for long, but none may overflow.
+    """
+    if given.dtype == dtype or not (dtype.is_floating_point or dtype.is_complex):
+        return True
+    wide = torch.complex128 if given.is_complex() else torch.float64
+    own, cast = given.to(wide), given.to(dtype).to(wide)
+    finite = own.isfinite()
+    if not bool(cast[finite].isfinite().all()):
+        return False
+    gaps, sizes = (cast - own)[finite].abs(), own[finite].abs()
+    return not sizes.numel() or bool(gaps.max() <= torch.finfo(dtype).eps * sizes.max())
 
 
 def _name(tensor: Tensor) -> str:

@@ -19,6 +19,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import torch
@@ -35,7 +36,7 @@ from hessian.loss.routes import warn_one_by_one
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.cross_blocks import CrossBlock
 from hessian.operators.data_parallel import RemoteShards, Workers
-from hessian.operators.shards import LocalShards, Shards, cut_up
+from hessian.operators.shards import CHANGED, LocalShards, Shards, cut_up
 from rmt.results import Result
 
 TOGETHER = 8
@@ -82,7 +83,8 @@ class Curvature:
     """The Hessian of a loss over data, or a matrix of its kind, as a symmetric operator.
 
     The model does not change: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
-    and the kept graph is freed with the operator.
+    and the kept graph is freed with the operator. A kept graph has copies of the data, so that memory which NumPy
+    writes to later does not change the matrix.
 
     Attributes:
         samples: Number of samples.
@@ -190,7 +192,7 @@ class Curvature:
         else:
             self._shards = RemoteShards(self._objective, matrix, keep, team)
             self._extra_seconds += time.perf_counter() - started
-        self.unused = tuple(name for name, used in zip(self._names, self._shards.used, strict=True) if not used)
+        self.unused = tuple(name for name, used in zip(self._names, self._objective.used, strict=True) if not used)
         self.held = (
             {} if budget is None else measure_model_memory(model, self._parameters, data) | self._shards.measure_held()
         )
@@ -301,9 +303,7 @@ class Curvature:
         except RuntimeError as error:
             if "modified by an inplace operation" not in str(error):
                 raise
-            raise CurvatureError(
-                "the data or the model were changed in place after the operator was built; build it again"
-            ) from error
+            raise CurvatureError(CHANGED) from error
         if self._shards.fault and not known and not self._trying:
             warn_one_by_one(self._shards.fault, f"vectorize={self._vectorize}")
         self._spent.products += len(vectors)
@@ -315,7 +315,8 @@ class Curvature:
         if block not in self._faults:
             started = time.perf_counter()
             fault, rounding = None, 0.0
-            if all(any(self._shards.used[i] for i in positions) for positions in block):
+            used = self._objective.used
+            if all(any(used[i] for i in positions) for positions in block):
                 try:
                     rounding = require_block(self._objective, self._matrix, block)
                 except CurvatureError as error:
@@ -386,7 +387,12 @@ class Curvature:
 
         Each parameter is in one block. One with several names is in that of its name among `names`; `aliases` has the
         others. `block` takes a module with all that it holds.
+
+        Raises:
+            CurvatureError: A depth that is not a whole number, or negative.
         """
+        if depth is not None and not (isinstance(depth, Integral) and depth >= 0):
+            raise CurvatureError(f"depth must be a whole number of at least 0, got {depth!r}", keywords=("depth",))
         owners: dict[str, list[str]] = {}
         for name in self._names:
             place = owner(name)

@@ -110,7 +110,7 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def take(self, task: Task, shares: Sequence[range]) -> tuple[Link, int, list[Any]]:
+    def take(self, task: Task, shares: Sequence[range]) -> tuple[Link, int]:
         """Send a matrix to the workers.
 
         Args:
@@ -118,7 +118,7 @@ class Workers:
             shares: Numbers of batches for each of the first workers.
 
         Returns:
-            The way to the workers, the number by which they know the matrix, and which parameters each of them uses.
+            The way to the workers, and the number by which they know the matrix.
 
         Raises:
             CurvatureError: It cannot be sent, or a worker fails.
@@ -140,10 +140,11 @@ class Workers:
             Order("take", number, gone, share, device) for share, device in zip(shares, devices, strict=False)
         ] + [Order("forget", number, gone)] * (self.count - len(shares))
         try:
-            return self._link, number, self.ask(self._link, orders, task=task)[: len(shares)]
+            self.ask(self._link, orders, task=task)
         except BaseException:
             self._gone.append(number)
             raise
+        return self._link, number
 
     def ask(self, link: Link, orders: Sequence[Order], **message: Any) -> list[Any]:
         """Return the workers' answers.
@@ -174,7 +175,6 @@ class RemoteShards:
     """Shards of the data in other processes.
 
     Attributes:
-        used: Whether the loss depends on each parameter.
         keeps_graph: Whether workers reuse graphs.
         workers: Number of workers that have some.
         fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
@@ -205,9 +205,8 @@ class RemoteShards:
             torch.cuda.empty_cache()  # a worker may share the device
         shares = shares_of(list(objective.sizes), team.count)
         self.workers = len(shares)
-        self._link, self._number, used = team.take(Task.of(objective, matrix, keep), shares)
+        self._link, self._number = team.take(Task.of(objective, matrix, keep), shares)
         weakref.finalize(self, team.forgotten.append, self._number)
-        self.used = tuple(any(one) for one in zip(*used, strict=True))
         self._require_same(expected, Block(every, every), ramp)
 
     def products(self, block: Block, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:

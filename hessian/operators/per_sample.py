@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from hessian.loss.batches import Batch, Loss, iterate_tensors, rows_of, size_of, take_rows
 from hessian.loss.checked_objective import checked_objective
-from hessian.loss.graphs import pull
+from hessian.loss.graphs import pull, route_of
 from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
 from hessian.loss.routes import fault_of, warn_one_by_one
@@ -183,7 +183,7 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
 def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[Any, str]) -> Iterator[Tensor]:
     """Multiply roots by the Jacobians of a few samples, each (K, P), in one pass with one sample's cotangents each.
 
-    Passes for several cotangents at once are compared with single ones at the first batch of each shape.
+    Passes for several cotangents at once are compared with single ones at the first batch of each route.
     """
     samples, K = roots.shape[:2]
     with torch.enable_grad():
@@ -199,12 +199,12 @@ def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[An
         with exact_algebra():
             return pulled(torch.tensordot(weights, cotangents, dims=1), False)
 
-    shapes = tuple(leaf.shape for leaf in iterate_tensors(batch))
-    if shapes not in faults:
-        faults[shapes] = fault_of(lambda: pulled(cotangents, True), single, len(cotangents), roots)
-        if faults[shapes]:
-            warn_one_by_one(faults[shapes], "sample_factors")
-    if not faults[shapes]:
+    route = tuple(leaf.shape for leaf in iterate_tensors(batch)), route_of([output])
+    if route not in faults:
+        faults[route] = fault_of(lambda: pulled(cotangents, True), single, len(cotangents), roots)
+        if faults[route]:
+            warn_one_by_one(faults[route], "sample_factors")
+    if not faults[route]:
         found = pulled(cotangents, True)
     else:
         rows = [fill_missing(pulled(direction, False), objective.parameters) for direction in cotangents]

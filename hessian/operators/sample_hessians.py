@@ -19,11 +19,12 @@ from torch import Tensor, nn
 
 from hessian.loss.batches import Batch, Loss, count_samples, iterate_tensors, rows_of, size_of, take_rows
 from hessian.loss.checked_objective import checked_objective
+from hessian.loss.factories import user_error
 from hessian.loss.graphs import HessianGraph, Layout, at_even_place
 from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
 from hessian.loss.routes import fault_of, warn_one_by_one, weigh
-from hessian.numerics.differentiation import exact_algebra, gradients_of
+from hessian.numerics.differentiation import exact_algebra
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import Vector, detach_parts
@@ -171,17 +172,14 @@ def _parts(
                 basis = torch.linalg.qr(_draw(rank, P, generator, like).T)[0]
                 yield basis.new_zeros(rank), basis, 0.0
                 continue
-            with torch.enable_grad():
-                value = objective.batch_loss(sample, number, parameters)
-                found = gradients_of(value, parameters, create_graph=True, allow_unused=True)
-            graph = HessianGraph(parameters, found)
+            graph = _graph_of(objective, sample, number)
             drawn = _draw(rank, P, generator, like)
-            shapes = tuple(leaf.shape for leaf in iterate_tensors(sample))
-            if shapes not in faults:
-                faults[shapes] = _fault_of(graph, drawn)
-                if faults[shapes]:
-                    warn_one_by_one(faults[shapes], "sample_hessians")
-            batched = not faults[shapes]
+            route = tuple(leaf.shape for leaf in iterate_tensors(sample)), graph.route
+            if route not in faults:
+                faults[route] = _fault_of(graph, drawn)
+                if faults[route]:
+                    warn_one_by_one(faults[route], "sample_hessians")
+            batched = not faults[route]
             first = _times(graph, drawn, batched)
             basis = torch.linalg.qr(first.T)[0]
             images = _times(graph, basis.T, batched)
@@ -191,6 +189,26 @@ def _parts(
                 vectors = basis @ turn
             weight = own / each
             yield values * weight, vectors, float(first.square().sum()) / rank * weight**2
+
+
+def _graph_of(objective: Objective, sample: Batch, number: int) -> HessianGraph:
+    """Return the differentiated graph of one sample.
+
+    Raises:
+        CurvatureError: The model or the loss fails on it.
+    """
+    parameters = objective.parameters
+    try:
+        with torch.enable_grad():
+            return HessianGraph.of(objective.batch_loss(sample, number, parameters), parameters)
+    except (CurvatureError, torch.OutOfMemoryError):
+        raise
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+        found = user_error(error, f"the model or the loss on one sample of batch {number} alone")
+        raise CurvatureError(
+            f"{str(found).rstrip('.')}; the model must take a batch of one sample, as it does with squeeze(1) but not "
+            "with squeeze()"
+        ) from error
 
 
 def _draw(rank: int, P: int, generator: torch.Generator, like: Tensor) -> Tensor:

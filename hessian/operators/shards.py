@@ -22,6 +22,7 @@ from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import detach_parts
 
+CHANGED = "the data or the model were changed in place after the operator was built; build it again"
 Group = tuple[slice, Sequence[Tensor]]
 """Some of the vectors: their rows, and their parts."""
 
@@ -32,11 +33,6 @@ class Shards(Protocol):
     @property
     def workers(self) -> int:
         """Number of workers that hold shards; 0 if they are in this process."""
-        ...
-
-    @property
-    def used(self) -> tuple[bool, ...]:
-        """Which parameters the loss depends on."""
         ...
 
     @property
@@ -71,7 +67,6 @@ class LocalShards:
 
     Attributes:
         objective: The loss over the shards.
-        used: Whether it depends on each parameter.
         workers: 0, since no other process holds shards.
         fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
     """
@@ -80,22 +75,23 @@ class LocalShards:
     fault = ""
 
     def __init__(self, objective: Objective, matrix: str, keep: bool) -> None:
-        """Build the first graph.
+        """Build the graphs that are kept.
 
         Args:
             objective: The loss.
             matrix: One of `hessian.loss.output_curvature.MATRICES`.
-            keep: Keep all graphs.
+            keep: Keep all graphs, with copies of the data, so that they do not change with the user's memory.
         """
         self.objective, self._matrix = objective, matrix
         self._layouts: dict[Positions, Layout] = {}
         self._shapes: dict[int, Hashable] = {}
+        self._routes: dict[tuple[Block, int], int] = {}
         self._faults: dict[Hashable, str] = {}
         self._every = tuple(range(len(objective.parameters)))
-        built = self._build(self._every)
-        head = next(built)
-        self.used = head.used
-        self._graphs: list[Graph] | None = [head, *built] if keep else None
+        source = objective.batches.source
+        given = iterate_tensors(source) if keep and isinstance(source, Sequence) else ()
+        self._versions = [(leaf, leaf._version) for leaf in given if not leaf.is_inference()]
+        self._graphs: list[Graph] | None = list(self._build(self._every, copied=True)) if keep else None
 
     @property
     def keeps_graph(self) -> bool:
@@ -110,7 +106,12 @@ class LocalShards:
             vectors: The vectors.
             together: How many are multiplied at a time.
             into: Rows for the answer, which may be the vectors; default: new ones.
+
+        Raises:
+            CurvatureError: The data were written to, or their losses are others.
         """
+        if any(leaf._version != version for leaf, version in self._versions):
+            raise CurvatureError(CHANGED)
         columns, rows = self._layout(block.columns), self._layout(block.rows)
         groups: list[Group] = [
             (slice(first, first + together), columns.parts(vectors[first : first + together]))
@@ -137,15 +138,18 @@ class LocalShards:
         columns = self._layout(block.columns)
         for group, parts in groups:
             rows = range(*group.indices(len(vectors)))
-            if len(rows) == 1 or not self._fault_of(graph, (block, len(rows), self._shapes[place])):
+            if len(rows) == 1 or not self._fault_of(graph, place, block, len(rows)):
                 yield group, parts
             else:
                 yield from ((slice(row, row + 1), columns.parts(vectors[row : row + 1])) for row in rows)
 
-    def _fault_of(self, graph: Graph, key: tuple[Block, int, Hashable]) -> str:
-        """Return what is wrong with products of so many vectors with a graph of such a batch, compared once."""
+    def _fault_of(self, graph: Graph, place: int, block: Block, count: int) -> str:
+        """Return what is wrong with products of so many vectors with such a graph, compared once for each route."""
+        here = block, place
+        if here not in self._routes or not self.keeps_graph:
+            self._routes[here] = graph.route
+        key = block, count, self._shapes[place], self._routes[here]
         if key not in self._faults:
-            block, count, _ = key
             columns = [self.objective.parameters[i] for i in block.columns]
             drawn = draw_rows(columns, count)
             self._faults[key] = fault_of(
@@ -170,7 +174,7 @@ class LocalShards:
         if self._graphs is None:
             return {"graph": 0}
         self._graphs = None
-        self._graphs, held = measure_memory(lambda: list(self._build(self._every)), self._device)
+        self._graphs, held = measure_memory(lambda: list(self._build(self._every, copied=True)), self._device)
         return {"graph": held.left}
 
     def peak_elsewhere(self, block: Block, vectors: Tensor, together: int) -> int:
@@ -198,10 +202,10 @@ class LocalShards:
         # The variable of a generator would hold each graph while the next is built.
         return map(lambda graph: graph.restrict(rows, columns), self._build(by))  # noqa: C417
 
-    def _build(self, by: Positions) -> Iterator[Graph]:
+    def _build(self, by: Positions, copied: bool = False) -> Iterator[Graph]:
         objective = self.objective
         parameters = [objective.parameters[i] for i in by]
-        for place, (number, weight, batch) in enumerate(objective.weighted_batches()):
+        for place, (number, weight, batch) in enumerate(objective.weighted_batches(copied)):
             self._shapes[place] = tuple(leaf.shape for leaf in iterate_tensors(batch))
             yield objective.graph(batch, number, weight, self._matrix, by=parameters)
 

@@ -107,9 +107,8 @@ class WorkerState:
             assert message is not None
             assert order.numbers is not None
             device = torch.device(order.device)
-            shards = _load(message, device).shards(order.numbers, device)
-            self.shards[order.matrix] = shards
-            return shards.used
+            self.shards[order.matrix] = _load(message, device).shards(order.numbers, device)
+            return None
         shards = self.shards[order.matrix]
         device = shards.objective.parameters[0].device
         if order.action == "fault":

@@ -378,3 +378,52 @@ def test_losses_that_couple_samples_have_no_empirical_fisher_matrix():
 
     with pytest.raises(CurvatureError, match="couple the samples"):
         Curvature(network(), coupled, (X, CLASSES), matrix="empirical-fisher")
+
+
+WEIGHTS = torch.tensor([1.0, 5.0, 10.0])
+WEIGHTED = {
+    "classes, a sum": (nn.CrossEntropyLoss(weight=WEIGHTS, reduction="sum"), CLASSES, {}),
+    "classes, a mean": (
+        nn.CrossEntropyLoss(weight=WEIGHTS),
+        CLASSES,
+        {"count": lambda batch: int(WEIGHTS[batch[1]].sum())},
+    ),
+    "bits, a sum": (nn.BCEWithLogitsLoss(pos_weight=torch.tensor(9.0), reduction="sum"), BITS[:, :1], {}),
+    "bits, a mean": (nn.BCEWithLogitsLoss(pos_weight=torch.tensor(9.0)), BITS[:, :1], {}),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+@pytest.mark.parametrize("way", ["sorted batches", "single samples", "one batch", "one class"])
+def test_class_weights_have_no_fisher_matrix_in_any_batches(name, way):
+    loss, targets, options = WEIGHTED[name]
+    order = targets.flatten().argsort(stable=True)
+    x, y = X[order], targets[order]
+    ends = [0, *(1 + i for i in range(SIZE - 1) if y[i] != y[i + 1]), SIZE]
+    pieces = {"sorted batches": ends, "single samples": range(SIZE + 1), "one batch": (0, SIZE), "one class": ends[-2:]}
+    data = [(x[a:b], y[a:b]) for a, b in zip(pieces[way], pieces[way][1:], strict=False)]
+    with pytest.raises(CurvatureError, match="not a multiple of minus the log likelihood"):
+        Curvature(perceptron(6, (5,), y.shape[1] if y.ndim > 1 else 3, 0), loss, data, matrix="fisher", **options)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_sorted_batches_have_the_fisher_matrix_of_all(scale):
+    order = CLASSES.argsort()
+    cuts = [order[:2], order[2:7], order[7:]]
+    loss = nn.CrossEntropyLoss(reduction="sum")
+    scaled = lambda f, y: scale * loss(f, y)  # noqa: E731
+    law = lambda f: torch.distributions.Categorical(logits=f)  # noqa: E731
+    data = [(X[rows], CLASSES[rows]) for rows in cuts]
+    own = dense(Curvature(network(), scaled, data, matrix="fisher", law=law, reduction="sum"))
+    close(own, scale * SIZE * fisher_of_classes())
+
+
+def test_a_divergence_without_second_derivative_is_the_reason():
+    def law(f):
+        return torch.distributions.Laplace(f, 0.5)
+
+    def loss(f, y):
+        return -law(f).log_prob(y).mean()
+
+    with pytest.raises(CurvatureError, match="divergence of two laws Laplace, as torch computes it, has no second"):
+        Curvature(network(), loss, (X, VALUES), matrix="fisher", law=law)

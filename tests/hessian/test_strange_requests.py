@@ -3,9 +3,9 @@
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import cross_entropy, embedding, linear
 
-from hessian import Curvature, CurvatureError, DenseOperator, exact_hessian, sample_hessian_parts
+from hessian import Curvature, CurvatureError, DenseOperator, SpectrumSettings, exact_hessian, sample_hessian_parts
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(23, 5, generator=GENERATOR).double()
@@ -120,3 +120,66 @@ def test_numbers_and_names_of_other_kinds_are_refused():
             Curvature(model, LOSS, (X, Y), parameters=parameters)
     with pytest.raises(CurvatureError, match="law must be a function of the output, got 3"):
         Curvature(model, cross_entropy, (X, Y), matrix="fisher", law=3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"memory": "2 GiB"}, "memory must be a Budget, such as Budget\\('2 GiB'\\), got '2 GiB'"),
+        ({"outliers": 2.5}, "outliers must be a whole number, got 2.5"),
+        ({"probes": "4"}, "probes must be a whole number, got '4'"),
+        ({"chunk": None}, "chunk must be a whole number, got None"),
+    ],
+)
+def test_settings_of_other_kinds_are_refused(settings, message):
+    with pytest.raises(CurvatureError, match=message):
+        SpectrumSettings(**settings)
+
+
+@pytest.mark.parametrize("depth", [1.5, -1, "1"])
+def test_a_depth_that_is_none_is_refused(depth):
+    with pytest.raises(CurvatureError, match="depth must be a whole number of at least 0"):
+        Curvature(perceptron(), LOSS, (X, Y)).blocks(depth)
+
+
+class Squeezed(nn.Linear):
+    """Drops the dimension of a single sample."""
+
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+def test_a_model_that_takes_no_single_sample_has_no_hessian_of_samples():
+    model = Squeezed(5, 3).double()
+    with pytest.raises(CurvatureError, match=r"on one sample of batch 1 alone failed.*squeeze"):
+        list(sample_hessian_parts(model, LOSS, (X, Y), rank=2))
+
+
+class Lookup(nn.Module):
+    """Embeds by a function, or by a layer of given options."""
+
+    def __init__(self, padding=None, **options):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(1)
+            self.table, self.last = nn.Embedding(6, 4, **options), nn.Linear(4, 3)
+        self.padding = padding
+        self.double()
+
+    def forward(self, tokens):
+        found = self.table(tokens) if self.padding is None else embedding(tokens, self.table.weight, self.padding)
+        return self.last(torch.tanh(found).mean(dim=1))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Lookup(2), r"padding_idx=2 gives that row no gradient.*nn\.Embedding\(padding_idx=2\)"),
+        (Lookup(-1), r"padding_idx=5 gives that row no gradient"),
+        (Lookup(scale_grad_by_freq=True), "scale_grad_by_freq=True divides gradients by counts"),
+    ],
+)
+def test_an_embedding_whose_gradient_is_none_is_the_reason(model, message):
+    tokens = torch.arange(23 * 4).view(23, 4) % 6
+    with pytest.raises(CurvatureError, match=message):
+        Curvature(model, LOSS, (tokens, Y))

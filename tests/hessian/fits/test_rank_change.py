@@ -63,3 +63,26 @@ def test_doors():
         rank_change(np.ones((3, 2)), [1.0, -1.0], 1.0)
     with pytest.raises(ValueError, match="need products"):
         rank_change(np.ones((3, 2)), [1.0], 1.0)
+
+
+@pytest.mark.parametrize("scale", [1e-150, -1e-40, 1e120, 1e150])
+def test_change_does_not_depend_on_units(scale):
+    rng = np.random.default_rng(0)
+    products, values = rng.standard_normal((50, 4)), np.array([3.0, 1.0, -1.0, 0.5])
+    found, expected = (
+        rank_change(products * scale, values * scale, 20.0 * scale**2),
+        rank_change(products, values, 20.0),
+    )
+    for name in ("scatter", "fluctuation", "repulsion"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+
+
+@pytest.mark.parametrize("square", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_square_that_is_none_is_refused(square):
+    with pytest.raises(ValueError, match="square must be positive and finite"):
+        rank_change(np.eye(4), np.array([3.0, 1.0, -1.0, 0.5]), square)
+
+
+def test_numbers_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="products and eigenvalues must be finite"):
+        rank_change(np.diag([1.0, np.inf]), np.array([3.0, 1.0]), 2.0)

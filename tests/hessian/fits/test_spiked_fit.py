@@ -159,3 +159,18 @@ def test_the_error_of_a_spike_is_that_of_its_outlier_by_the_slope_of_the_map():
 def test_what_is_no_row_of_real_eigenvalues_is_refused(eigenvalues, message):
     with pytest.raises(ValueError, match=message):
         fit_spiked(eigenvalues)
+
+
+def test_two_levels_are_refused():
+    values = [9.0, *np.linspace(-1.0, 1.0, 30)]
+    with pytest.raises(ValueError, match=r"two names of one number, got 0\.1 and 0\.2"):
+        fit_spiked(values, level=0.1, mistaken=0.2)
+    with pytest.raises(ValueError, match="level must be a number, got None"):
+        fit_spiked(values, level=None)
+
+
+def test_masked_eigenvalues_are_refused():
+    values = np.array([50.0, *np.linspace(-1.0, 1.0, 30)])
+    with pytest.raises(ValueError, match=r"eigenvalues must have no masked entries.*compressed\(\)"):
+        fit_spiked(np.ma.masked_array(values, mask=values > 40))
+    assert fit_spiked(np.ma.masked_array(values, mask=False)) == fit_spiked(values)

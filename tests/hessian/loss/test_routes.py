@@ -175,3 +175,55 @@ def test_rounding_is_no_reason_to_refuse_a_route(dtype):
         dense(flat, (x.to(dtype), flat(x.to(dtype)).argmax(dim=1)), vectorize=4)
         found = sample_hessians(flat, LOSS, (x.to(dtype), y), rank=3)
     assert np.isfinite(found.eigenvalues).all()
+
+
+class ByDomain(nn.Module):
+    """Samples of one domain are normalised by group, those of the other are not: routes by numbers, of one shape."""
+
+    def __init__(self, affine):
+        super().__init__()
+        self.first, self.last = nn.Conv1d(2, 4, 1), nn.Linear(8, 3)
+        self.norm = nn.GroupNorm(2, 4, affine=affine)
+
+    def forward(self, x, domain):
+        hidden = self.first(x)
+        found = torch.zeros_like(hidden)
+        for marked, route in ((domain == 0, lambda h: h), (domain == 1, self.norm)):
+            if bool(marked.any()):
+                found = found.index_put((marked.nonzero()[:, 0],), route(hidden[marked]))
+        return self.last(torch.tanh(found).flatten(1))
+
+
+def by_domain(affine, domains):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = ByDomain(affine).double()
+    x, y = data(len(domains), 2, 2)
+    return model, ((x, torch.tensor(domains)), y)
+
+
+@pytest.mark.filterwarnings("ignore::hessian.RouteWarning")
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("domains", [[0, 0, 0, 1, 1], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0]])
+def test_each_route_of_samples_of_one_shape_is_compared(affine, domains):
+    model, batch = by_domain(affine, domains)
+    plain = Curvature(model, LOSS, batch)
+    hessian = plain @ torch.eye(plain.P).double()
+    found = sample_hessians(model, LOSS, batch, rank=plain.P)
+    torch.testing.assert_close(torch.from_numpy(found.plus - found.minus), hessian, rtol=1e-8, atol=1e-9)
+    gauss = Curvature(model, LOSS, batch, matrix="gauss-newton") @ torch.eye(plain.P).double()
+    factors = sum(one.T @ one for one in sample_factors(model, LOSS, batch)) / len(domains)
+    torch.testing.assert_close(factors, gauss, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::hessian.RouteWarning")
+@pytest.mark.parametrize("matrix", ["hessian", "gauss-newton"])
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("domains", [[0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 1]])
+def test_each_route_of_batches_of_one_shape_is_compared(matrix, keep, domains):
+    model, ((x, domain), y) = by_domain(False, domains)
+    batches = [((x[:2], domain[:2]), y[:2]), ((x[2:], domain[2:]), y[2:])]
+    plain = Curvature(model, LOSS, batches, matrix=matrix)
+    several = Curvature(model, LOSS, batches, matrix=matrix, vectorize=2, keep_graph=keep)
+    rows = torch.eye(plain.P).double()
+    torch.testing.assert_close(several @ rows, plain @ rows, rtol=1e-9, atol=1e-11)

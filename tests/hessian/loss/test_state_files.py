@@ -139,3 +139,26 @@ def test_tensors_as_extra_state_keep_their_type(tmp_path):
     save_file(model.state_dict(), tmp_path / "step-1.safetensors")
     load_state(model, tmp_path / "step-1.safetensors")
     assert model.seen.dtype == torch.int64
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("float32", 1e60), ("float32", 1e-60), ("float16", 1e5), ("float16", 1e-9)]
+)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_numbers_that_the_models_type_cannot_hold_are_refused(tmp_path, dtype, value, sign):
+    model = nn.Linear(3, 2).to(getattr(torch, dtype))
+    before = model.weight.clone()
+    weight = torch.full((2, 3), sign * value, dtype=torch.float64)
+    torch.save({"weight": weight, "bias": torch.zeros(2).double()}, tmp_path / "step-1.pt")
+    with pytest.raises(CurvatureError, match=f"weight in .* is float64 with numbers up to .* {dtype} of the model"):
+        load_state(model, tmp_path / "step-1.pt")
+    assert torch.equal(model.weight, before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_a_cast_may_round_on_the_scale_of_a_tensor(tmp_path, dtype):
+    model = nn.Linear(3, 2).to(dtype)
+    weight = torch.tensor([[0.1, -1e-60, 0.0], [float("inf"), 1.0 / 3.0, -0.7]], dtype=torch.float64)
+    torch.save({"weight": weight, "bias": torch.zeros(2).double()}, tmp_path / "step-1.pt")
+    load_state(model, tmp_path / "step-1.pt")
+    assert torch.equal(model.weight, weight.to(dtype))
