@@ -541,6 +541,9 @@ def as_in_json(value: Any) -> Any:
         return bool(value)
     if isinstance(value, Mapping):
         return {str(name): as_in_json(part) for name, part in value.items()}
+    numpy = sys.modules.get("numpy")  # without it no value is one of its arrays
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [as_in_json(part) for part in value]
     return value if value is None or type(value) in (int, float, str) else str(value)

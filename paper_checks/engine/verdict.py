@@ -165,6 +165,8 @@ def _require_control(claim: Claim, judged: Judged) -> None:
         raise _DefectError(f"violated, but its control is undecided: {judged.control.reason}")
     if judged.control is not None and not judged.control.ok:
         raise _DefectError("violated, but its control is violated too: a check that fails everything refutes nothing")
+    if judged.control is not None and judged.control.cases == 0:
+        raise _DefectError("violated, but its control is vacuous: no case satisfied its assumptions")
 
 
 def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
@@ -184,7 +186,14 @@ def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequenc
     if flaw:
         raise _DefectError(f"the stored certificate of the correction does not verify: {flaw}")
     if judged.strength is None:
-        raise _DefectError("the correction is not compared with what is printed: no sides are, and nothing is stated")
+        raise _DefectError(
+            "the correction is not compared with what is printed: no sides are, and nothing is stated; say by asks= "
+            "whether it is weaker or stronger than the print, or neither"
+        )
+    if form.asks not in (None, judged.strength):
+        raise _DefectError(
+            f"the correction is said by asks= to be {form.asks!r}, and the compared sides show {judged.strength!r}"
+        )
     return "proof" if certificate is not None else correction.grade
 
 
