@@ -251,6 +251,41 @@ def test_a_replay_that_ends_its_process_confirms_nothing(project, capsys, ends):
     )
 
 
+SQUARE = '    require(sympy.expand(difference - (a - b) ** 2) == 0, "the difference of the sides")'
+PAIR = """    a, b = Fraction(values["a"]), Fraction(values["b"])
+    return Violation((a + b) ** 2, a**2 + b**2,"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (SQUARE, "", "it proves the mutant {'K': 1.98} as well, which is false: check each step by require"),
+        (SQUARE, '    require(K >= 1, "K")', "it proves the mutant {'K': 1.98} as well, which is false"),
+        (SQUARE, '    require(K == 2, "K")', ""),
+        ("(K: Fraction = Fraction(2)) -> str:", "(L: int = 2) -> str:\n    K = L", ""),
+        (PAIR, '    values["a"], values["b"]\n    return Violation(4, 2,', "its replay cannot fail"),
+    ],
+)
+def test_a_proof_that_cannot_fail_proves_nothing(project, capsys, before, after, told):
+    name, folder = project
+    folder = changed(project, "replays/lem_2.py", before, after)
+    status, out, err = run(capsys, "check", f"{name}/lem-2", "--papers", folder, "--jobs", "1", "--json", "-")
+    (found,) = json.loads(out)["claims"]
+    assert (status, found["verdict"]) == ((1, "not checkable here") if told else (0, "corrected")), err
+    assert told in (found["reason"] or "")
+
+
+def test_a_proof_without_a_step_and_without_a_constant_cannot_fail(project, capsys):
+    name, folder = project
+    body = 'def lem_2_corrected() -> str:\n    """By inspection."""\n    return "seen"'
+    text = (folder / name.replace("-", "_") / "replays/lem_2.py").read_text()
+    folder = changed(project, "replays/lem_2.py", text[text.index("def lem_2_corrected") :], body)
+    status, out, err = run(capsys, "check", f"{name}/lem-2", "--papers", folder, "--jobs", "1", "--json", "-")
+    (found,) = json.loads(out)["claims"]
+    assert (status, found["verdict"]) == (1, "not checkable here"), err
+    assert "it cannot fail: no step is checked by require" in found["reason"]
+
+
 def test_a_witness_without_a_replay_is_no_script(project, capsys):
     name, _ = project
     folder = changed(project, "replays/lem_2.py", f'@replay("{name}/lem-2")', f'@replay("{name}/lem-9")')

@@ -218,6 +218,38 @@ def test_a_proof_that_names_no_constant_that_the_mutants_change_says_so(proves, 
     assert ("not named    the proof names none of the constants that the mutants change: K" in card_text(one)) != named
 
 
+@pytest.mark.parametrize(
+    ("proves_too", "defect"),
+    [
+        ([], ""),
+        ([{"K": 3.0}], ""),  # a mutant of another form
+        ([{"K": 0.5}], "it proves the mutant {'K': 0.5} as well, which is false: check each step by require"),
+        ([{"law": "b"}], "it proves the mutant {'law': 'b'} as well"),
+        ([{"K": "1/4"}], "it proves the mutant {'K': Fraction(1, 4)} as well"),
+    ],
+)
+def test_a_proof_of_a_mutant_of_its_form_proves_nothing(proves_too, defect):
+    mutants = [{"K": 0.5}, {"law": "b"}, {"K": Fraction(1, 4)}]
+    stands = declared(lambda data, K=1.0, law="a": PASSES, mutants=mutants)
+    answer = replace(PROVED, tried=3, proves_too=proves_too)
+    judged = Judged(PASSES, (FAILS, FAILS, FAILS))
+    assert defect in decide(stands, judged, [answer]).defect
+    assert bool(decide(stands, judged, [answer]).defect) == bool(defect)
+    of_fix = replace(PROVED, proves_too=[{"K": 3.0}])
+    assert (
+        "it proves the mutant {'K': 3.0} as well" in decide(FIXED, Judged(FAILS, **CORRECTED), [WITNESS, of_fix]).defect
+    )
+
+
+def test_a_replay_that_cannot_fail_shows_nothing():
+    never = replace(PROVED, can_fail=False)
+    assert (
+        "it cannot fail: no step is checked by require" in decide(declared(), Judged(PASSES, (FAILS,)), [never]).defect
+    )
+    alike = replace(WITNESS, can_fail=False)
+    assert "its replay cannot fail" in decide(FIXED, Judged(FAILS, **CORRECTED), [alike]).defect
+
+
 def test_the_constants_of_a_correction_are_those_that_its_proof_names():
     for proves, unnamed in (({"K": "4"}, []), ({"K": "1"}, ["K"])):
         answer = replace(PROVED, proves=proves)
