@@ -84,10 +84,10 @@ class Stored:
     """A witness or certificate on file; its id is that of the claim, with ``@reading`` for another than the first.
 
     Attributes:
-        id: Of the claim or the reading.
-        kind: What it is.
-        values: What the file holds.
-        mutants: Of the statement, as JSON has them, for its proof to be tried on; they are not in the file.
+        id: Name of the claim or of the reading.
+        kind: Whether it is a witness or a certificate.
+        values: Contents of the file.
+        mutants: Mutants of the statement, as JSON has them, on which a proof is tried; they are not in the file.
     """
 
     id: str

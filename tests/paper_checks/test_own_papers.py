@@ -358,6 +358,20 @@ def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys)
     assert_refused(run(capsys, *asked, "--record", "--seed", "1"), "leave out --seed and --budget")
 
 
+@pytest.mark.parametrize(("option", "place"), [("--store", "witnesses/{}--lem-2.json"), ("--record", "evidence.json")])
+def test_a_file_that_is_in_the_way_of_the_record_is_named_with_its_remedy(project, capsys, option, place):
+    """Its place is the paper's folder, and no option names another."""
+    name, folder = project
+    path = folder / name.replace("-", "_") / place.format(name)
+    path.write_text(json.dumps(json.loads(path.read_text()) if path.exists() else {}, indent=3))
+    status, _, err = run(capsys, "check", f"{name}/lem-2", "--papers", str(folder), "--jobs", "1", option)
+    assert (status, err.splitlines()[-1]) == (
+        2,
+        f"rankproof: {option} cannot replace {path}: rankproof did not write it, or it has been changed since; "
+        "move it away",
+    )
+
+
 def test_installed_papers_are_there_without_being_named(project, monkeypatch, capsys):
     name, folder = project
     package = name.replace("-", "_")
