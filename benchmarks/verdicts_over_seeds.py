@@ -1,9 +1,11 @@
 """Dependence of verdicts on the seed: every claim over many seeds, at the quick budget, compared with the record.
 
 ``python benchmarks/verdicts_over_seeds.py [--seeds 20] [--jobs 2] [--paper fedlrt] [--claims ID ...]`` writes for every
-paper (or the one named) the claims that are not as on record at every seed, if any, and the environment, and ends
-with status 1 if there are some. With ``--claims`` only these are run again, and the record says so. Completed seeds are
-kept in ``verdicts_over_seeds.done.json`` until all are done, so that the same code with the same claims resumes there.
+paper (or the one named) each verdict with its grade, which are of the statement as meant; how it is printed, where that
+differs; the claims that are not as on record at every seed, if any; and the environment. It ends with status 1 if there
+are some. With ``--claims`` only these are run again, and the record says so; what it has of claims that the ledger no
+longer has, or with verdicts that are no longer given, goes. Completed seeds are kept in
+``verdicts_over_seeds.done.json`` until all are done, so that the same code with the same claims resumes there.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 from tqdm import tqdm
 
 from figures.provenance import sources_digest
-from paper_checks.claim import Claim
+from paper_checks.claim import VERDICTS, Claim
 from paper_checks.ledger import Ledger
 from paper_checks.pages.manifest import SOURCES, run_manifest
 from paper_checks.run import run
@@ -50,7 +52,8 @@ def main() -> int:
         if options.claims and paper.name not in record:
             parser.error(f"--claims replaces a part of a record, and {options.out} has none of {paper.name}")
         found = over_seeds(ledger, claims, options.seeds, options.jobs, kept)
-        record[paper.name] = anew(record[paper.name], found, claims) if options.claims else found
+        own = tuple(claim for claim in ledger.claims if ledger.home[claim.id] == paper)
+        record[paper.name] = replaced(record[paper.name], found, claims, own) if options.claims else found
         write_whole({options.out: (json.dumps(record, indent=1) + "\n").encode()})
         stray = len(record[paper.name][STRAY])
         differing += stray
@@ -59,14 +62,34 @@ def main() -> int:
     return 1 if differing else 0
 
 
-def anew(record: dict[str, Any], found: dict[str, Any], claims: tuple[Claim, ...]) -> dict[str, Any]:
-    """Return a record with some of its claims replaced, which it states."""
+def replaced(
+    record: dict[str, Any], found: dict[str, Any], claims: tuple[Claim, ...], own: tuple[Claim, ...]
+) -> dict[str, Any]:
+    """Return a record with some of its claims replaced, which it states.
+
+    Args:
+        record: Record of a paper.
+        found: The same of the claims that were run again.
+        claims: These claims.
+        own: All claims of the paper: others, and those on record with a verdict that is no longer given, are left out.
+    """
     again = [claim.id for claim in claims]
-    kept = {**record}
+    kept = {**record, "print": prints(own)}
     for part in (STRAY, "verdicts"):
-        kept[part] = {id: value for id, value in record[part].items() if id not in again} | found[part]
+        both = {id: value for id, value in record[part].items() if id not in again and is_present(value)} | found[part]
+        kept[part] = {claim.id: both[claim.id] for claim in own if claim.id in both}
     kept["claims"] = len(kept["verdicts"]) + len(kept[STRAY])
     return kept | {"run_again": {"claims": again, "seeds": found["seeds"], "environment": found["environment"]}}
+
+
+def is_present(value: str | dict[str, int]) -> bool:
+    """Return whether a verdict with its grade, or each of several, is one that is given today."""
+    return all(one.rpartition(" (")[0] in VERDICTS for one in ([value] if isinstance(value, str) else value))
+
+
+def prints(claims: tuple[Claim, ...]) -> dict[str, str]:
+    """Return how statements are printed, by claim, where it is not as meant."""
+    return {claim.id: claim.print for claim in claims if claim.print != "as meant"}
 
 
 def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int, kept: Path) -> dict[str, Any]:
@@ -99,6 +122,7 @@ def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int,
         "claims": len(verdicts),
         STRAY: {id: dict(found) for id, found in verdicts.items() if id in stray},
         "verdicts": {id: next(iter(found)) for id, found in verdicts.items() if id not in stray},
+        "print": prints(claims),
         "environment": {key: manifest[key] for key in ("commit", "python", "platform", "processors", "packages")},
     }
 

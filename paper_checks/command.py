@@ -7,8 +7,8 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -256,7 +256,9 @@ def _check(options: argparse.Namespace) -> int:
     if options.json is not None:
         _write_json({"manifest": manifest, "claims": [result.as_json() for result in run.results]}, options.json)
     if options.store:
-        for path in store_findings(run, ledger, manifest["commit"]):
+        with _kept_by("--store", LedgerError):
+            stored = store_findings(run, ledger, manifest["commit"])
+        for path in stored:
             print(f"stored {path.name}; the next check replays it", file=table)
     print(summary_table(run), file=table)
     if (run.seed, run.budget) == evidence_record.OF:
@@ -264,9 +266,28 @@ def _check(options: argparse.Namespace) -> int:
     return AS_EXPECTED if run.as_expected else DIFFERENT
 
 
+@contextmanager
+def _kept_by(option: str, kind: type[Exception]) -> Iterator[None]:
+    """Turn the error of a file that cannot be kept into one with its remedy: its place is the paper's folder.
+
+    Args:
+        option: Option that keeps it.
+        kind: Error that is raised.
+    """
+    try:
+        yield
+    except FileExistsError as error:
+        reason = error.strerror or str(error)
+        raise kind(f"{option} cannot replace {error.filename}: {reason}; move it away") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise kind(f"{option} cannot write {error.filename}: {reason}; free that place, or make it writable") from error
+
+
 def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> None:
     """Print the numbers of the evidence that are not those on record, or put them on record."""
     from paper_checks.engine import evidence_record
+    from paper_checks.ledger import LedgerError
 
     changed: list[evidence_record.Difference] = []
     for paper in ledger.papers:
@@ -275,7 +296,8 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
         for result in of_paper if before else ():
             changed += evidence_record.differences(result, before)
         if record and of_paper:
-            evidence_record.write(paper.folder, of_paper, [claim.id for claim in paper.claims()])
+            with _kept_by("--record", LedgerError):
+                evidence_record.write(paper.folder, of_paper, [claim.id for claim in paper.claims()])
     for one in changed if record else changed[:MOST_NUMBERS]:
         print(one, file=table)
     if changed:

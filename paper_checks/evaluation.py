@@ -12,6 +12,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import FrameType, MappingProxyType, ModuleType
@@ -220,6 +221,10 @@ class FlawError(ValueError):
     """A step of a proof that does not hold."""
 
 
+_REQUIRED: ContextVar[list[str] | None] = ContextVar("required", default=None)
+"""Steps that the proof which is evaluated has required so far."""
+
+
 def require(holds: object, step: str) -> None:
     """Continue a proof if one of its steps holds.
 
@@ -233,6 +238,9 @@ def require(holds: object, step: str) -> None:
 
     >>> require(2 + 2 == 4, "the sum")
     """
+    required = _REQUIRED.get()
+    if required is not None:
+        required.append(step)
     if not as_bool(holds, f"whether a step holds ({step})"):
         raise FlawError(step)
 
@@ -276,6 +284,9 @@ class Replayed:
         proves: the constants and the scope of the statement that a certificate proves, as the statement has them.
         reading: the reading of the statement, where it is not the first.
         words: what stored values are, by name, where the name does not say it.
+        can_fail: whether it was seen that it can fail: it required a step, or a change of what it is given changed it.
+        tried: mutants of the statement that a certificate was tried on; None where it was not.
+        proves_too: those of them that it proves as well.
     """
 
     kind: Kind
@@ -289,6 +300,9 @@ class Replayed:
     proves: Mapping[str, Any] = field(default_factory=dict)
     reading: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
+    can_fail: bool = True
+    tried: int | None = None
+    proves_too: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -541,6 +555,9 @@ def as_in_json(value: Any) -> Any:
         return bool(value)
     if isinstance(value, Mapping):
         return {str(name): as_in_json(part) for name, part in value.items()}
+    numpy = sys.modules.get("numpy")  # without it no value is one of its arrays
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [as_in_json(part) for part in value]
     return value if value is None or type(value) in (int, float, str) else str(value)
@@ -551,19 +568,24 @@ def _evaluate_proof(replay: Replay, values: Mapping[str, Any], constants: Mappin
         if repr(values[name]) != repr(as_in_json(stated)):  # 1, 1.0, True and "1" are four values
             detail = f"a certificate of another statement: {name} = {values[name]}, and here it is {stated}"
             return Replayed("certificate", False, False, None, None, detail)
-    read = _Read(values)
+    read, required = _Read(values), list[str]()
+    token = _REQUIRED.set(required)
     try:
         floats = {name: value for name, value in replay.defaults.items() if isinstance(value, float | list | tuple)}
         given = {name: as_written(value) for name, value in floats.items()} | dict(constants)
         outcome = replay.evaluate(*([read] if replay.reads_a_file else []), **given)
     except FlawError as flaw:
         outcome = Proof(False, str(flaw))
+    finally:
+        _REQUIRED.reset(token)
     met, steps = (outcome.verified, outcome.steps) if isinstance(outcome, Proof) else (True, outcome)
     if not isinstance(steps, str) or not steps:
         raise TypeError(f"a proof returns what it checked, in words, got {steps!r}")
     if met and read.unread:
         return Replayed("certificate", False, False, None, None, read.unread)
-    return Replayed("certificate", met, met, None, None, steps, words=replay.words, proves=replay.constants)
+    can_fail = isinstance(outcome, Proof) or bool(required)
+    proves = replay.constants
+    return Replayed("certificate", met, met, None, None, steps, words=replay.words, proves=proves, can_fail=can_fail)
 
 
 def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:

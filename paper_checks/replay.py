@@ -12,8 +12,9 @@ import importlib
 import json
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -30,9 +31,11 @@ from paper_checks.evaluation import (
     Replay,
     Replayed,
     Violation,
+    as_written,
     assuming,
     declared_at,
     evaluate_replay,
+    is_bool,
     proof,
     replay,
     require,
@@ -65,6 +68,8 @@ __all__ = [
     "worth_storing",
 ]
 
+MOST_TRIED = 12
+"""Most mutants that a proof is tried on, and most changes of stored values that a replay is."""
 _ALLOWED = ("numpy", "mpmath", "sympy", "gmpy2", "flint")
 _READING = "@"
 _PLACES = {"witness": "witnesses", "certificate": "certificates", "full": "full"}
@@ -76,11 +81,19 @@ class ReplayError(RuntimeError):
 
 @dataclass(frozen=True)
 class Stored:
-    """A witness or certificate on file; its id is that of the claim, with ``@reading`` for another than the first."""
+    """A witness or certificate on file; its id is that of the claim, with ``@reading`` for another than the first.
+
+    Attributes:
+        id: Name of the claim or of the reading.
+        kind: Whether it is a witness or a certificate.
+        values: Contents of the file.
+        mutants: Mutants of the statement, as JSON has them, on which a proof is tried; they are not in the file.
+    """
 
     id: str
     kind: Kind
     values: Mapping[str, Any]
+    mutants: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
 
     @property
     def claim(self) -> str:
@@ -305,4 +318,77 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
         found = evaluate_replay(known[file.id, file.kind], file.values)
     except Exception as error:  # a changed file can ask for anything
         found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
+    if found.confirmed:
+        found = _tried(known[file.id, file.kind], file, found)
     return replace(found, reading=file.reading, words=known[file.id, file.kind].words)
+
+
+def _tried(replay: Replay, file: Stored, found: Replayed) -> Replayed:
+    """Return an answer with what was seen of its replay: whether it can fail, and which mutants a proof proves too."""
+    if replay.kind == "witness":
+        others = _changed(file.values)
+        return replace(found, can_fail=not file.values or any(_again(replay, other) != found for other in others))
+    named = [mutant for mutant in file.mutants[:MOST_TRIED] if set(mutant) <= set(replay.defaults)]
+    proved = [mutant for mutant in named if (again := _again(replay, file.values, mutant)) and again.confirmed]
+    return replace(
+        found,
+        can_fail=found.can_fail or len(proved) < len(named),
+        tried=len(named) if file.mutants else None,
+        proves_too=proved,
+    )
+
+
+def _again(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] | None = None) -> Replayed | None:
+    """Return the answer for other values, or for other constants than a proof has; None where there is none."""
+    try:
+        given = {name: _of_kind(replay.defaults[name], value) for name, value in (constants or {}).items()}
+        return evaluate_replay(replay, values, given)
+    except Exception:  # somebody's replay can raise anything
+        return None
+
+
+def _of_kind(default: Any, value: Any) -> Any:
+    """Return a value of JSON in the type of a proof's constant, or as it is where that type does not have it."""
+    if isinstance(default, float | list | tuple):
+        exact = Fraction(value) if isinstance(value, str) else as_written(value)
+        return tuple(exact) if isinstance(default, tuple) and isinstance(exact, list) else exact
+    if is_bool(default) or default is None or (isinstance(default, int) and value != int(value)):
+        return value
+    if isinstance(default, Fraction):
+        return Fraction(str(value))
+    if type(default).__module__.startswith("sympy"):
+        return importlib.import_module("sympy").sympify(value)
+    kind: Callable[[Any], Any] = type(default)
+    return kind(value)
+
+
+def _changed(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield stored values with one number or text of them changed, for some that are evenly spread."""
+    places = list(_leaves(values))
+    for place in places[:: 1 + len(places) // MOST_TRIED]:
+        yield _with_other(values, place)
+
+
+def _leaves(value: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield where the numbers and texts are."""
+    if not isinstance(value, Mapping | list):
+        yield ()
+        return
+    for key in value if isinstance(value, Mapping) else range(len(value)):
+        yield from ((key, *rest) for rest in _leaves(value[key]))
+
+
+def _with_other(value: Any, place: Sequence[Any]) -> Any:
+    if place:
+        items = dict(value) if isinstance(value, Mapping) else list(value)
+        items[place[0]] = _with_other(value[place[0]], place[1:])
+        return items
+    if is_bool(value) or value is None:
+        return not value
+    if isinstance(value, int | float):
+        return value + 1 if isinstance(value, int) else 1.001 * value + 0.001
+    try:
+        number = Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        return f"other {value}"
+    return str(number + 1 if number.denominator == 1 else number * Fraction(1001, 1000))

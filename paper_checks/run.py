@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from math import ceil
 from pathlib import Path
@@ -23,6 +23,7 @@ from paper_checks.engine.judging import Judged, judge
 from paper_checks.engine.processes import map_work
 from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
 from paper_checks.engine.verdict import Decision, decide
+from paper_checks.evaluation import as_in_json
 from paper_checks.paper import Paper
 from paper_checks.replay import (
     Replayed,
@@ -208,13 +209,23 @@ def _on_file(
     """Replay the files of the claims, paper by paper; with several jobs, those of a paper in several processes."""
     wanted = defaultdict[Paper, list[Stored]](list)
     for claim in claims:
-        wanted[ledger.home[claim.id]] += files[claim.id]
+        wanted[ledger.home[claim.id]] += (_with_mutants(file, claim) for file in files[claim.id])
     return [
         _OnFile(paper.package, tuple(some[first : first + each]))
         for paper, some in wanted.items()
         for each in [max(FEWEST_FILES, ceil(len(some) / jobs))]
         for first in range(0, len(some), each)
     ]
+
+
+def _with_mutants(file: Stored, claim: Claim) -> Stored:
+    """Return a certificate with the mutants of the forms that it can be of, on which its proof is tried."""
+    if file.kind == "witness":
+        return file
+    other = next((one.mutants for one in claim.readings[1:] if one.slug == file.reading), ())
+    fix = claim.correction.mutants if claim.correction is not None and not file.reading else ()
+    mutants = [as_in_json(mutant) for mutant in (*fix, *(other or claim.mutants))]
+    return replace(file, mutants=[mutant for at, mutant in enumerate(mutants) if mutant not in mutants[:at]])
 
 
 def _unmeasured(claim: Claim, paper: Paper, budget: Budget) -> Decision | None:

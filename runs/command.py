@@ -62,10 +62,16 @@ def train(options: argparse.Namespace) -> int:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
         print("your own:   --data ./FOLDER of images by class, or --data module:function; --model module:function")
         return 0
-    plan, folder = _plan_from(options)
-    set_num_threads(1)  # as workers have: the same bits for any number of them
-    with show_progress(plan, folder) as progress:
-        last = run(plan, folder, progress, _print_removed if options.force else None, _print_line, foretell=_print_line)
+    try:
+        plan, folder = _plan_from(options)
+        set_num_threads(1)  # as workers have: the same bits for any number of them
+        removed = _print_removed if options.force else None
+        with show_progress(plan, folder) as progress:
+            last = run(plan, folder, progress, removed, _print_line, foretell=_print_line)
+    except RunError as error:
+        if options.resume is not None:  # it refuses what else is a remedy
+            error.args = (error.of_resumed(),)
+        raise
     shown = ", ".join(f"{name} {_format_metric(value)}" for name, value in last.items())
     print(printable(f"{plan.algorithm} on {plan.problem}: {shown}"))
     print(printable(str(folder / METRICS)))
@@ -151,7 +157,7 @@ def _declare(group: Any, option: Option, needed: str) -> None:
         shape = {"metavar": metavars[option.kind]}
     group.add_argument(option.flag, help=text, **shape)
     if option.earlier_flag is not None:
-        group.add_argument(option.earlier_flag, dest=option.name, help=argparse.SUPPRESS, **shape)
+        group.add_argument(option.earlier_flag, dest=option.earlier, help=argparse.SUPPRESS, **shape)
 
 
 def needed_with(
@@ -198,13 +204,20 @@ def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
 
 
 def _given_values(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str, Any]:
-    """Return the values of the options given on the command line."""
-    found = {name: getattr(options, name, None) for name in known}
-    return {
-        name: known[name].read(value) if isinstance(value, str) else value
-        for name, value in found.items()
-        if value is not None
-    }
+    """Return the values of the options given on the command line, under the names by which they are given.
+
+    Raises:
+        RunError: An option is given under its earlier name and its present one.
+    """
+    found: dict[str, Any] = {}
+    for option in known.values():
+        for name in (option.name, option.earlier):
+            value = None if name is None else getattr(options, name, None)
+            if name is not None and value is not None:
+                found[name] = option.read(value) if isinstance(value, str) else value
+        if option.name in found and option.earlier in found:
+            raise RunError(f"{option.earlier_flag} is the earlier name of {option.flag}; give one of the two")
+    return found
 
 
 def _print_line(text: str) -> None:

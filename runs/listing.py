@@ -18,7 +18,7 @@ from typing import Any
 from rmt.results import Result
 from runs.format import printable
 from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index
-from runs.settings import STAYING, RunError
+from runs.settings import EARLIER_NAMES, STAYING, RunError
 from runs.tables import Mark, rows_of
 
 METRICS, LEDGER = "metrics.csv", "ledger.csv"
@@ -193,6 +193,7 @@ def _read_run(folder: Path) -> FoundRun:
             raise _table_error(folder / METRICS, f"{fallen[0]} fall in round {after['round']}, and they only add up")
     if rows and rows[-1]["round"] > rounds:
         raise _table_error(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
+    settings = _as_stored(stored, _last_index(folder).get("run"))
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
     given = part if isinstance(part := stored.get("given"), dict) else {}
@@ -318,8 +319,25 @@ def _mark_of(table: Path) -> Mark | None:
 def _digests(folder: Path) -> set[str]:
     """Return the digests under which checkpoints may know the run in a folder; see `runs.plan.Plan.digest`."""
     stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
-    return {digest_of(identity), known_digest(folder, stored, digest_of(identity))}
+    digest = _digest(stored, stored["settings"])
+    return {digest, _digest(stored, _with_earlier_names(stored["settings"])), known_digest(folder, stored, digest)}
+
+
+def _digest(stored: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    return digest_of({"algorithm": stored["algorithm"], "problem": stored["problem"], **settings})
+
+
+def _as_stored(stored: Mapping[str, Any], run: object) -> Mapping[str, Any]:
+    """Return settings under the names that a run writes, if they have present ones: `train --resume` reads both."""
+    settings: Mapping[str, Any] = stored["settings"]
+    earlier = _with_earlier_names(settings)
+    return earlier if _digest(stored, earlier) == run else settings
+
+
+def _with_earlier_names(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings with earlier names of renamed options, or as they are where one is there under both."""
+    earlier = {EARLIER_NAMES.get(name, name): value for name, value in settings.items()}
+    return earlier if len(earlier) == len(settings) else settings
 
 
 def _is_number(value: Any) -> bool:

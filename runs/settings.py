@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal
@@ -16,13 +17,19 @@ class Remedy:
     Attributes:
         command: Words for `rankproof train`.
         app: Words for an app that `flwr run` starts; none: it has nothing of the kind.
+        resumed: Words for `rankproof train --resume`, where they are others.
     """
 
     command: str
     app: str | None = None
+    resumed: str | None = None
 
 
-ELSEWHERE = Remedy("name another folder with --out", "name another `folder` in the app's config")
+ELSEWHERE = Remedy(
+    "name another folder with --out",
+    "name another `folder` in the app's config",
+    "leave --resume out and name another folder with --out",
+)
 ANEW = Remedy("start over with --force")
 
 
@@ -44,6 +51,11 @@ class RunError(ValueError):
         self.cause, self.remedies = cause, remedies
         super().__init__(_message(cause, [one if isinstance(one, str) else one.command for one in remedies]))
 
+    def of_resumed(self) -> str:
+        """Return the message for `rankproof train --resume`."""
+        words = [one if isinstance(one, str) else one.resumed or one.command for one in self.remedies]
+        return _message(self.cause, words)
+
     def of_app(self) -> str:
         """Return the message for an app that `flwr run` starts."""
         words = [one if isinstance(one, str) else one.app for one in self.remedies]
@@ -54,6 +66,17 @@ def _message(cause: str, remedies: list[str]) -> str:
     *most, last = remedies or [""]
     listed = f"{', '.join(most)}, or {last}" if most else last
     return f"{cause}; {listed}" if listed else cause
+
+
+EARLIER_NAMES: Mapping[str, str] = {
+    "max_length": "length",
+    "client_weights": "weighed",
+    "micro_batch": "at_once",
+    "gradient_checkpointing": "checkpointing",
+    "eval_batch": "rows",
+    "allow_pickle": "pickled",
+}
+"""Names that options of networks had when the first runs were stored; see `runs.options.Option.earlier`."""
 
 
 @dataclass(frozen=True)

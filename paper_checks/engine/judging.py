@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paper_checks.claim import AS_CORRECTED, Claim, Constants, Evidence, Form, Reading
-from paper_checks.engine.lines import Strength, strength
+from paper_checks.engine.lines import Strength, have_common_lines, strength
 from paper_checks.evaluation import Replayed
 from paper_checks.methods.sides import UndefinedError
 
@@ -157,8 +157,14 @@ def _with_correction(found: Judged, claim: Claim, data: object, form: Form) -> J
         correction=correction,
         correction_mutants=mutants,
         neighbours=tuple(_neighbours(claim, data, form)),
-        strength=strength(found.printed.lines, correction.lines) or form.asks,
+        strength=_strength(found.printed, correction, form),
     )
+
+
+def _strength(printed: Evidence, correction: Evidence, form: Form) -> Strength | None:
+    """Return what a correction requires: as the lines in common show it, else as its author says."""
+    shown = strength(printed.lines, correction.lines)
+    return shown if have_common_lines(printed.lines, correction.lines) and shown else form.asks or shown
 
 
 def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:

@@ -100,6 +100,11 @@ def strength(printed: Lines, other: Lines) -> Strength | None:
     return "weaker" if less else "stronger" if more else None
 
 
+def have_common_lines(printed: Lines, other: Lines) -> bool:
+    """Return whether two forms have a line in common, so that their sides say which one requires more."""
+    return bool(printed.keys() & other.keys())
+
+
 def _demands(printed: Line, other: Line) -> tuple[bool, bool]:
     """Return whether a line asks for less somewhere, and whether it asks for more somewhere."""
     less, more = _sides(printed, other)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from math import isfinite
 from typing import Any
+
+import numpy as np
+import sympy
 
 from paper_checks.engine.decimals import digits, half_unit, last_place
 from paper_checks.evaluation import Replayed, is_bool
@@ -35,7 +39,9 @@ def is_same_constant(stated: Any, constant: Any) -> bool | None:
     """Return whether a proof's constant is the check's; None if they are of two kinds, such as sizes and a number.
 
     Numbers are compared exactly, but a float only up to its rounding. A float without end, such as that of pi, may be
-    stated with fewer digits: rounded, with at least four decimals, and with at least four digits that count.
+    stated with fewer digits: rounded, with at least four decimals, and with at least four digits that count. So may an
+    exact number that is not rational; else it is compared as it is written. Lists, arrays and mappings are compared
+    part by part.
 
     Args:
         stated: The proof's, as JSON has it.
@@ -44,20 +50,56 @@ def is_same_constant(stated: Any, constant: Any) -> bool | None:
     >>> is_same_constant("1/3", 1 / 3), is_same_constant("3.1416", 3.141592653589793), is_same_constant("1", 0.99995)
     (True, True, False)
     """
-    if isinstance(stated, list | Mapping):
-        if not isinstance(stated, list) or not isinstance(constant, list | tuple):
+    parts, own_parts = _parts(stated), _parts(constant)
+    if parts is not None or own_parts is not None:
+        if parts is None or own_parts is None or isinstance(stated, Mapping) != isinstance(constant, Mapping):
             return None
-        pairs = zip(stated, constant, strict=False)
-        return len(stated) == len(constant) and all(is_same_constant(*pair) is not False for pair in pairs)
+        same = (is_same_constant(parts[name], own_parts[name]) for name in parts.keys() & own_parts.keys())
+        return parts.keys() == own_parts.keys() and all(one is True for one in same)
+    if isinstance(constant, float) and not isfinite(constant):
+        return str(stated).replace("oo", "inf") == str(constant)
     proved, own = exact_number(stated), exact_number(constant)
     if own is None:
-        names = isinstance(stated, str) and isinstance(constant, str) and proved is None
-        return stated == constant if names else None
+        return _is_same_text(stated, constant)
     if proved is None:
         return False
     if not isinstance(constant, float):
         return proved == own
     return abs(proved - own) <= abs(proved) * ROUNDING or _is_rounded(str(stated), constant)
+
+
+def _parts(value: Any) -> Mapping[Any, Any] | None:
+    """Return the parts of a list, an array or a mapping, by place or name; None if it is none of them."""
+    if isinstance(value, Mapping):
+        return {str(name): part for name, part in value.items()}
+    sequence = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    return dict(enumerate(value)) if sequence else None
+
+
+def _is_same_text(stated: Any, constant: Any) -> bool | None:
+    """Return whether a proof's constant is one that is not rational: a name, a formula, a complex number, a set.
+
+    A formula without symbols is a number, which may also be stated as a rounded decimal.
+    """
+    if isinstance(constant, complex | np.complexfloating):
+        return _is_same_complex(stated, complex(constant))
+    proved = exact_number(stated)
+    if proved is not None and getattr(constant, "is_number", False) and constant.is_extended_real:
+        return _is_rounded(str(stated), float(constant))
+    number = isinstance(constant, sympy.Basic) and constant.is_number
+    if not isinstance(stated, str) or callable(constant) or (proved is not None and not number):
+        return None
+    return stated == str(constant)
+
+
+def _is_same_complex(stated: Any, constant: complex) -> bool:
+    """Return whether both parts of a complex number are stated as floats are."""
+    try:
+        proved = complex(str(stated).replace(" ", "").replace("*I", "j").replace("I", "1j"))
+    except ValueError:
+        return False
+    pairs = (proved.real, constant.real), (proved.imag, constant.imag)
+    return all(is_same_constant(*pair) is True for pair in pairs)
 
 
 def _is_rounded(text: str, constant: float) -> bool:
@@ -81,6 +123,12 @@ def unnamed_constants(
         mutants: Mutants of this form.
     """
     names = dict.fromkeys(name for mutant in mutants for name in mutant)
-    changed = [name for name in names if not is_bool(constants[name]) and exact_number(constants[name]) is not None]
+    changed = [name for name in names if _is_number(constants[name])]
     named = (is_same_constant(certificate.proves.get(name), constants[name]) for name in changed)
     return () if any(named) else tuple(changed)
+
+
+def _is_number(constant: Any) -> bool:
+    if is_bool(constant) or isinstance(constant, complex):
+        return not is_bool(constant)
+    return exact_number(constant) is not None or bool(getattr(constant, "is_number", False))

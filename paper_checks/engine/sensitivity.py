@@ -42,7 +42,7 @@ class NoticedChange:
         return None if self.refuted is None else abs(self.refuted - self.value) / (abs(self.value) or 1.0)
 
     def __str__(self) -> str:
-        where = f" in {', '.join(self.lines)}" if self.lines else ""
+        where = f" in {_words(self.lines)}" if self.lines else ""
         if self.refuted is None:
             return f"{self.constant} = {self.value:g}: no change up to tenfold is noticed{where}"
         change = self.refuted - self.value
@@ -61,6 +61,10 @@ class _Outcome:
     def refutes(self, line: str) -> bool:
         """Return whether this line fails; where a violation names no line, nobody knows which one it is of."""
         return self.fails and (not self.lines or (line in self.lines and self.lines[line].fails))
+
+
+def _words(lines: Sequence[str]) -> str:
+    return ", ".join(line or "part 1" for line in lines)
 
 
 def noticed_changes(claim: Claim, data: object, constants: Constants, passing: Evidence) -> tuple[NoticedChange, ...]:
@@ -93,7 +97,7 @@ def describe_unnoticed(changes: Sequence[NoticedChange]) -> str:
     """Describe a constant of a line where no change of it is noticed; empty if there is none."""
     blind = (one for one in changes if one.lines and one.refuted is None)
     return next(
-        (f"{one.constant} occurs in {', '.join(one.lines)}, where no change of it is noticed" for one in blind), ""
+        (f"{one.constant} occurs in {_words(one.lines)}, where no change of it is noticed" for one in blind), ""
     )
 
 

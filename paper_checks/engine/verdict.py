@@ -10,7 +10,7 @@ from paper_checks.engine.judging import Judged, JudgedReading
 from paper_checks.engine.lines import refuted_lines
 from paper_checks.engine.proved_constants import is_same_constant
 from paper_checks.engine.sensitivity import NoticedChange, describe_overstated, describe_unnoticed
-from paper_checks.evaluation import plain
+from paper_checks.evaluation import as_in_json, plain
 from paper_checks.replay import Replayed
 
 
@@ -139,6 +139,10 @@ def _grade_refuted(
         raise _DefectError(f"{_of(one, readings)}violated, but no witness is stored; keep one with --store")
     if not witness.confirmed:
         raise _DefectError(f"{_of(one, readings)}violated, but the stored witness does not replay: {witness.detail}")
+    if not witness.can_fail:
+        raise _DefectError(
+            f"{_of(one, readings)}violated, but its replay cannot fail: it comes to the same with other stored values"
+        )
     return "proof" if witness.exact else "statistical"
 
 
@@ -149,7 +153,8 @@ def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading],
     if witness is not None and witness.confirmed:
         raise _DefectError(f"{of}the stored witness still violates the statement, but the check passes")
     certificate = _answer("certificate", one.key, replayed)
-    flaw = _flaw(certificate, {**claim.printed_constants(), **one.reading.constants})
+    mutants = [mutant for mutant, _ in one.mutants]
+    flaw = _flaw(certificate, {**claim.printed_constants(), **one.reading.constants}, mutants)
     if flaw:
         raise _DefectError(f"{of}the stored certificate does not verify: {flaw}")
     blind = _blind(claim, one.evidence, one.mutants)
@@ -165,6 +170,8 @@ def _require_control(claim: Claim, judged: Judged) -> None:
         raise _DefectError(f"violated, but its control is undecided: {judged.control.reason}")
     if judged.control is not None and not judged.control.ok:
         raise _DefectError("violated, but its control is violated too: a check that fails everything refutes nothing")
+    if judged.control is not None and judged.control.cases == 0:
+        raise _DefectError("violated, but its control is vacuous: no case satisfied its assumptions")
 
 
 def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
@@ -180,16 +187,29 @@ def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequenc
         names = ", ".join(dict.fromkeys(one.constant for one in judged.neighbours))
         raise _DefectError(f"vacuous correction: no half and no double of {names} is refuted")
     certificate = None if judged.printed.ok else _answer("certificate", "", replayed)
-    flaw = _flaw(certificate, {**claim.printed_constants(), **form.constants})
+    flaw = _flaw(certificate, {**claim.printed_constants(), **form.constants}, form.mutants)
     if flaw:
         raise _DefectError(f"the stored certificate of the correction does not verify: {flaw}")
     if judged.strength is None:
-        raise _DefectError("the correction is not compared with what is printed: no sides are, and nothing is stated")
+        raise _DefectError(
+            "the correction is not compared with what is printed: no sides are, and nothing is stated; say by asks= "
+            "whether it is weaker or stronger than the print, or neither"
+        )
+    if form.asks not in (None, judged.strength):
+        raise _DefectError(
+            f"the correction is said by asks= to be {form.asks!r}, and the compared sides show {judged.strength!r}"
+        )
     return "proof" if certificate is not None else correction.grade
 
 
-def _flaw(certificate: Replayed | None, constants: Constants) -> str:
-    """Say why a certificate does not prove the form with these constants; empty if there is none, or if it does."""
+def _flaw(certificate: Replayed | None, constants: Constants, mutants: Sequence[Constants]) -> str:
+    """Say why a certificate does not prove the form with these constants; empty if there is none, or if it does.
+
+    Args:
+        certificate: The result of its replay.
+        constants: Constants of the form.
+        mutants: Mutants of the form, none of which it may prove.
+    """
     if certificate is None:
         return ""
     if not certificate.confirmed:
@@ -199,6 +219,11 @@ def _flaw(certificate: Replayed | None, constants: Constants) -> str:
             constant = plain(constants[name])
             constant = str(constants[name]) if constant == str(stated) else constant
             return f"it is one of another statement, with {name} = {stated} for {constant}"
+    proved = next((mutant for mutant in mutants if as_in_json(mutant) in certificate.proves_too), None)
+    if proved is not None:
+        return f"it proves the mutant {dict(proved)} as well, which is false: check each step by require"
+    if not certificate.can_fail:
+        return "it cannot fail: no step is checked by require, and none of its constants is one that a mutant changes"
     return ""
 
 

@@ -2,92 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from paper_checks.claim import Evidence
-from paper_checks.engine.decimals import half_unit
 from paper_checks.engine.lines import Line, line_of
-from paper_checks.facts import as_fraction, combine, compare
-from paper_checks.methods.sides import UndefinedError
-
-Number = int | Fraction
-
-
-@dataclass(frozen=True)
-class Rounded:
-    """All real numbers between two exact bounds.
-
-    >>> Rounded.printed("0.10").low, Rounded.printed("1.5e3").high
-    (Fraction(19, 200), Fraction(1550, 1))
-    """
-
-    low: Fraction
-    high: Fraction
-
-    def __post_init__(self) -> None:
-        if as_fraction(self.low) > as_fraction(self.high):
-            raise UndefinedError(f"the bounds of an interval are in order, got {self.low} and {self.high}")
-
-    @classmethod
-    def printed(cls, text: str) -> Rounded:
-        """Return the range that a printed decimal can stand for: half a unit of its last digit either way.
-
-        Raises:
-            ValueError: the text is not a decimal number.
-        """
-        half = half_unit(text)
-        value = Fraction(text)
-        return cls(value - half, value + half)
-
-    @classmethod
-    def exact(cls, value: Number) -> Rounded:
-        """Return a number without rounding, such as a count."""
-        return cls(Fraction(value), Fraction(value))
-
-    @classmethod
-    def about(cls, value: float | Fraction, half: Fraction) -> Rounded:
-        """Return a decimal number and what rounding to it leaves open on either side."""
-        exact = value if isinstance(value, Fraction) else Fraction(str(value))
-        return cls(exact - half, exact + half)
-
-    def __add__(self, other: Rounded) -> Rounded:
-        return Rounded(self.low + other.low, self.high + other.high)
-
-    def __sub__(self, other: Rounded) -> Rounded:
-        return Rounded(self.low - other.high, self.high - other.low)
-
-    def __mul__(self, other: Rounded) -> Rounded:
-        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Rounded(min(ends), max(ends))
-
-    def __truediv__(self, other: Rounded) -> Rounded:
-        if other.low <= 0 <= other.high:
-            raise ZeroDivisionError(f"division by an interval that contains 0: [{other.low}, {other.high}]")
-        ends = [a / b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Rounded(min(ends), max(ends))
-
-    def meets(self, other: Rounded) -> bool:
-        """Return whether the two can be the same number."""
-        return self.low <= other.high and other.low <= self.high
-
-    def __str__(self) -> str:
-        middle, half = float((self.low + self.high) / 2), float((self.high - self.low) / 2)
-        return f"{middle:.6g}" if not half else f"{middle:.5g} ± {half:.1g}"
-
-
-def largest(values: Iterable[Rounded]) -> Rounded:
-    """Return the range of the largest of several numbers."""
-    listed = list(values)
-    return Rounded(max(value.low for value in listed), max(value.high for value in listed))
-
-
-def smallest(values: Iterable[Rounded]) -> Rounded:
-    """Return the range of the smallest of several numbers."""
-    listed = list(values)
-    return Rounded(min(value.low for value in listed), min(value.high for value in listed))
+from paper_checks.facts import combine, compare
+from paper_checks.methods.rounded import Rounded as Rounded
+from paper_checks.methods.rounded import largest as largest
+from paper_checks.methods.rounded import smallest as smallest
 
 
 @dataclass(frozen=True)
@@ -98,19 +23,40 @@ class Cell:
     recomputed: Rounded
     inputs: Mapping[str, Any]
 
+    @property
+    def apart(self) -> Fraction:
+        """Least distance between the two; negative by the overlap."""
+        difference = self.printed - self.recomputed
+        return max(difference.low, -difference.high)
+
+    @property
+    def meets(self) -> bool:
+        """Whether the two are shown to be one number for some rounding of the inputs."""
+        low, high = (self.printed - self.recomputed).inner
+        return low <= 0 <= high
+
 
 def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
     """Judge that every printed value can be what its printed inputs give.
 
-    Refuted only where the two intervals are disjoint, so that no rounding could explain the difference.
+    Refuted only where the two intervals are disjoint, so that no rounding could explain the difference. Undecided where
+    they meet, but the recomputed one is wider than the values that were found in it, because an input occurs in it
+    several times.
 
     Args:
         cells: printed and recomputed value of each cell, with the printed inputs as text.
         scope: which cells of which tables.
     """
-    apart = {name: _distance(cell) for name, cell in cells.items()}
+    apart = {name: cell.apart for name, cell in cells.items()}
     wrong = [name for name, distance in apart.items() if distance > 0]
-    lines = _line(not wrong, [(cell.printed, cell.recomputed) for cell in cells.values()])
+    unclear = [name for name, cell in cells.items() if not cell.meets and name not in wrong]
+    known = None if unclear else True
+    lines = _line(False if wrong else known, [(cell.printed, cell.recomputed) for cell in cells.values()])
+    if unclear and not wrong:
+        cell = cells[unclear[0]]
+        reason = f"an input occurs several times in what is computed, whose range is not known: {'; '.join(unclear)}"
+        printed, obtained = f"{unclear[0]}: {cell.printed}", f"within {cell.recomputed}"
+        return Evidence(None, scope, printed, obtained, cases=len(cells), reason=reason, lines=lines)
     if not wrong:
         closest = max(cells, key=lambda name: apart[name])
         return Evidence(
@@ -144,11 +90,6 @@ def _line(ok: bool | None, pairs: Sequence[tuple[Rounded, Rounded]]) -> dict[str
     """Return all cells are one line of the statement."""
     middles = [[float((one.low + one.high) / 2) for one in pair] for pair in pairs]
     return {"": line_of(ok, [pair[0] for pair in middles], [pair[1] for pair in middles], equal=True)}
-
-
-def _distance(cell: Cell) -> Fraction:
-    """Return the gap between the two intervals; negative by the overlap."""
-    return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high)
 
 
 @dataclass(frozen=True)

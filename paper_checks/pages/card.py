@@ -537,9 +537,11 @@ def _describe_unit(name: str, answer: Replayed, space: str = " ") -> str:
 
 
 def describe_unnamed(result: Result, answer: Replayed) -> str:
-    """Return in words that a proof names none of the numbers that the mutants change; empty if it names one."""
+    """Return in words that a proof names none of what the mutants change; empty if it names one of the numbers."""
     names = ", ".join(result.unnamed(answer))
-    return f"the proof names none of the constants that the mutants change: {names}" if names else ""
+    if names:
+        return f"the proof names none of the constants that the mutants change: {names}"
+    return "the proof names nothing that a mutant changes, so it was tried on none" if answer.tried == 0 else ""
 
 
 def _stored_value(value: object) -> str:

@@ -256,7 +256,8 @@ def exp_5_2(
     if base == "zero":
         yield Relation("a step moves a factor", FALL, found.small[slope], at_most=True, case=case)
     runs = found.runs[slope, base, out]
-    yield from [Relation("the loss falls", FALL, one.fall, at_most=True) for one in runs]
+    falls = "the loss falls" if base == "zero" else "the loss falls with W_0"
+    yield from [Relation(falls, FALL, one.fall, at_most=True) for one in runs]
     lit = [one.lit for one in runs]
     moved = [one.moved for one in runs]
     return (

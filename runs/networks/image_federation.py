@@ -20,7 +20,7 @@ from runs.network_problem import NetworkClient, NetworkProblem, network_problem
 from runs.networks.network_checks import check_split
 from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.samples import splits_of
-from runs.settings import COMPUTED, RunError, at_least
+from runs.settings import COMPUTED, EARLIER_NAMES, RunError, at_least
 from workloads.data.augmentation import Preparation
 from workloads.data.datasets import REGISTRY, DataError, find, load
 from workloads.data.image_folder import is_folder, read_folder
@@ -69,8 +69,7 @@ class ImageFederation:
         eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
     """
 
-    earlier_names: ClassVar[Mapping[str, str]] = {"eval_batch": "rows"}
-    """Names that options had when the first runs were stored; see `runs.options.Option.earlier`."""
+    earlier_names: ClassVar[Mapping[str, str]] = {"eval_batch": EARLIER_NAMES["eval_batch"]}
 
     data: str = "fashion-mnist"
     model: str = "resnet10"

@@ -17,7 +17,7 @@ from runs.language_problem import ClientWeights, language_problem
 from runs.networks.image_federation import parts_from_files, torch_device
 from runs.networks.language_model import ALIASES, PREFIX, Place, Task, locate, model_of, tokenizer_of
 from runs.networks.language_network import LanguageProblem
-from runs.settings import RunError, at_least
+from runs.settings import EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
 from workloads.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
@@ -60,15 +60,7 @@ class LanguageFederation:
         allow_pickle: Allow pickled weights, which may run code, if the model has no others.
     """
 
-    earlier_names: ClassVar[Mapping[str, str]] = {
-        "max_length": "length",
-        "client_weights": "weighed",
-        "micro_batch": "at_once",
-        "gradient_checkpointing": "checkpointing",
-        "eval_batch": "rows",
-        "allow_pickle": "pickled",
-    }
-    """Names that options had when the first runs were stored; see `runs.options.Option.earlier`."""
+    earlier_names: ClassVar[Mapping[str, str]] = EARLIER_NAMES
 
     data: str = "rated-sentences"
     model: str = f"{PREFIX}minilm"

@@ -252,6 +252,41 @@ def test_a_replay_that_ends_its_process_confirms_nothing(project, capsys, ends):
     )
 
 
+SQUARE = '    require(sympy.expand(difference - (a - b) ** 2) == 0, "the difference of the sides")'
+PAIR = """    a, b = Fraction(values["a"]), Fraction(values["b"])
+    return Violation((a + b) ** 2, a**2 + b**2,"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (SQUARE, "", "it proves the mutant {'K': 1.98} as well, which is false: check each step by require"),
+        (SQUARE, '    require(K >= 1, "K")', "it proves the mutant {'K': 1.98} as well, which is false"),
+        (SQUARE, '    require(K == 2, "K")', ""),
+        ("(K: Fraction = Fraction(2)) -> str:", "(L: int = 2) -> str:\n    K = L", ""),
+        (PAIR, '    values["a"], values["b"]\n    return Violation(4, 2,', "its replay cannot fail"),
+    ],
+)
+def test_a_proof_that_cannot_fail_proves_nothing(project, capsys, before, after, told):
+    name, folder = project
+    folder = changed(project, "replays/lem_2.py", before, after)
+    status, out, err = run(capsys, "check", f"{name}/lem-2", "--papers", folder, "--jobs", "1", "--json", "-")
+    (found,) = json.loads(out)["claims"]
+    assert (status, found["verdict"]) == ((1, "not checkable here") if told else (0, "corrected")), err
+    assert told in (found["reason"] or "")
+
+
+def test_a_proof_without_a_step_and_without_a_constant_cannot_fail(project, capsys):
+    name, folder = project
+    body = 'def lem_2_corrected() -> str:\n    """By inspection."""\n    return "seen"'
+    text = (folder / name.replace("-", "_") / "replays/lem_2.py").read_text()
+    folder = changed(project, "replays/lem_2.py", text[text.index("def lem_2_corrected") :], body)
+    status, out, err = run(capsys, "check", f"{name}/lem-2", "--papers", folder, "--jobs", "1", "--json", "-")
+    (found,) = json.loads(out)["claims"]
+    assert (status, found["verdict"]) == (1, "not checkable here"), err
+    assert "it cannot fail: no step is checked by require" in found["reason"]
+
+
 def test_a_witness_without_a_replay_is_no_script(project, capsys):
     name, _ = project
     folder = changed(project, "replays/lem_2.py", f'@replay("{name}/lem-2")', f'@replay("{name}/lem-9")')
@@ -322,6 +357,20 @@ def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys)
     assert "now they are" in run(capsys, *asked, "--record")[1]
     assert record.read_text() == kept
     assert_refused(run(capsys, *asked, "--record", "--seed", "1"), "leave out --seed and --budget")
+
+
+@pytest.mark.parametrize(("option", "place"), [("--store", "witnesses/{}--lem-2.json"), ("--record", "evidence.json")])
+def test_a_file_that_is_in_the_way_of_the_record_is_named_with_its_remedy(project, capsys, option, place):
+    """Its place is the paper's folder, and no option names another."""
+    name, folder = project
+    path = folder / name.replace("-", "_") / place.format(name)
+    path.write_text(json.dumps(json.loads(path.read_text()) if path.exists() else {}, indent=3))
+    status, _, err = run(capsys, "check", f"{name}/lem-2", "--papers", str(folder), "--jobs", "1", option)
+    assert (status, err.splitlines()[-1]) == (
+        2,
+        f"rankproof: {option} cannot replace {path}: rankproof did not write it, or it has been changed since; "
+        "move it away",
+    )
 
 
 def test_installed_papers_are_there_without_being_named(project, monkeypatch, capsys):

@@ -1,6 +1,7 @@
 """Options that were renamed: the old ones are accepted, and folders of earlier versions are read and resumed."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import nn
 from rankproof import main
 from runs.catalogue import ALGORITHMS, PROBLEMS, earlier_names, options_of
 from runs.folder import METRICS
+from runs.listing import drop_edited, find_runs, group_runs
 from runs.network_problem import network_problem
 from runs.networks.language_federation import LanguageFederation
 from runs.plan import make_plan, read_plan
@@ -107,6 +109,42 @@ def test_settings_may_have_the_present_names(own):
     path.write_text(path.read_text().replace('"eval_batch": 7', '"eval_batch": 7, "rows": 7'))
     with pytest.raises(RunError, match="rows is the earlier name of eval_batch; give one of the two"):
         read_plan(path.parent, trust=True)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_option_is_not_given_under_both_names(own, capsys, order):
+    both = [("--rows", "10"), ("--eval-batch", "7")][::order]
+    assert main([*own, *both[0], *both[1], "--rounds", "1", "--out", "run"]) == 2
+    assert "--rows is the earlier name of --eval-batch; give one of the two" in capsys.readouterr().err
+    assert not Path("run").exists()
+
+
+def test_a_run_whose_settings_have_the_present_names_is_compared(own, capsys):
+    for name, seed in (("a", "0"), ("b", "1")):
+        assert main([*own, "--eval-batch", "7", "--rounds", "1", "--seed", seed, "--out", f"runs/{name}"]) == 0
+    path = Path("runs/a/settings.json")
+    path.write_text(path.read_text().replace('"rows": 7', '"eval_batch": 7'))
+    (group,) = group_runs(drop_edited(find_runs(Path("runs"))))
+    assert sorted(group.runs) == [0, 1]
+    path.write_text(path.read_text().replace('"eval_batch": 7', '"eval_batch": 8'))
+    assert [run.folder.name for run in drop_edited(find_runs(Path("runs")))] == ["b"]
+    path.write_text(path.read_text().replace('"eval_batch": 8', '"eval_batch": 7, "rows": 7'))
+    assert [run.folder.name for run in drop_edited(find_runs(Path("runs")))] == ["b"]
+
+
+def test_what_a_resumed_run_is_advised_is_what_it_takes(own, capsys):
+    assert main([*own, "--rounds", "1", "--out", "run"]) == 0
+    Path("own_small.py").write_text(MODULE.replace("default_rng(0)", "default_rng(1)"))
+    del sys.modules["own_small"]
+    capsys.readouterr()
+    assert main(["train", "--resume", "run", "--rounds", "2", "--trust"]) == 2
+    told = capsys.readouterr().err
+    assert (
+        "has changed since; leave --resume out and name another folder with --out, or start over with --force" in told
+    )
+    assert main([*own, "--rounds", "2", "--out", "run"]) == 2
+    assert "has changed since; name another folder with --out, or start over with --force" in capsys.readouterr().err
+    assert main([*own, "--rounds", "1", "--out", "run", "--force"]) == 0
 
 
 def test_the_help_shows_the_present_names_only(capsys):

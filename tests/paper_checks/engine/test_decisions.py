@@ -14,6 +14,7 @@ from paper_checks.engine.judging import Judged, JudgedReading, Neighbour, judge,
 from paper_checks.engine.lines import Line
 from paper_checks.engine.sensitivity import NoticedChange
 from paper_checks.engine.verdict import Decision, decide
+from paper_checks.evaluation import as_in_json
 from paper_checks.facts import identity
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.methods.sides import UndefinedError
@@ -148,6 +149,42 @@ def test_a_certificate_proves_the_constants_of_its_form_and_no_others(stated, co
         ([1, 2], (1, 2), True),
         ([1, 3], (1, 2), False),
         ([1], (1, 2), False),
+        ([1, [2, 3]], (1, (2, 3)), True),
+        ([1, [2, 4]], (1, (2, 3)), False),
+        ([1, [2, 3]], (1, 2), False),
+        (["1/3", "wigner"], [Fraction(1, 3), "wigner"], True),
+        (["1/3", 2], [Fraction(1, 3), "wigner"], False),
+        ([1.0, 2.0], np.array([1.0, 2.0]), True),
+        ([1.0, 2.5], np.array([1.0, 2.0]), False),
+        ([[1, 2], [3, 4]], np.array([[1, 2], [3, 4]]), True),
+        ([[1, 2], [4, 3]], np.array([[1, 2], [3, 4]]), False),
+        (0.1, np.float32(0.1), True),
+        ({"a": 1, "b": "1/2"}, {"a": 1, "b": Fraction(1, 2)}, True),
+        ({"a": 1, "b": "1/3"}, {"a": 1, "b": Fraction(1, 2)}, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ("sqrt(2)", sympy.sqrt(2), True),
+        ("sqrt(3)", sympy.sqrt(2), False),
+        ("1.4142", sympy.sqrt(2), True),
+        ("1.4143", sympy.sqrt(2), False),
+        ("1", sympy.sqrt(2), False),
+        (1, sympy.pi, False),
+        ("x", sympy.sqrt(2), False),
+        ("x + 1", sympy.Symbol("x") + 1, True),
+        ("x + 2", sympy.Symbol("x") + 1, False),
+        ("1j", 1j, True),
+        ("(1+2j)", 1 + 2j, True),
+        ("1 + 2*I", 1 + 2j, True),
+        ("(1+3j)", 1 + 2j, False),
+        ("2", 1 + 2j, False),
+        ("half", 1j, False),
+        ("1 + 2*I", 1 + 2 * sympy.I, True),
+        ("1 + 3*I", 1 + 2 * sympy.I, False),
+        ("{1}", {1}, True),
+        ("{2}", {1}, False),
+        (float("inf"), float("inf"), True),
+        ("oo", float("inf"), True),
+        (1.0, float("inf"), False),
+        ("1", None, True),  # another quantity of this name
     ],
 )
 def test_constants_of_every_type_are_compared(stated, constant, proves):
@@ -155,6 +192,10 @@ def test_constants_of_every_type_are_compared(stated, constant, proves):
     decision = decide(stands, Judged(PASSES, (FAILS,)), [replace(PROVED, proves={"K": stated})])
     assert (decision.verdict == "holds") == proves
     assert proves or f"with K = {stated} for " in decision.defect
+
+
+def test_an_array_travels_as_its_numbers():
+    assert as_in_json({"K": np.array([[1, 2], [3, 4]]), "c": np.float64(0.5)}) == {"K": [[1, 2], [3, 4]], "c": "0.5"}
 
 
 @pytest.mark.parametrize(
@@ -175,6 +216,38 @@ def test_a_proof_that_names_no_constant_that_the_mutants_change_says_so(proves, 
     one = replace(result(), judged=judged, claim=stands, stored=(file,), replayed=(answer,))
     assert one.as_json()["proofs"] == [{"reading": "", "proves": proves, "unnamed": [] if named else ["K"]}]
     assert ("not named    the proof names none of the constants that the mutants change: K" in card_text(one)) != named
+
+
+@pytest.mark.parametrize(
+    ("proves_too", "defect"),
+    [
+        ([], ""),
+        ([{"K": 3.0}], ""),  # a mutant of another form
+        ([{"K": 0.5}], "it proves the mutant {'K': 0.5} as well, which is false: check each step by require"),
+        ([{"law": "b"}], "it proves the mutant {'law': 'b'} as well"),
+        ([{"K": "1/4"}], "it proves the mutant {'K': Fraction(1, 4)} as well"),
+    ],
+)
+def test_a_proof_of_a_mutant_of_its_form_proves_nothing(proves_too, defect):
+    mutants = [{"K": 0.5}, {"law": "b"}, {"K": Fraction(1, 4)}]
+    stands = declared(lambda data, K=1.0, law="a": PASSES, mutants=mutants)
+    answer = replace(PROVED, tried=3, proves_too=proves_too)
+    judged = Judged(PASSES, (FAILS, FAILS, FAILS))
+    assert defect in decide(stands, judged, [answer]).defect
+    assert bool(decide(stands, judged, [answer]).defect) == bool(defect)
+    of_fix = replace(PROVED, proves_too=[{"K": 3.0}])
+    assert (
+        "it proves the mutant {'K': 3.0} as well" in decide(FIXED, Judged(FAILS, **CORRECTED), [WITNESS, of_fix]).defect
+    )
+
+
+def test_a_replay_that_cannot_fail_shows_nothing():
+    never = replace(PROVED, can_fail=False)
+    assert (
+        "it cannot fail: no step is checked by require" in decide(declared(), Judged(PASSES, (FAILS,)), [never]).defect
+    )
+    alike = replace(WITNESS, can_fail=False)
+    assert "its replay cannot fail" in decide(FIXED, Judged(FAILS, **CORRECTED), [alike]).defect
 
 
 def test_the_constants_of_a_correction_are_those_that_its_proof_names():

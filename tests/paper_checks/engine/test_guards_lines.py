@@ -16,6 +16,7 @@ from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.identity import Equation, judge_identity
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.mean import Tails, judge_means, normal_interval, robust_interval
+from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.methods.probability import Counted, judge_probability
 from paper_checks.methods.relations import Relation, judge_relations
@@ -249,6 +250,75 @@ def test_a_correction_is_compared_by_its_check_or_by_its_author():
     judged, decision = corrected(sides=False)
     assert judged.strength is None
     assert "the correction is not compared with what is printed" in decision.defect
+
+
+def test_a_correction_that_is_not_what_its_author_says_is_a_defect():
+    """Where lines in common show it; where there are none, the author's word counts."""
+    assert corrected("weaker")[1].defect == ""
+    assert corrected("neither")[1].defect == (
+        "the correction is said by asks= to be 'neither', and the compared sides show 'weaker'"
+    )
+
+    def renamed(x, K=0.5):
+        return judge_inequality(x**2, K * x, 0.0, scope="", case=lambda i: {"i": i}, lines=[f"K = {K:g}"] * len(x))
+
+    for asks, found in (("weaker", "weaker"), (None, "neither")):
+        form = Form("", {"K": 1.0}, ({"K": 0.9},), asks)
+        statement = declared(renamed, mutants=(), control=Form("", {"K": 2.0}), correction=form)
+        judged = judge(statement, X)
+        assert judged.strength == found
+        assert decide(statement, judged, [Replayed("witness", True, True, 1.0, 0.5, "")]).defect == ""
+
+
+def in_parts(first, second, *, others=()):
+    """Two statements x^2 <= K x without names of their lines, and further parts."""
+    bounds = (judge_inequality(X**2, K * X, 0.0, scope="", case=lambda i: {"i": i}) for K in (first, second))
+    return judge_parts([*bounds, *others])
+
+
+def test_the_lines_of_parts_do_not_replace_each_other():
+    assert list(in_parts(1.0, 2.0).lines) == ["", "part 2"]
+    assert refuted_lines(in_parts(1.0, 0.5).lines) == {"part 2"}
+    assert refuted_lines(in_parts(0.5, 1.0).lines) == {""}
+    named = judge_parts([two_lines(X), two_lines(X, 0.5)])
+    assert list(named.lines) == ["tight", "loose", "tight, part 2", "loose, part 2"]
+    assert strength(in_parts(0.5, 1.0).lines, in_parts(2.0, 0.9).lines) == "neither"
+    assert strength(in_parts(0.5, 1.0).lines, in_parts(1.0, 1.0).lines) == "weaker"
+    change = NoticedChange("K", 1.0, 1.5, ("", "part 2"))
+    assert str(change).endswith("is noticed in part 1, part 2")
+
+
+def test_parts_after_one_that_fails_are_lines_too():
+    """A correction of the first part adds none of the others."""
+    failing = in_parts(0.5, 1.0)
+    assert (failing.ok, list(failing.lines)) == (False, ["", "part 2"])
+    assert strength(failing.lines, in_parts(1.0, 1.0).lines) == "weaker"
+
+
+@pytest.mark.parametrize("first", [0.5, 1.0])
+def test_a_part_that_is_not_defined_after_one_that_fails_leaves_the_lines_unknown(first):
+    def parts():
+        yield two_lines(X, first, weak=False)
+        raise UndefinedError("no square root of -1")
+
+    if first == 1.0:
+        with pytest.raises(UndefinedError, match="no square root of -1"):
+            judge_parts(parts())
+    else:
+        found = judge_parts(parts())
+        assert (found.ok, found.lines) == (False, {})
+
+
+@pytest.mark.parametrize(("cases", "vacuous"), [(0, True), (1, False)])
+def test_a_control_without_a_case_shows_nothing(cases, vacuous):
+    def bound(x, K=0.5):
+        found = two_lines(x, K, weak=False)
+        return replace(found, cases=cases) if found.ok else found
+
+    statement = declared(bound, mutants=(), control=Form("", {"K": 1.0}))
+    decision = decide(statement, judge(statement, X), [Replayed("witness", True, True, 1.0, 0.5, "")])
+    told = "violated, but its control is vacuous: no case satisfied its assumptions"
+    assert (decision.verdict, decision.defect) == (("not checkable here", told) if vacuous else ("refuted", ""))
 
 
 def test_sides_do_not_travel_between_processes():
