@@ -222,7 +222,7 @@ def run_mutants(
         for place in places:
             place.mkdir()
         free = [Worker(place, as_root) for place in places]
-        known = reach(free[0], room)
+        known = reach(free, room)
 
         def one(mutant: Mutant) -> tuple[str, dict[str, Any]]:
             worker = free.pop()

@@ -9,6 +9,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -112,8 +113,8 @@ def _module(test: str) -> str:
     return test.split("::")[0]
 
 
-def reach(worker: Worker, room: Room) -> Reach:
-    """Run the tests that changed since the last time, on the unchanged code.
+def reach(workers: Sequence[Worker], room: Room) -> Reach:
+    """Run the tests that changed since the last time, on the unchanged code, in several copies at a time.
 
     Raises:
         SystemExit: They fail already.
@@ -124,9 +125,18 @@ def reach(worker: Worker, room: Room) -> Reach:
     kept = json.loads(kept_in.read_text(encoding="utf-8")) if kept_in.exists() else {}
     known = {file: kept[file] for file, digest in digests.items() if kept.get(file, {}).get("digest") == digest}
     KEPT.mkdir(parents=True, exist_ok=True)
-    for file in digests:
-        if file not in known:
-            known[file] = {"digest": digests[file], "tests": _measured(worker, room, file)}
+    free = list(workers)
+
+    def one(file: str) -> tuple[str, dict[str, Any]]:
+        worker = free.pop()
+        try:
+            return file, {"digest": digests[file], "tests": _measured(worker, room, file)}
+        finally:
+            free.append(worker)
+
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for file, measured in pool.map(one, [file for file in digests if file not in known]):
+            known[file] = measured
             kept_in.write_text(json.dumps(kept | known), encoding="utf-8")
     lines: dict[tuple[str, int], set[str]] = defaultdict(set)
     files: dict[str, set[str]] = defaultdict(set)

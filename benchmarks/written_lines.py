@@ -170,7 +170,7 @@ def run_lines(name: str, entries: list[dict[str, Any]], left: Sequence[int], job
         free = [Worker(place, as_root) for place in places]
         known: dict[str, Reach] = {}
         for room in sorted({room_name(mutant.file) for mutant in mutants.values()}):
-            known[room] = reach(free[0], room_of(room))
+            known[room] = reach(free, room_of(room))
 
         def one(number: int) -> tuple[int, dict[str, Any]]:
             worker, mutant = free.pop(), mutants[number]
