@@ -222,8 +222,8 @@ def angle_found(table: pd.DataFrame) -> str:
         + (f", and every run does at {broken.min():g} to {broken.max():g}" if len(broken) else "")
     )
     samples = worst[worst.data.isin(["fixed", "fresh"])]
-    plenty = {clients: part[part.over == 0].groupby("d").samples.min() for clients, part in samples.groupby("clients")}
-    enough = ", ".join(f"{m} at d = {d}" for d, m in plenty["equal"].items()) or "no m tried"
+    equal = samples[samples.clients == "equal"]
+    enough = ", ".join(f"{_enough(part)} at d = {d}" for d, part in equal.groupby("d"))
     alike, unlike = (last[last.clients == clients] for clients in ("equal", "different"))
     return (
         f"Stated for equal clients (eq. 80, eta |b*|^2 <= 1, enough samples): each step contracts by at least the "

@@ -276,7 +276,7 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
                 axes.plot(by_round.index, by_round, color=colour, marker=marker, markersize=3, linestyle=lines[clients])
             axes.set_title(f"{title}, {split}", fontsize=7.5)
             axes.set_xlabel("communication round", fontsize=8)
-            axes.set_ylabel("ratio" if name == "error" else "mean sin² of the angles", fontsize=8)
+            axes.set_ylabel("ratio" if name == "error" else "rms sine of the angles", fontsize=8)
             if name == "error":
                 axes.set_yscale("log")
                 plain_log_ticks(axes.yaxis, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))

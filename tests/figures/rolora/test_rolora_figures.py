@@ -73,6 +73,23 @@ def test_enough_samples_means_from_there_on(angle_table):
     assert rolora_angle._enough(part.assign(over=[0.0, 0.1])) == "none (m up to 180)"
 
 
+@pytest.mark.parametrize(
+    ("fixed", "fresh", "said"),
+    [
+        ([0.2, 0.0], [0.0, 0.0], "180"),
+        ([0.0, 0.0], [0.0, 0.1], "none (m up to 180)"),
+        ([0.0, 0.1], [0.0, 0.0], "none (m up to 180)"),
+    ],
+)
+def test_the_number_of_samples_said_holds_for_both_kinds_of_data_and_from_there_on(angle_table, fixed, fresh, said):
+    table = angle_table.copy()
+    for data, over in (("fixed", fixed), ("fresh", fresh)):
+        rows = (table.panel == "worst") & (table.data == data) & (table.clients == "equal") & (table.d == 6)
+        table.loc[rows, "over"] = over
+    found = rolora_angle.angle_found(table)
+    assert f" {said} at d = 6" in found[found.index("with fixed and with new samples, is") :]
+
+
 def test_a_run_with_fresh_data_draws_it_anew_and_ends_with_the_best_b():
     given = regression(6, 3, 3, np.random.default_rng(0), samples=40, sine=0.7)
     fixed, state = run_exact(given, 0.25, 4)
