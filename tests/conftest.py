@@ -2,6 +2,7 @@
 
 import os
 import random
+import sys
 from collections import defaultdict
 
 import pytest
@@ -10,6 +11,13 @@ from hypothesis import settings
 settings.register_profile("default", max_examples=30, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Let networks that a test or its fixtures make without a seed start alike, regardless of the tests before."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
 
 
 def pytest_collection_modifyitems(items):
