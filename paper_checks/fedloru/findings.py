@@ -252,6 +252,8 @@ FINDINGS = (
             "fedloru-v2/eq-56",
             "fedloru-v2/lem-B.6-mid",
             "fedloru-v1/eq-14",
+            "fedloru-v2/txt-alpha-ratio",
+            "fedloru-v2/txt-pytorch",
         ),
         r"At $\theta = 1.1\,\sigma s_N$ the printed limit of the overlap is 0.174, and the overlap "
         "is 0.417, its square root.",
@@ -285,6 +287,9 @@ FINDINGS = (
             "fedloru-v2/txt-peft",
             "fedloru-v2/txt-std-a",
             "fedloru-iclr/tab-A2",
+            "fedloru-v2/txt-splits",
+            "fedloru-v2/txt-cycle",
+            "fedloru-v2/txt-personal-params",
         ),
         "Both shares 0.124 % and 0.248 % are those of LLaMA-2-7B, not of a model of 3 billion; 6 "
         "+ 6 + 7 clients are 19, not 20.",

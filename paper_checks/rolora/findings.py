@@ -159,7 +159,7 @@ FINDINGS = (
         "small-slips",
         "Small slips in formulas and in one sentence, which every reader corrects",
         "changes nothing",
-        ("rolora/alg-1", "rolora/eq-10", "rolora/def-A.2", "rolora/eq-207", "rolora/eq-241"),
+        ("rolora/alg-1", "rolora/txt-odd-even", "rolora/eq-10", "rolora/def-A.2", "rolora/eq-207", "rolora/eq-241"),
         r"With indices from 1 the right side of (208) is 1.72 for $m = 3$ and $a^\top a^* = 0.6$, "
         "and the left side is 1.",
         "Start the double sum of (207) at 2, put E into (241), and take the order of the rounds from Algorithm 1.",
