@@ -25,7 +25,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
         "dx",
         one="target and points",
         why=EARLY + " With one client the corrections are 0; of 32 the rounds are looked at in "
-        "fedlrt/claim-hom-clients, the ranks are not. One start is taken for the median of distance and loss.",
+        "fedlrt/claim-hom-clients, the ranks in fedlrt/claim-hom-rank. One start is taken for the "
+        "median of distance and loss.",
     ),
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     vary=("after",),
