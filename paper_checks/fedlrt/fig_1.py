@@ -509,8 +509,8 @@ ALONG_TWO_SETTING = (
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
-        "“converges (to single precision accuracy) to the minimizer $W^*$ of (1) much faster than FedLin”, which this "
-        "choice of what is left open bears out.",
+        "“C rank-1 local target functions” (Figure 1): products of Legendre polynomials are such, and without further "
+        "word these have the value 1 at 1.",
     ),
     print="unstated",
     ambiguous="Section 4.1 names neither the targets of the heterogeneous test nor normalisation, start or "

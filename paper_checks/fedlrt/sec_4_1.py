@@ -269,7 +269,7 @@ def follow_errors(context: Context) -> Errors:
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
-        "“identify the correct rank within a few aggregation rounds”: tens with orthonormal polynomials; with value 1 "
+        "“identify the correct rank within a few aggregation rounds”: tens with these polynomials; with value 1 "
         "at 1 at least 285 from starts of size 0.1, and hundreds of thousands to 1e-5.",
     ),
     print="unstated",

@@ -33,8 +33,8 @@ LARGER: dict[str, Any] = {
 """More dimensions, a threshold, and a constant that is too small for it."""
 
 OWN_A = (
-    "The lines print no condition on m: from the second iteration on a depends on the samples, and the norm grows with "
-    "d/m."
+    "With fewer samples than Lemma A.9 asks for the norm grows with d/m from the second iteration on; for its m that "
+    "is not judged."
 )
 
 

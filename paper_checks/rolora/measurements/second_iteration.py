@@ -16,8 +16,8 @@ from itertools import product
 from math import sqrt
 from typing import Any, NamedTuple
 
-ROOM, TURN = 0.01, 10.0
-"""How far the squares may be from their size, relatively, and the largest eta; t has the first as well."""
+ROOM, TURN = "1/100", 10.0
+"""How far the squares may be from their size, relatively, unless the case says; t has that too; the largest eta."""
 
 
 class Next(NamedTuple):
@@ -68,8 +68,9 @@ def least_values(case: Mapping[str, Any]) -> tuple[Next, float]:
     A bound, by Chebyshev's inequality for each.
     """
     c, delta, s, n, d = (float(Fraction(case[name])) for name in ("cosine", "sine", "s", "n", "d"))
-    sizes = [[size * (1.0 - ROOM), size * (1.0 + ROOM)] for size in (n, n, d, n)]
-    ends = product(*sizes, (-ROOM, ROOM), (-TURN, TURN))
-    missed = (6.0 / n + 2.0 / d + 1.0 / (n * (1.0 - ROOM))) / ROOM**2 + 1.0 / TURN**2
+    room = float(Fraction(case.get("room", ROOM)))
+    sizes = [[size * (1.0 - room), size * (1.0 + room)] for size in (n, n, d, n)]
+    ends = product(*sizes, (-room, room), (-TURN, TURN))
+    missed = (6.0 / n + 2.0 / d + 1.0 / (n * (1.0 - room))) / room**2 + 1.0 / TURN**2
     found = [follow_second(c, delta, s, n, at) for at in ends]
     return Next(*(min(column) for column in zip(*found, strict=True))), missed

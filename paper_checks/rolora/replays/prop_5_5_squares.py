@@ -95,6 +95,12 @@ def eq_205(two: Fraction = Fraction(2), others: Fraction = Fraction(1), fewest: 
     return MOMENTS
 
 
+@proof("rolora/eq-205@three-samples-or-more")
+def eq_205_from_three(two: Fraction = Fraction(2), others: Fraction = Fraction(1), fewest: int = 3) -> str:
+    r"""For $m \ge 3$ all means are finite: $ER^2 = \frac1{m-2}$, and $Ez_2^2$ follows from $Es^2$ and $(Es)^2$."""
+    return str(eq_205.evaluate(two, others, fewest))
+
+
 @replay("rolora/eq-241")
 def eq_241_as_printed(values: Values) -> Violation:
     """One client: the loss is the squared sine times |y|^2 - (x'y)^2/|x|^2, over m, for x = Xa and y = Xu."""

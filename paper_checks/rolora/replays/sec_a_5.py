@@ -84,6 +84,12 @@ def a5_minimiser(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) 
     return "two completed squares, identities in inner products"
 
 
+@proof("rolora/a5-minimiser@unit-vectors-up-to-a-common-sign")
+def a5_minimiser_of_unit_vectors(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) -> str:
+    r"""The second square is 0 for $b' = x\bar b^*$ and $x^2 = 1$ only, which for a unit $a'$ is $a' = \pm a^*$."""
+    return str(a5_minimiser.evaluate(excess, least))
+
+
 @proof("rolora/asm-A.12")
 def asm_A_12(reach: Fraction = Fraction(1)) -> str:
     r"""Any bound does: for $\eta \le 1/(2L_{max}^2)$ it gives $s = \eta\|\bar b^*\|^2 \le \frac12$, then Lemma A.16."""
