@@ -361,8 +361,8 @@ SECOND: dict[str, Any] = {
             ({"c5": 0.06}, {"columns": 50.0}),
         ),
     ),
-    because="For d above Nm, which Lemma A.10 excludes, it fails from the second iteration on, for a of the same samples; "
-    "$b^* = 0$ is degenerate.",
+    because="For d above Nm, which Lemma A.10 excludes, it fails from the second iteration on, for a of the same "
+    "samples; $b^* = 0$ is degenerate.",
     best={
         "c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2, the largest possible"),
         "power": Best(2.0, r"proved: for small $\epsilon_3$ the tails are those of a normal law"),

@@ -162,7 +162,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
     """
     if own:
         found, missed = least_values(LONGER)
-        n, times = LONGER["n"], float(LONGER["times"])
+        n, times = LONGER["n"], float(Fraction(LONGER["times"]))
         more = Relation(
             f"a lower bound of the probability that |X a|^2 > {times:g} m, and an upper one for a normal vector",
             1.0 - missed if found.square > times else 0.0,
