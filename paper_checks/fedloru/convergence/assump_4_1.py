@@ -209,7 +209,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
 
 @claim(
     "fedloru-v2/claim-B3-just",
-    where="Appendix B, after Assumption B.4; there is no Assumption A.2, and (A.2) is the bound of Assumption B.2",
+    where="Appendix B, after Assumption B.4; there is no Assumption A.2, and the one with the bound (A.2) is meant",
     says=r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient steps;
     under Assumption A.2 each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update
     makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.""",
