@@ -41,7 +41,8 @@ FINDINGS = (
         "against 5 and 2 along the next two) the mean cosine of the clients' gradients at rank 1 less that at rank "
         "2, $C_1 - C_2$, is -0.719, where the theorem predicts +0.139.",
         "Expect better alignment at lower rank only among eigenvectors of the Hessian's bulk or for gradients "
-        "without own errors of the clients, and measure it otherwise.",
+        "without own errors of the clients, and measure it otherwise. Take slopes as random: Assumption A.5 then has "
+        "the limit 0 along the bulk, and (52) and (53) need bounded mean squares.",
     ),
     Finding(
         "outlier-threshold",
