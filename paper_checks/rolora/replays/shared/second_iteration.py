@@ -76,13 +76,12 @@ def second_iteration(values: Values) -> Second:
     A, B, G, H and e as their squares over n, over n, over d, over n, and a normal variable, n A = |x|^2, n B = |r|^2,
     X'r has the lengths 0 and n B along a and u, and |r| g across them, |g|^2 = d G; X times that last part is r d G +
     |r||g| h with h normal across r, h'x = |x| e, |h|^2 = e^2 + n H. All are independent, t = z/|x| with z normal.
-    For a room of 1/100, or of another size if the values have one, each of n A, n B, n H is within that share of n but
-    for 2/(n room^2) (the mean of the squared distance is 2 n), d G likewise with d (chi-square of d degrees of
-    freedom), |t| <= room but for 1/(n A room^2), |e| <= 10 but for 1/100.
+    Each of n A, n B, n H is within n room of n but for 2/(n room^2) (the mean of the squared distance is 2 n), d G
+    likewise with d (chi-square of d degrees of freedom), |t| <= room but for 1/(n A room^2), |e| <= 10 but for 1/100.
     """
     c, delta, s = fractions(values, "cosine", "sine", "s")
     n, d = int(values["n"]), int(values["d"])
-    room = Fraction(values.get("room", "1/100"))
+    (room,) = fractions(values, "room")
     assumes = assuming(
         Hypothesis("cosine", c, ">", 0),
         Hypothesis("sine", delta, ">", 0),
