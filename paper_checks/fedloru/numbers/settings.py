@@ -199,12 +199,12 @@ def txt_splits(
     images: tuple[int, ...] = tuple(train for _, train, *_ in PRINTED_SETS.values()),
     training: int = 48_000,
 ) -> Evidence:
-    """Section 5.1's sizes against those of the other places, with validation in the training samples or beside them.
+    """Section 5.1's sizes against those of the other places, with validation in the training samples or not.
 
     Args:
         later: samples of Alpaca in Appendix D.1.
         counted_as_training: whether the training samples of Appendix D.1 include those for validation.
-        images: training images beside those for validation and for the test; as printed those of Table A1.
+        images: training images without those for validation and for the test; as printed those of Table A1.
         training: samples of Alpaca for training in Section 5.1.
     """
     ours = {**ALPACA, "training": training}
@@ -321,7 +321,8 @@ SERIES: Mapping[str, tuple[str, ...]] = {
 )
 def txt_pytorch(series: Mapping[str, tuple[str, ...]], of: str = "PyTorch", stated: str = "11.4") -> Evidence:
     """Release series of that number."""
-    case = {"stated": stated, "last of PyTorch": series["PyTorch"][-1]}
+    major, minor = (int(part) for part in stated.split("."))
+    case = {"major": major, "minor": minor, "last major": int(series["PyTorch"][-1].split(".")[0])}
     found = Fraction(sum(one == stated for one in series[of]))
     return judge_relations(
         [Relation("release series of that number", found, Fraction(1), case=case)],

@@ -109,17 +109,17 @@ def txt_alpha_ratio(values: Values) -> Violation:
 
 @replay("fedloru-v2/txt-pytorch")
 def txt_pytorch(values: Values) -> Violation:
-    """Compare the stated version with the last one."""
-    stated, last = ([int(part) for part in values[name].split(".")] for name in ("stated", "last of PyTorch"))
+    """Compare the first part of the stated version with that of the last one."""
+    major, minor, last = (int(values[name]) for name in ("major", "minor", "last major"))
     assumes = [
-        Hypothesis("last version of PyTorch before November 2025, first part", last[0], "=", 2),
-        Hypothesis("last version of PyTorch before November 2025, second part", last[1], "=", 9),
-        Hypothesis("stated version, second part", stated[1], "=", 4),
+        Hypothesis("first part of the stated version", major, "=", 11),
+        Hypothesis("second part of the stated version", minor, "=", 4),
+        Hypothesis("first part of the last version before November 2025", last, "=", 2),
     ]
     return Violation(
-        stated[0],
-        last[0],
+        major,
+        last,
         strict=True,
         assumes=assumes,
-        reads="first part of the stated version, against that of the last one",
+        reads="first part of the stated version of PyTorch, against that of the last one",
     )
