@@ -31,7 +31,11 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
 
 @proof("fedloru-v2/claim-comm@far-below-both-sides")
 def claim_comm_both(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -> str:
-    r"""$r(m+n) < mn$ for r below half of the smaller side, as $mn/(m+n)$ is at least that half."""
+    r"""$mn/(m+n)$ is at least half of the smaller side.
+
+    A has mr entries and B has rn, so that a client sends $r(m+n)$ numbers for mn. That is less for $r < mn/(m+n)$. With
+    $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$.
+    """
     return str(claim_comm.evaluate(half, sides))
 
 

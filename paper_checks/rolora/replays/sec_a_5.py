@@ -86,7 +86,12 @@ def a5_minimiser(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) 
 
 @proof("rolora/a5-minimiser@unit-vectors-up-to-a-common-sign")
 def a5_minimiser_of_unit_vectors(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) -> str:
-    r"""The second square is 0 for $b' = x\bar b^*$ and $x^2 = 1$ only, which for a unit $a'$ is $a' = \pm a^*$."""
+    r"""Two completed squares.
+
+    The loss is $\gamma^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$, and for a unit $a'$ the second term is $G(1 - x^2) +
+    \|b' - x\bar b^*\|^2$ with $|x| \le 1$. For $\bar b^* \ne 0$ it is 0 only for $x^2 = 1$ and $b' = x\bar b^*$, which
+    for unit vectors is $a' = \pm a^*$ and $b' = \pm\bar b^*$ with the same sign.
+    """
     return str(a5_minimiser.evaluate(excess, least))
 
 
