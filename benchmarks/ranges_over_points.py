@@ -37,7 +37,7 @@ from paper_checks.fedlrt.fig_1 import (
     long_heterogeneous_run,
 )
 from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
-from paper_checks.fedlrt.measurements.homogeneous_setting import RANK, STEPS, stream_of_one_target
+from paper_checks.fedlrt.measurements.homogeneous_setting import RANK, RATE, STEPS, stream_of_one_target
 from paper_checks.fedlrt.measurements.least_squares import FOLLOWED, GRID, Followed, settling_round
 from paper_checks.fedlrt.measurements.legendre_runs import (
     CLOSE,
@@ -63,6 +63,17 @@ def admitted_rates(seed: int) -> Numbers:
     stream = stream_of_one_target(Context("fedlrt/claim-hom-stepsize", seed))
     clients = (client for C in CLIENTS for client in one_target(stream, "plain", C))
     return {"largest admitted rate": 1.0 / (12.0 * STEPS * max(float(eigvalsh(client.H)[-1]) for client in clients))}
+
+
+def admitted_rates_by_basis(seed: int) -> Numbers:
+    """Return the largest rate that Theorem 2 admits, and whether the test's is admitted, by basis and clients."""
+    stream, found = stream_of_one_target(Context("fedlrt/claim-hom-stepsize", seed)), Numbers()
+    for basis in BASES:
+        for C in CLIENTS:
+            steepest = max(float(eigvalsh(client.H)[-1]) for client in one_target(stream, basis, C))
+            found[f"{basis}, C = {C}"] = 1.0 / (12.0 * STEPS * steepest)
+            found[f"{basis}, C = {C}, admitted"] = float(found[f"{basis}, C = {C}"] >= RATE)
+    return found
 
 
 def weak_targets(seed: int) -> Numbers:
@@ -226,6 +237,7 @@ MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
     "fedlrt/exp-homogeneous, targets": (weak_targets, range(20)),
     "fedlrt/claim-assumption-when": (deltas_of_assumption_1, range(8)),
     "fedlrt/claim-hom-stepsize": (admitted_rates, range(120)),
+    "fedlrt/claim-hom-stepsize, by basis": (admitted_rates_by_basis, range(24)),
     "fedlrt/claim-hom-rank, size 0.01": (median_ranks_from_small_starts, range(24)),
     "fedlrt/claim-hom-rank, size 0.1": (median_ranks_from_larger_starts, range(8)),
     "fedlrt/claim-hom-rank, size 1": (run_from_a_start_of_size_1, range(4)),

@@ -359,12 +359,12 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     measure=compare,
     readings=as_described(
         "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, the corrected "
-        "methods come within it, FeDLRT in no more rounds than FedLin."
+        "methods come within it, FeDLRT in fewer rounds than FedLin."
     ),
     control=Form(
-        """As it is described, on the points drawn, FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in no
-        more rounds.""",
-        {"parts": ("converge", "faster")},
+        """As it is described, on the points drawn, FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in at
+        most 1.1 times as many rounds as FedLin.""",
+        {"parts": ("converge", "not slower")},
     ),
     correction=Form(
         "Where the points are divided among the clients, FedAvg stalls and FedLin does not: on the points drawn "
@@ -372,13 +372,19 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "FedLin's at most 1e-12. With all points at every client and full gradients FedAvg is FedLin, and FeDLRT "
         "without correction is that with it, round by round, in every basis and for every start, target and "
         r"truncation; steps on minibatches are not covered. With polynomials orthonormal for the "
-        r"uniform law, $\tau = 0.01$ and a normal start of unit size cut to rank 5 all come to 1e-5, FeDLRT in no more "
-        "rounds than FedLin on the points drawn. "
+        r"uniform law, $\tau = 0.01$ and a normal start of unit size cut to rank 5 all come to 1e-5, FeDLRT on the "
+        "points drawn in at most 1.1 times as many rounds as FedLin; on 120 sets in 0.41 to 1.006 times as many. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, 448 and "
         "625 with the full one, FedLin's 400: its costs to 1e-5 can be lower or higher, by rank and rounds on the way.",
-        {"parts": ("divided", "converge", "faster", "coincide", "numbers")},
-        ({"parts": ("plateau",)}, {"stalled": 0.01}, {"sent": (352, 400, 475, 625, 400)}, {"apart": -1.0}),
+        {"parts": ("divided", "converge", "not slower", "coincide", "numbers")},
+        (
+            {"parts": ("plateau",)},
+            {"stalled": 0.01},
+            {"times": 0.4},
+            {"sent": (352, 400, 475, 625, 400)},
+            {"apart": -1.0},
+        ),
     ),
     vary=("close",),
     best={
@@ -405,6 +411,7 @@ def fig_1(
     sent: tuple[int, ...] = (352, 448, 475, 625, 400),
     apart: float = 1e-9,
     stalled: float = 5e-3,
+    times: float = 1.1,
 ) -> Evidence:
     """Limits and first rounds; FeDLRT without correction runs with the corrected one as long as both are followed."""
     promises, case = list[Relation](), {**WITNESS, "rounds": 900}
@@ -426,7 +433,9 @@ def fig_1(
         promises.append(Relation("FedLin converges", min(compared.full_rank), close, at_most=True))
         promises.append(Relation("FeDLRT with correction converges", min(compared.long.distances), close, at_most=True))
     if "faster" in parts:
-        promises.append(Relation("FeDLRT in no more rounds than FedLin", ours, theirs, at_most=True))
+        promises.append(Relation("FeDLRT in fewer rounds than FedLin", ours + 1.0, theirs, at_most=True))
+    if "not slower" in parts:
+        promises.append(Relation("FeDLRT's rounds over FedLin's", ours / theirs, times, at_most=True))
     if "coincide" in parts:
         for basis in BASES:
             promises.append(
@@ -500,8 +509,8 @@ ALONG_TWO_SETTING = (
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
-        "“converges (to single precision accuracy) to the minimizer $W^*$ of (1) much faster than FedLin”, which this "
-        "choice of what is left open bears out.",
+        "“C rank-1 local target functions” (Figure 1): products of Legendre polynomials are such, and without further "
+        "word these have the value 1 at 1.",
     ),
     print="unstated",
     ambiguous="Section 4.1 names neither the targets of the heterogeneous test nor normalisation, start or "

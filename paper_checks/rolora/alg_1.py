@@ -12,8 +12,8 @@ from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round,
 
 @claim(
     "rolora/alg-1",
-    where="Algorithm 1 (the sentence before it has odd rounds for A and even ones for B; (3), (4) and the box have it "
-    "the other way round)",
+    where="Algorithm 1 (the sentence before (3) has odd rounds for A and even ones for B; (3), (4) and the box have it "
+    "the other way round: rolora/txt-odd-even)",
     says=r"""Input: number of iterations T, number of clients N. For t = 1 to T: every client fixes $A^t$, sets
     $B_i^{t+1}$ = GD-update($A^t$, $B^t$) and sends it; the server broadcasts $B^{t+1} = \frac1N\sum_iB_i^{t+1}$; every
     client fixes $B^{t+1}$, sets $A_i^{t+1}$ = GD-update($A^t$, $B^{t+1}$) and sends it; the server broadcasts $A^{t+1}

@@ -134,7 +134,7 @@ def run_flexlora(context: Context) -> FlexRun:
 
 @claim(
     "rolora/alg-flexlora",
-    where="Sections 3.2 and 6 (FlexLoRA)",
+    where="Sections 3.2 and 6 (FlexLoRA); whether Wang et al. (2024) do the same, as Section 3.2 says, is not judged",
     says=r"""The product of every client's matrices gives $\Delta W_i$ accurately; the B and A of the next iteration
     come from a truncated SVD of the average of the $\Delta W_i$.""",
     measure=run_flexlora,

@@ -7,29 +7,31 @@ from paper_checks.paper import Finding
 FINDINGS = (
     Finding(
         "step-too-long",
-        "The contraction lemma and Theorem 5.4 fail for steps near $1/L_{max}^2$; they hold up to half of it",
+        "Lemma 5.3 (contraction) and Theorem 5.4 fail for steps near the admitted $1/L_{max}^2$; they hold up to "
+        "half of it",
         "changes a main result",
         ("rolora/lem-5.3", "rolora/thm-5.4", "rolora/eq-100", "rolora/eq-117", "rolora/a4-first-step", "rolora/eq-124"),
-        r"At $\eta\|b^*\|^2 = 1$ and $\delta^0 = 0.28$ the first step with unlimited samples "
-        "multiplies the angle distance by 0.743, and the lemma promises 0.28.",
-        r"Use $\eta \le 1/(2L_{max}^2)$, for which the stated rate is proved. Above it, a search found the rate up to "
-        r"$0.71/L_{max}^2$ and a failure at $0.72/L_{max}^2$; with unlimited samples it holds just up to "
-        r"$\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$.",
+        r"At $\eta\|b^*\|^2 = 1$, with the step size $\eta$ and the true factor $b^*$, and a start whose angle to "
+        r"the true factor $a^*$ has the sine $\delta^0 = 0.28$, the first step with unlimited samples multiplies "
+        "that sine by 0.743, and the lemma promises 0.28.",
+        r"Use $\eta \le 1/(2L_{max}^2)$, where $L_{max}$ is a bound on $\|b^*\|$; for such steps the stated rate is "
+        "proved. Above it, a search found the rate up to $0.71/L_{max}^2$ and a failure at $0.72/L_{max}^2$; with "
+        r"unlimited samples it holds just up to $\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$.",
     ),
     Finding(
         "c-not-tied-to-step",
         "The iteration counts contain a constant c that the theorems never tie to the step size",
         "weakens a result",
         ("rolora/s5-rolora-loss", "rolora/a4-c", "rolora/eq-167", "rolora/a5-loss", "rolora/thm-A.14"),
-        r"For $\eta\|\bar b^*\|^2 = 0.01$, $\delta_0 = 0.6$ and $c = 0.5$ the three iterations of "
-        "Theorem A.14 leave the sine at 0.577, where 0.3 is the target.",
-        r"Take $c = \eta\|b^*\|^2$ for equal and $c = 2\eta\|\bar b^*\|^2$ for different clients, "
-        "so that a shorter step needs more iterations.",
+        r"For the step size $\eta$ with $\eta\|\bar b^*\|^2 = 0.01$ ($\bar b^*$ is the mean of the clients' true "
+        r"factors), a first angle of sine $\delta_0 = 0.6$ and $c = 0.5$ the three iterations of Theorem A.14 leave "
+        "the sine at 0.577, where 0.3 is the target.",
+        r"Take $c = \eta\|b^*\|^2$ for equal clients, whose true factor is $b^*$, and $c = 2\eta\|\bar b^*\|^2$ for "
+        "different ones, so that a shorter step needs more iterations.",
     ),
     Finding(
         "success-probability",
-        r"Samples $m \ge Cq$ do not give probability $1 - q^{-10}$, but $1 - \max\{\log N, d\}^{-10}$, and for the "
-        r"gradient $1 - 2d^{-10}$",
+        r"As many samples as stated, $m \ge Cq$, do not give the probability $1 - q^{-10}$ of Lemma A.9",
         "weakens a result",
         (
             "rolora/lem-A.9",
@@ -42,57 +44,60 @@ FINDINGS = (
             "rolora/eq-107",
             "rolora/eq-110",
         ),
-        r"For one client, $d = 2$, $\epsilon_0 = \epsilon_1 = 0.1$, $\epsilon_2 = 0.01$ and $m = "
-        "10q$ the logarithm of the probability that (13) fails is -48.1, and that of $q^{-10}$ is "
-        "-110.0.",
-        r"Put $\max\{\log N, d\}$ for q in the probabilities, as Appendix A.4 does (d alone for (76), unless "
-        r"$\epsilon_3 = \epsilon_2$), or use $m \ge 20q$ and the explicit bound of the corrected Lemma A.9. The "
-        r"paper's $m = \Omega(q)$ means $m \ge Cq$, with a constant C that does not depend on the thresholds.",
+        r"The number q grows as the thresholds $\epsilon_0$, $\epsilon_1$, $\epsilon_2$ of the lemma shrink, and the "
+        r"probability does not follow. For one client, in dimension $d = 2$, with $\epsilon_0 = \epsilon_1 = 0.1$, "
+        r"$\epsilon_2 = 0.01$ and $m = 10q$ samples the logarithm of the probability that its bound, (13), fails is "
+        "-48.1, and that of $q^{-10}$ is -110.0.",
+        r"Put $\max\{\log N, d\}$ for q in the probabilities, for N clients, as Appendix A.4 does: $1 - \max\{\log "
+        r"N, d\}^{-10}$, and $1 - 2d^{-10}$ for the gradient's bound (76), unless its threshold $\epsilon_3$ is "
+        r"$\epsilon_2$. Or use $m \ge 20q$ and the explicit bound of the corrected Lemma A.9. The paper's $m = "
+        r"\Omega(q)$ means $m \ge Cq$, with a constant C that does not depend on the thresholds.",
     ),
     Finding(
         "lemma-a10-factor",
-        r"Lemma A.10 states a smaller bound than its proof gives: $(\epsilon')^2 + \epsilon'$ for "
-        r"$(\epsilon' + 1)^2$",
+        "Lemma A.10, on the error of the gradient, states a smaller bound than its proof gives",
         "weakens a result",
         ("rolora/lem-A.10",),
-        r"For one client, $d = 1000$, $\epsilon_2 = \epsilon_3 = 0.0001$ and $m = 10q$ the printed "
-        "bound fails with probability at least 0.98.",
-        "Quote (76), which the later steps use, and not (44).",
+        r"It has the factor $(\epsilon')^2 + \epsilon'$, where $\epsilon'$ is the relative error of Lemma A.9, and "
+        r"the proof ends at (76) with $(\epsilon' + 1)^2$. For one client, in dimension $d = 1000$, with the "
+        r"thresholds $\epsilon_2 = \epsilon_3 = 0.0001$ and $m = 10q$ samples (q is the lemma's unit of samples) the "
+        "printed bound fails with probability at least 0.98.",
+        "Quote (76), the end of the proof, which the later steps use, and not (44), the lemma's own bound.",
     ),
     Finding(
         "table-1-averages",
         "Four averages in Table 1, all of competing methods, are printed too low",
         "weakens a result",
         ("rolora/table-1",),
-        "At rank 8 with 50 clients the five accuracies of LoRA average 72.21, not 64.03, so that the lead of "
-        "RoLoRA is 14.06 points over LoRA (22.24 printed) and 11.53 over FFA-LoRA (13.81 "
-        "printed).",
-        "Recompute the averages from the five columns before you quote a margin; the order of the "
-        "methods stays the same.",
+        "At rank 8 with 50 clients the five accuracies of LoRA average 72.21, not 64.03, so that the lead of RoLoRA "
+        "is 14.06 points over LoRA (22.24 printed) and 11.53 over FFA-LoRA (13.81 printed).",
+        "Recompute the averages from the five columns before you quote a margin; the order of the methods stays the "
+        "same.",
     ),
     Finding(
         "rolora-falls-too",
-        "RoLoRA does not keep its accuracy as clients are added; it falls less than the other methods",
+        "RoLoRA does not keep its accuracy from 3 to 20 or to 50 clients; it falls less than the other methods",
         "weakens a result",
         ("rolora/txt-table1-rolora",),
-        "On RTE its accuracy falls from 82.43 with 3 clients to 75.57 with 50, by 6.86 points, "
-        "and the two printed deviations add up to 3.72.",
+        "On the data set RTE its accuracy falls from 82.43 with 3 clients to 75.57 with 50, by 6.86 points, and the "
+        "two printed deviations add up to 3.72.",
         "Say that RoLoRA loses least from 3 to 20 and from 3 to 50 clients; from 20 to 50 on RTE it loses most.",
     ),
     Finding(
         "toy-network-start",
-        "The two-layer network of Section 5.2 cannot train from the start that is printed",
+        "With 0 as the derivative of ReLU at 0, as usual, the two-layer network of Section 5.2 cannot train from the "
+        "printed start",
         "weakens a result",
         ("rolora/exp-5.2",),
-        "With B = 0 every hidden unit of (12) is 0, and with 0 as the derivative of ReLU there "
-        "the gradients of A and B are both 0.",
-        "Add a frozen weight to AB or start from a nonzero B, and state which one you used when "
-        "you compare with Figure 2.",
+        "With the factor B = 0 every hidden unit of the network, (12), is 0, and with 0 as the derivative of ReLU "
+        "there the gradients of both factors, A and B, are 0.",
+        "Add a frozen weight to AB or start from a nonzero B, and state which one you used when you compare with "
+        "Figure 2.",
     ),
     Finding(
         "expectation-b-fixed",
-        r"The mean gradient in the proof is taken with $\bar b$ fixed, though $\bar b$ comes from "
-        "the same samples",
+        r"The mean gradient in the proof is taken with the averaged factor $\bar b$ fixed, though $\bar b$ comes "
+        "from the same samples",
         "changes a proof only",
         (
             "rolora/eq-48",
@@ -103,29 +108,32 @@ FINDINGS = (
             "rolora/eq-81",
             "rolora/eq-86",
         ),
-        "For one client with six samples and a cosine of 0.8 the mean over all samples differs "
-        r"from (49) by $0.18\|b^*\|^2$ along a.",
-        r"Read $E[\nabla_al]$ as the vector (49); the bounds then hold with the same samples in "
-        "both steps too.",
+        "For one client with six samples and a cosine of 0.8 between the factor a and the true $a^*$ the mean over "
+        r"all samples differs from (49), the mean with $\bar b$ fixed, by $0.18\|b^*\|^2$ along a, where $b^*$ is "
+        "the other true factor.",
+        r"Read $E[\nabla_al]$, the mean of the loss's gradient in a, as the vector (49); the bounds then hold with "
+        "the same samples in both steps too.",
     ),
     Finding(
         "fresh-samples",
-        "The concentration steps need samples that are independent of $a^t$, and Algorithm 2 does not draw new ones",
+        "The concentration steps need samples that are independent of the factor $a^t$, and Algorithm 2 does not "
+        "draw new ones",
         "changes a proof only",
         ("rolora/eq-18", "rolora/eq-22", "rolora/eq-30", "rolora/eq-32"),
-        r"With $10^6$ samples in $10^7$ dimensions $\|Xa\|^2$ exceeds 2m in the second iteration "
-        r"with probability at least 0.918, where a normal vector does so with at most $2 \cdot "
-        "10^{-6}$.",
-        "Draw fresh samples in each iteration, or use the corrected Lemma 5.3, which covers the "
-        "same samples throughout as well.",
+        r"With $m = 10^8$ samples X in $10^7$ dimensions $\|Xa\|^2$ exceeds 1.02m in the second iteration with a "
+        r"probability of at least 0.922, where a normal vector in place of $Xa$ does so with at most $5 \cdot "
+        r"10^{-5}$.",
+        "Draw fresh samples in each iteration, or use the corrected Lemma 5.3, which covers the same samples "
+        "throughout as well.",
     ),
     Finding(
         "wrong-way-inequality",
         "The two derivations of the number of iterations print > where < is true",
         "changes nothing",
         ("rolora/eq-172", "rolora/eq-286"),
-        r"For $\delta^0 = 0.6$, $c = 0.78125$ and $\epsilon = 0.3$ the left side of (173) is 2 and "
-        "the right side 2.77.",
+        r"For a first angle of sine $\delta^0 = 0.6$, the constant $c = 0.78125$ of the contraction and the accuracy "
+        r"$\epsilon = 0.3$ the left side of (173), the iterations that are enough, is 2 and the right side, the "
+        "stated number, 2.77.",
         "Turn the sign around; the stated number of iterations is then enough.",
     ),
     Finding(
@@ -133,49 +141,53 @@ FINDINGS = (
         "Two steps print an equality where only a bound is meant and true",
         "changes nothing",
         ("rolora/eq-26", "rolora/eq-175"),
-        r"In (180) the two sides are 0.408 and 0.51 in a case with $\delta^T = 0.4$ and $\epsilon "
-        "= 0.5$.",
-        r"Read $\le$ in (29) and (180).",
+        "In (180), on the error of the product after T iterations, the two sides are 0.408 and 0.51 in a case with "
+        r"the sine $\delta^T = 0.4$ of the last angle and the accuracy $\epsilon = 0.5$.",
+        r"Read $\le$ in (180) and in (29), a bound on a probability.",
     ),
     Finding(
         "too-few-samples",
         "For two clients or more the mean loss of FFA-LoRA is finite only from three samples on, which is not stated",
         "changes nothing",
-        ("rolora/s5-saturate", "rolora/prop-5.5", "rolora/eq-230", "rolora/eq-237", "rolora/eq-205"),
-        "With one sample the formula $E[R^2] = 1/(m - 2)$ gives -1 for the mean of a square, and "
-        "with two it has no value.",
-        r"Use Proposition 5.5 with $m \ge 3$, from where on the mean of $R^2$ exists, and the argument that FFA-LoRA "
-        r"saturates with $m \ge 2$, from where on the mean of the minimiser exists.",
+        ("rolora/prop-5.5", "rolora/eq-230", "rolora/eq-237", "rolora/eq-205"),
+        "The proof needs the mean square $E[R^2] = 1/(m - 2)$ of a quotient R of normal variables of the m samples. "
+        "With one sample the formula gives -1 for it, and with two it has no value.",
+        r"Use Proposition 5.5 with $m \ge 3$, from where on the mean of $R^2$ exists; (230) to (240) need only $m \ge "
+        "2$, from where on the mean of the minimiser exists.",
     ),
     Finding(
         "missing-one-over-n",
-        "Lemma A.15 and (250) print a sum over the clients where the mean is meant",
+        "Lemma A.15 and (250), the server's average in its proof, print a sum over the clients where the mean is meant",
         "changes nothing",
         ("rolora/lem-A.15", "rolora/eq-249"),
-        "For two equal clients with $b_i^* = (1, 0)$ and a cosine of 0.6 the printed sum is off by 0.6.",
-        r"Read $\bar b^* = \frac1N\sum_ib_i^*$, as in Definition A.13.",
+        "For two equal clients with the true factors $b_i^* = (1, 0)$ and a cosine of 0.6 between a and the true "
+        "$a^*$ the printed sum is off by 0.6.",
+        r"Read $\bar b^* = \frac1N\sum_ib_i^*$ for N clients, as in Definition A.13.",
     ),
     Finding(
         "small-slips",
         "Small slips in formulas and in one sentence, which every reader corrects",
         "changes nothing",
-        ("rolora/alg-1", "rolora/eq-10", "rolora/def-A.2", "rolora/eq-207", "rolora/eq-241"),
-        r"With indices from 1 the right side of (208) is 1.72 for $m = 3$ and $a^\top a^* = 0.6$, "
-        "and the left side is 1.",
-        "Start the double sum of (207) at 2, put E into (241), and take the order of the rounds from Algorithm 1.",
+        ("rolora/alg-1", "rolora/txt-odd-even", "rolora/eq-10", "rolora/def-A.2", "rolora/eq-207", "rolora/eq-241"),
+        "With indices from 1 the right side of (208), which splits the mean of a squared sum into its terms, is "
+        r"1.72 for $m = 3$ samples and the cosine $a^\top a^* = 0.6$ of the factor a and the true $a^*$, and the "
+        "left side is 1.",
+        "Start the double sum of (207) at 2, put E before the left sides of (241), an expected loss, and train B in "
+        "odd rounds and A in even ones, as Algorithm 1 does.",
     ),
     Finding(
         "unique-up-to-sign",
         "The global minimiser is unique only up to a common sign of its two factors",
         "changes nothing",
         ("rolora/a5-minimiser",),
-        r"The pair $(-a^*, -\bar b^*)$ has the same product as $(a^*, \bar b^*)$ and so the same "
-        "loss.",
+        r"The pair $(-a^*, -\bar b^*)$ has the same product as the stated minimiser $(a^*, \bar b^*)$ and so the "
+        "same loss.",
         "Compare products or angles, as the theorems do, and not the factors themselves.",
     ),
     Finding(
         "half-cost-square",
-        "Half the communication of LoRA is exact only for square weight matrices",
+        "FFA-LoRA has half the communication of LoRA for square weight matrices only; RoLoRA has it over any two "
+        "rounds",
         "changes nothing",
         ("rolora/txt-half-cost",),
         "For a 4 by 10 matrix at rank 2 FFA-LoRA sends 20 numbers a round, and half of what LoRA sends is 14.",
@@ -194,7 +206,7 @@ FINDINGS = (
         "Tables 1 and 6 print different deviations for the same run",
         "changes nothing",
         ("rolora/table-6",),
-        "LoRA on QNLI with 20 clients has a deviation of 2.02 in Table 1 and of 0.20 in Table 6.",
+        "LoRA on the data set QNLI with 20 clients has a deviation of 2.02 in Table 1 and of 0.20 in Table 6.",
         "Do not use this deviation until the authors say which one is right.",
     ),
     Finding(
@@ -202,8 +214,8 @@ FINDINGS = (
         "The local epochs of Table 4 fit its caption only if an epoch is one batch",
         "changes nothing",
         ("rolora/table-4",),
-        "If an epoch is a pass over the data, 20 clients keep all 500 rounds; with batches they "
-        "have 75, and 50 clients have 30.",
+        "If an epoch is a pass over the data, 20 clients keep all 500 rounds; with batches they have 75, and 50 "
+        "clients have 30.",
         "Set 20 local steps of one batch, and lower the rounds in proportion to the clients.",
     ),
     Finding(
@@ -211,8 +223,8 @@ FINDINGS = (
         "One rule for rounding the trials does not fit both Table 2 and Table 10",
         "changes nothing",
         ("rolora/table-2", "rolora/table-10"),
-        "Rounded trials cannot give 51.46 on the 1,838 examples of PIQA in Table 10, and trials "
-        "that are cut off cannot give 32.03 on the 1,172 of ARC-c in Table 2.",
+        "Rounded trials cannot give 51.46 on the 1,838 examples of PIQA in Table 10, and trials that are cut off "
+        "cannot give 32.03 on the 1,172 of ARC-c in Table 2.",
         "Treat the last digit of these means as uncertain.",
     ),
     Finding(
@@ -220,8 +232,8 @@ FINDINGS = (
         "The MMLU averages of Table 12 follow only if the anatomy questions count as STEM",
         "changes nothing",
         ("rolora/table-12",),
-        "With the 135 questions of anatomy in STEM the three averages agree with their groups, "
-        "and with anatomy in “other” 0.15 points are missing for LoRA.",
+        "With the 135 questions of anatomy in STEM the three averages agree with their groups, and with anatomy in "
+        "“other” 0.15 points are missing for LoRA.",
         "Use the groups of the common evaluation harness when you compare with this table.",
     ),
     Finding(
@@ -255,8 +267,8 @@ FINDINGS = (
             "rolora/fig-6",
             "rolora/txt-fewer-params",
         ),
-        "Figures 2 to 8 print no numbers, and the runs at laptop scale decide nothing about "
-        "RoBERTa-Large and Llama-2-7B.",
+        "Figures 2 to 8 print no numbers, and the runs at laptop scale decide nothing about RoBERTa-Large and "
+        "Llama-2-7B.",
         "Take these statements as reports of the authors.",
     ),
 )

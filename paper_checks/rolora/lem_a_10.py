@@ -298,8 +298,9 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     intended=Intended(
         "literal",
         "“$> 1 - d^{-10} - q^{-10}$ (78) $> 1 - 2q^{-10}$ (79)”: needs $q < d$, but q contains "
-        r"$d\log(2/\epsilon_0)/\epsilon_2^2$",
+        r"$d\log(2/\epsilon_0)/\epsilon_2^2$; A.4 has $q = \max\{\log N, d\}$, at best equality",
     ),
+    print="inconsistent",
 )
 def eq_77(
     settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0, power: int = 10

@@ -309,6 +309,7 @@ SECOND: dict[str, Any] = {
     "s": "1/2",
     "n": 1_000_000,
     "d": 10_000_000,
+    "room": "1/100",
     "eps_3": "1/4",
     "c_5": "1/1000",
 }
@@ -361,8 +362,8 @@ SECOND: dict[str, Any] = {
             ({"c5": 0.06}, {"columns": 50.0}),
         ),
     ),
-    because=r"At $b^* = 0$ (59) is $P(0 \ge 0)$; if d is larger than Nm, it fails from the second iteration on, for a "
-    "of the same samples.",
+    because="For d above Nm, which Lemma A.10 excludes, it fails from the second iteration on, for a of the same "
+    "samples; $b^* = 0$ is degenerate.",
     best={
         "c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2, the largest possible"),
         "power": Best(2.0, r"proved: for small $\epsilon_3$ the tails are those of a normal law"),

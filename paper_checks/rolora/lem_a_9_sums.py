@@ -27,14 +27,15 @@ LARGER: dict[str, Any] = {
     "s": "1/2",
     "n": 1_000_000,
     "d": 100_000_000,
+    "room": "1/100",
     "eps_2": "1/2",
     "c_2": "8/3",
 }
 """More dimensions, a threshold, and a constant that is too small for it."""
 
 OWN_A = (
-    "The lines print no condition on m: from the second iteration on a depends on the samples, and the norm grows with "
-    "d/m."
+    "With fewer samples than Lemma A.9 asks for the norm grows with d/m from the second iteration on; for its m that "
+    "is not judged."
 )
 
 

@@ -20,7 +20,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
@@ -142,36 +142,24 @@ def draw_frozen(context: Context) -> list[Frozen]:
     says="""$a^0$ stays fixed during training. If it is not initialised parallel to $a^*$, the objective (10) can never
     be reduced to zero, because optimising b only scales $a^0b_p$ along $a^0$ and leaves the angle as it is.""",
     measure=draw_frozen,
+    mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
     readings=(
-        LITERAL,
         Reading(
-            "normal samples, two or more",
-            r"For $m \ge 2$ normal samples and $b^* \ne 0$, almost surely: if $a^0$ is not initialised parallel to "
-            r"$a^*$, the objective (10) can never be reduced to zero.",
-            {"injective": True, "nonzero": True},
-            r"In Section 5.1 samples are normal and many; with $b^* = 0$ there is nothing to learn.",
-            ({"injective": False}, {"nonzero": False}, {"share": 0.99}),
+            "normal samples",
+            r"For normal samples, more than one of them, and $b^* \ne 0$, almost surely: if $a^0$ is not initialised "
+            r"parallel to $a^*$, the objective (10) can never be reduced to zero. Its least value is "
+            r"$\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2)$.",
+            why="In Section 5.1 samples are normal and many; one sample, which some b fits exactly, or $b^* = 0$, "
+            "where there is nothing to learn, is a degenerate case.",
         ),
     ),
-    correction=Form(
-        r"""For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and linearly independent
-        $Xa^*$, $Xa^0$ the least value is $\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2) > 0$; with one sample
-        the objective is almost surely reduced to zero.""",
-        {"injective": True, "nonzero": True},
-        mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
-        asks="weaker",
-    ),
-    because=r"One sample with $Xa^0 \ne 0$ is fitted exactly by some b, for every $a^0$, and so is $b^* = "
-    "0$.",
     expect=("holds", "proof"),
     intended=Intended(
-        "normal samples, two or more",
-        "“Each $X_i$ is assumed to be a Gaussian random matrix” (5.1); with $m = 1$ or $b^* = 0$ "
-        "the case is degenerate",
+        "normal samples",
+        "“Each $X_i$ is assumed to be a Gaussian random matrix” (5.1); one sample, or b* = 0, is a degenerate case",
     ),
-    print="unstated",
 )
-def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
+def s5_saturate(problems: list[Frozen], injective: bool = True, nonzero: bool = True, share: float = 1.0) -> Evidence:
     """The least value exactly; the toolkit's minimiser reaches it."""
     kept = [one for one in problems if (one.injective or not injective) and (any(one.case["b"]) or not nonzero)]
     scope = (

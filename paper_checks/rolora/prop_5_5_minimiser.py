@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.methods.identity import Equation, rational
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.relations import Relation, judge_relations
@@ -166,11 +166,21 @@ def without_mean(name: str, share: float) -> Evidence:
         asks="weaker",
     ),
     importance="detail",
+    readings=(
+        LITERAL,
+        Reading(
+            "two samples or more",
+            r"(230) to (236) for $m \ge 2$.",
+            {"fewest": 2},
+            r"$E[s_i] = \alpha$ is used, a mean that exists for $m \ge 2$.",
+            ({"others": 0.0}, {"power": 1}, {"factor": 2.0}, {"fewest": 1}),
+        ),
+    ),
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-205",),
     expect=("holds", "proof"),
     intended=Intended(
-        "as corrected",
+        "two samples or more",
         r"“(236) follows by $E[s_i] = \alpha$”, a mean that exists for $m \ge 2$ only; (242), which divides by "
         r"“$m(m-2)$”, takes $m \ge 3$ anyway",
     ),
@@ -216,11 +226,21 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
         asks="weaker",
     ),
     importance="detail",
+    readings=(
+        LITERAL,
+        Reading(
+            "two samples or more",
+            r"(237) to (240) for $m \ge 2$.",
+            {"fewest": 2},
+            r"$E[s_i] = \alpha$ is used, a mean that exists for $m \ge 2$.",
+            ({"others": 0.0}, {"power": 1}, {"clients_power": 1}, {"fewest": 1}),
+        ),
+    ),
     because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-230",),
     expect=("holds", "proof"),
     intended=Intended(
-        "as corrected",
+        "two samples or more",
         r"(240) uses “$E[s_i] = \alpha$”, a mean that exists for $m \ge 2$ only; (242), which divides by "
         r"“$m(m-2)$”, takes $m \ge 3$ anyway",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.parts import judge_parts
@@ -135,9 +135,20 @@ FEW, FROM_FOUR = (f"1 to 4 clients, every m >= {fewest}, every angle" for fewest
     ),
     importance="detail",
     uses=("rolora/eq-207",),
-    because="With one sample the mean of the inverse chi-square variable is infinite, and 1/(m - 2) is -1.",
+    readings=(
+        LITERAL,
+        Reading(
+            "three samples or more",
+            r"(205), (206) and (209) to (226) for $m \ge 3$.",
+            {"fewest": 3},
+            r"$\frac1{m - 2}$ is printed as a mean of squares, so that m is at least 3.",
+            ({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
+        ),
+    ),
+    because="With one or two samples the mean of the inverse chi-square variable is infinite, and 1/(m - 2) is -1 or "
+    "has no value.",
     expect=("holds", "proof"),
-    intended=Intended("as corrected", r"“$E[R^2] = \frac{1}{m-2}$” (after (216)) is used, so $m \ge 3$"),
+    intended=Intended("three samples or more", r"“$E[R^2] = \frac{1}{m-2}$” (after (216)) is used, so $m \ge 3$"),
     print="unstated",
 )
 def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:

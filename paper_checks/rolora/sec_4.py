@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from algorithms.rolora import RoLoRA
-from paper_checks.claim import Evidence, Intended, Reading, claim
+from paper_checks.claim import Evidence, Form, Intended, Reading, claim
 from paper_checks.methods.identity import Point, judge_identity, rational
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.relations import Relation, judge_relations, same
@@ -31,6 +31,41 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
         aggregated = As[0] * mean(Bs) if held == "A" else mean(As) * Bs[0]
         lines += entrywise(f"eq. ({number}), N = {clients}", products, rational(weight) * aggregated)
     return judge_identity(lines, points, SHAPES)
+
+
+@claim(
+    "rolora/txt-odd-even",
+    where="Section 4, the sentence before (3), against (3), (4), the text after them and Algorithm 1",
+    says="Odd and even communication rounds alternate; they update and aggregate A and B, respectively.",
+    measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter), rounds=1),
+    correction=Form(
+        "Odd rounds update and aggregate B, and even rounds A.", {"odd": "B"}, ({"odd": "A"},), asks="neither"
+    ),
+    uses=("rolora/alg-1",),
+    importance="detail",
+    because="By (3), (4), the text after them and Algorithm 1 the odd rounds train B, and the even ones A.",
+    expect=("holds", "search"),
+    intended=Intended(
+        "as corrected",
+        "after (4): “As in Algorithm 1, all clients freeze $A^t$ and update $B^t$ in the odd communication round”",
+    ),
+    print="misprint",
+)
+def txt_odd_even(rounds: list[Round], odd: str = "A") -> Evidence:
+    """The shape of what clients send in the first round and in the second, where the factors have different shapes."""
+    promises = []
+    for one in rounds:
+        A, B = one.before.A["W"], one.before.B["W"]
+        if A.shape == B.shape:
+            continue
+        even = "B" if odd == "A" else "A"
+        case = {"rows of A": A.shape[0], "rank": A.shape[1], "columns of B": B.shape[1]}
+        for name, trip, factor in (("odd", one.trips[0], odd), ("even", one.trips[1], even)):
+            promised = (A if factor == "A" else B).numel()
+            sent = trip.uploads[0].factor["W"].numel()
+            told = case if A.numel() != B.numel() else None
+            promises.append(Relation(f"numbers that a client sends in the {name} round", sent, promised, case=told))
+    return judge_relations(promises, "1 to 4 clients, square, tall and wide weights; the first two rounds")
 
 
 @claim(

@@ -129,10 +129,22 @@ def draw_pairs(context: Context) -> list[Pair]:
         {"unique": "product"},
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
+    readings=(
+        LITERAL,
+        Reading(
+            "unit vectors, up to a common sign",
+            r"Where $a'$ is a unit vector and $\bar b^* \ne 0$: $(a', b')$ is a global minimiser if and only if "
+            r"$a'b'^\top = a^*\bar b^{*\top}$; the solution is unique up to a common sign, $a' = \pm a^*$ and $b' = "
+            r"\pm\bar b^*$; the minimum global error is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
+            {"unique": "product"},
+            r"a is a unit vector after (245), and the angle of (8) does not see the sign.",
+            ({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
+        ),
+    ),
     because=r"$(-a^*, -\bar b^*)$ has the same product, and so has $(ca^*, \bar b^*/c)$: the minimiser is not unique.",
     expect=("holds", "proof"),
     intended=Intended(
-        "as corrected",
+        "unit vectors, up to a common sign",
         r"$a$ “is a unit vector” (after (245)), and the angle $|\sin\theta|$ of (8) ignores the "
         "sign: unique up to the common sign",
     ),

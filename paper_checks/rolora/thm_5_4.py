@@ -236,10 +236,9 @@ def thm_5_4(
             "at recovery",
             r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA at $(a^T, b^{T+1})$, on samples that "
             r"$a^T$ is independent of and for $m \ge 4$, is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss "
-            r"caused by the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$; and for "
-            r"$0 < \eta \le \frac1{2L_{max}^2}$, $b^* \ne 0$, thresholds as in Theorem 5.4 and at least K times its q "
-            r"samples (K = 100 is enough) more iterations make $\epsilon$ arbitrarily small, with probability at least "
-            r"$1 - 2\max\{\log N, d\}^{-10}$.",
+            r"caused by the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$; and "
+            r"with a proper step size (every $0 < \eta \le \frac1{2L_{max}^2}$ will do, $b^* \ne 0$), on the events of "
+            r"Theorem 5.4 as corrected, more iterations make $\epsilon$ arbitrarily small.",
             {"given": True},
             r"The loss is named as what $\epsilon$-accurate recovery means; m is large in Section 5.1.",
             ({"one": 0.9},),
@@ -250,7 +249,8 @@ def thm_5_4(
     intended=Intended(
         "at recovery",
         r"“By Theorem 5.4 ... achieves $\epsilon$-accurate recovery ... Specifically, the expected "
-        "global loss” (5.1): the loss given recovery",
+        "global loss” (5.1): the loss given recovery; “with proper choice of step size $\\eta$” (A.4): the step is "
+        "chosen",
     ),
     print="unstated",
 )
@@ -306,9 +306,9 @@ def s5_rolora_loss(
         ),
         Reading(
             "c of the step",
-            r"For steps up to $\frac1{2L_{max}^2}$, $c = \eta\|b^*\|^2$, thresholds as in Lemma 5.3, and samples of "
-            r"which there are at least K times the q of Lemma 5.3 (K = 100 is enough), fresh ones in each iteration "
-            r"or the same in all: with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$, $\delta^{t+1} \le "
+            r"For a proper step size (every one up to $\frac1{2L_{max}^2}$ will do), $c = \eta\|b^*\|^2$, thresholds "
+            r"as in Lemma 5.3, and at least K times its q samples (K = 100 is enough), fresh ones in each iteration or "
+            r"the same in all: with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$, $\delta^{t+1} \le "
             r"\delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$. (With unlimited samples it is so for every c, by the step "
             r"$\min(c, \frac12)/\|b^*\|^2$.)",
             {"each": False},

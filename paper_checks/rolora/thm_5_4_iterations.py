@@ -53,9 +53,9 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
         ),
         Reading(
             "c of the step",
-            r"For steps up to $\frac1{2L_{max}^2}$, $c = \eta\|b^*\|^2$, thresholds as in Lemma 5.3 and at least 100 "
-            "times the q of Lemma 5.3 samples, fresh ones in each iteration or the same in all: (167) with $q = "
-            r"\max\{\log N, d\}$.",
+            r"For a proper step size (every one up to $\frac1{2L_{max}^2}$ will do), $c = \eta\|b^*\|^2$, thresholds "
+            "as in Lemma 5.3 and at least K times its q samples (K = 100 is enough), fresh ones in each iteration or "
+            r"the same in all: (167) with $q = \max\{\log N, d\}$.",
             {"given": True, "step": True},
             "The contractions are said to be proved, and Lemma 5.3 proves them for this c.",
             ({"factor": 1.99}, {"cap": 1.0}),
@@ -67,7 +67,9 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
     uses=("rolora/a4-first-step", "rolora/a4-c"),
     expect=("holds", "proof"),
     intended=Intended(
-        "as a union bound", r"“We take a union bound over all $t \in [T]$” (A.4): each contraction is taken as proved"
+        "c of the step",
+        r"“for $q = \max\{\log(N), d\}$ ... with proper choice of step size $\eta$” (A.4): c is the $\eta\|b^*\|^2$ of "
+        "(123), and the step is chosen",
     ),
     print="unstated",
 )

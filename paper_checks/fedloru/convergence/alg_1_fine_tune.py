@@ -100,4 +100,7 @@ def fine_tune(
     yield Relation(
         "what the stored pairs are of the model", accumulations * float(PAIR) / 100, part, at_most=True, case=case
     )
-    return f"{SCOPE}; {accumulations} pairs of {PAIR} % of the model"
+    return (
+        f"{SCOPE}; {accumulations} pairs of {PAIR} % of the model; the “detailed fine-tuning algorithm” that Section "
+        "4.1 promises is a paragraph in Appendix C.1"
+    )

@@ -171,7 +171,8 @@ def count_nested(context: Context) -> list[NestedCount]:
         Reading(
             "low rank",
             "A client that sends nested matrices receives and sends $r(m+n) + r_A(m+r) + r_B(n+r)$ numbers in a "
-            r"round that does not end a cycle, and for $r \le \frac13\min(m, n)$ that is less than $2mn$.",
+            r"round that does not end a cycle, and for low ranks that is less than $2mn$: $r \le \frac13\min(m, n)$ is "
+            "low enough.",
             {"reach": 3.0},
             r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training. Where it "
             r"is $r \ll m$ or $r \ll n$ (Section 4.1), r may be the smaller side, and the literal reading is left.",

@@ -209,10 +209,10 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
 
 @claim(
     "fedloru-v2/claim-B3-just",
-    where="Appendix B, after Assumption B.4",
+    where="Appendix B, after Assumption B.4; there is no Assumption A.2, and the one with the bound (A.2) is meant",
     says=r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient steps;
-    under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update makes the
-    Frobenius norm only modestly larger, by which Assumption B.3 can be justified.""",
+    under Assumption A.2 each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update
+    makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.""",
     measure=measure_growth,
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
     correction=Form(
@@ -227,8 +227,11 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     because="(A.2) bounds the second moment: a single stochastic gradient can be far larger than G.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal", "“Under Assumption A.2, each stochastic gradient has norm at most G” (App. B); A.2 bounds only E‖·‖²"
+        "literal",
+        "“Under Assumption A.2, each stochastic gradient has norm at most G” (App. B): B.2 is meant, whose (A.2) "
+        "bounds only E‖·‖²",
     ),
+    print="misprint",
 )
 def claim_B3_just(
     found: dict[str, list[Growth]],

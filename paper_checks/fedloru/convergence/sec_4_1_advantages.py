@@ -117,11 +117,22 @@ def _convolutions() -> list[tuple[int, int, int]]:
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
+    readings=(
+        LITERAL,
+        Reading(
+            "far below both sides",
+            r"In a round FedLoRU brings the numbers that the clients taking part send from $Kmn$ down to $Kr(m+n)$, "
+            r"which is less where $r \ll m, n$: $r < \frac12\min(m, n)$ is enough.",
+            {"condition": "both"},
+            r"Section 2 has $r \ll m, n$.",
+            ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
+        ),
+    ),
     because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
     "needed.",
     expect=("holds", "proof"),
     intended=Intended(
-        "as corrected", "Sec. 2: “r ≪ m, n”; Sec. 4.1 prints “r ≪ m or r ≪ n”; v1 prints Kmn on both sides"
+        "far below both sides", "Sec. 2: “r ≪ m, n”; Sec. 4.1 prints “r ≪ m or r ≪ n”; v1 prints Kmn on both sides"
     ),
     print="inconsistent",
 )

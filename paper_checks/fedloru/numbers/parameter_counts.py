@@ -9,7 +9,7 @@ from itertools import product
 
 from figures.language.sizes import MODELS_OF_FEDLORU
 from paper_checks import claim as claims
-from paper_checks.claim import Evidence, Form, Intended, claim
+from paper_checks.claim import Best, Evidence, Form, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.tables import TABLE_1_ICLR, TABLE_1_V1
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
@@ -346,6 +346,81 @@ def txt_ratios(
     if not missed[worst]:
         return replace(evidence, ok=None, reason="no reading gives all ratios, but each is given by some reading")
     return replace(evidence, witness={"cell": worst, **found[best][worst].inputs})
+
+
+PRINTED_PERSONAL = {"pFedLoRA": "11.22", "pFedLoRU": "4.63"}
+"""Millions of parameters in Table 3 of v2; both variants of pFedLoRA have the same."""
+LARGEST_RANK = 128
+OF_PERSONAL = "k x k, then 1 x 1"
+"""The factorisation that gives the numbers of parameters of v1 Table 1."""
+
+
+@claim(
+    "fedloru-v2/txt-personal-params",
+    where="Table 3 (v2), Table 2 (iclr), Table 3 (v1), column of parameters, on CIFAR-100",
+    says="""The number of parameters of both variants of pFedLoRA is 11.22M, and that of pFedLoRU 4.63M: pFedLoRU has
+    less than half of it.""",
+    measure=lambda context: count_network(*TRAINED["CIFAR-100"]),
+    readings=(
+        claims.Reading(
+            "what a client trains",
+            """The numbers are those of what a client trains: W, L and U in pFedLoRA, A, B, L and U in pFedLoRU, with
+            personal factors L and U of rank 1 or more.""",
+            why="Algorithms 2 and 4 train L and U as well, and elsewhere the tables count trained parameters.",
+        ),
+        claims.Reading(
+            "what is shared",
+            """The numbers are those of what a client shares with the server: W in pFedLoRA, A and B of rank 128 with
+            stem, batch norms and head in pFedLoRU.""",
+            {"personal": 0},
+            "C.2: the communication involves only A and B. Both numbers are those of FedAvg and FedLoRU in Table 1.",
+            ({"personal": 1}, {"rank": 64}, {"factorisation": "1 x 1, then k x k"}, {"share": 0.4}),
+        ),
+    ),
+    best={"share": Best(0.413, "counted: 4,633,764 of 11,220,132")},
+    uses=("fedloru-iclr/txt-params",),
+    kind="number",
+    importance="detail",
+    because="L and U are not counted: with them, already at rank 1, the numbers are 4.67M and 11.26M.",
+    expect=("holds", "proof"),
+    intended=Intended(
+        "what is shared",
+        "C.2: “the communication between the server and clients involves only the low-rank matrices”; the column says "
+        "“#params”, and no rank of L and U is printed",
+    ),
+    print="unstated",
+)
+def txt_personal_params(
+    network: Network, personal: int = 1, rank: int = LARGEST_RANK, factorisation: str = OF_PERSONAL, share: float = 0.5
+) -> Evidence:
+    """Both numbers with personal factors of some rank, or without; and their quotient."""
+    layers = Reading(factorisation, "factorised", "none")
+    own = Fraction(layers.trained(network, personal))
+    counts = {"pFedLoRA": network.total + own, "pFedLoRU": network.rest + layers.trained(network, rank) + own}
+    inputs = {
+        "blocks per stage": 2,
+        "classes": network.classes,
+        "channels": network.channels,
+        "rank": rank,
+        "personal rank": personal,
+    }
+    cells = {
+        name: Cell(
+            Rounded.printed(stated), Rounded.exact(Fraction(counts[name], 10**6)), inputs if name == "pFedLoRU" else {}
+        )
+        for name, stated in PRINTED_PERSONAL.items()
+    }
+    part = Fraction(counts["pFedLoRU"]) / counts["pFedLoRA"]
+    allowed = Rounded(Fraction(0), Fraction(str(share)))
+    cells["share of pFedLoRU"] = Cell(allowed, Rounded.exact(part), {})
+    step = Fraction(layers.trained(network, 1))
+    most = (network.total - 2 * (network.rest + layers.trained(network, rank))) / step
+    return judge_printed(
+        cells,
+        f"ResNet-18 with 100 classes, a k x k convolution to r channels followed by 1 x 1; a rank of L and U adds "
+        f"{int(step):,}, so that pFedLoRU trains less than half as many numbers up to rank {int(most)} of L and U, and "
+        "more from there on",
+    )
 
 
 THREE_BILLION = ("OpenLLaMA-3B", "Llama-3.2-3B", "Sheared-LLaMA-2.7B")

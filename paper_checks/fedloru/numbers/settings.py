@@ -1,4 +1,4 @@
-"""Sections 5.1 and 5.2, Tables A1 and A2: stated standard deviations, data sets and networks."""
+"""Sections 5.1 and 5.2, Appendix D, Tables A1 and A2: deviations, data sets, networks, cycles and versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import nn
 
 from figures.experiments.experiment import finals
 from figures.fedloru.designs import EVALUATIONS
-from paper_checks.claim import Best, Evidence, Form, Intended, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.numbers.accuracies import within_deviation
 from paper_checks.fedloru.tables import TABLE_1_ICLR
@@ -159,6 +159,178 @@ def tab_a1(
     )
 
 
+HELD_OUT = 10_000
+"""Images for validation, and as many for the test, by Section 5.1 of v2."""
+ALPACA = {"training": 48_000, "validation": 2000, "test": 2000}
+"""Samples of Alpaca by Section 5.1 of v2."""
+ALPACA_IN_D_1 = {"all": 52_000, "training": 50_000, "test": 2000}
+"""Samples of Alpaca by Appendix D.1 of v2 and C.1 of iclr."""
+
+
+@claim(
+    "fedloru-v2/txt-splits",
+    where="Section 5.1 (v2), against Appendix D.1 (v2) and, for the images, Table A1 (iclr)",
+    says="""Of the image data sets 10,000 samples each are for validation and for test. Alpaca is partitioned into
+    training, validation and test sets of 48,000, 2,000 and 2,000 samples (Section 5.1); its 52,000 samples are divided
+    into 50,000 for training and 2,000 for testing (Appendix D.1).""",
+    measure=lambda context: ALPACA_IN_D_1,
+    correction=Form(
+        """Validation samples are counted among those for training in Appendix D.1 and in Table A1. So Alpaca has 50,000
+        = 48,000 + 2,000. Of the 60,000 and 50,000 training images of Table A1, 50,000 (Fashion-MNIST) and 40,000
+        (CIFAR) remain, and its 10,000 validation images are the test set of Section 5.1.""",
+        {"counted_as_training": True, "images": (50_000, 40_000, 40_000)},
+        ({"counted_as_training": False}, {"images": (60_000, 50_000, 50_000)}, {"training": 50_000}),
+        asks="neither",
+    ),
+    kind="setting",
+    importance="detail",
+    because="Section 5.1 has 48,000 samples of Alpaca for training, and Appendix D.1 has 50,000.",
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "5.1: “training, validation, and test sets consisting of 48,000, 2,000, and 2,000 samples”; D.1: “50,000 "
+        "instances for training”, which leaves out validation",
+    ),
+    print="inconsistent",
+)
+def txt_splits(
+    later: Mapping[str, int],
+    counted_as_training: bool = False,
+    images: tuple[int, ...] = tuple(train for _, train, *_ in PRINTED_SETS.values()),
+    training: int = 48_000,
+) -> Evidence:
+    """Section 5.1's sizes against those of the other places, with validation in the training samples or not.
+
+    Args:
+        later: samples of Alpaca in Appendix D.1.
+        counted_as_training: whether the training samples of Appendix D.1 include those for validation.
+        images: training images without those for validation and for the test; as printed those of Table A1.
+        training: samples of Alpaca for training in Section 5.1.
+    """
+    ours = {**ALPACA, "training": training}
+    case = {**{f"{name}, Section 5.1": size for name, size in ours.items()}, "training, D.1": later["training"]}
+    in_training = ours["training"] + (ours["validation"] if counted_as_training else 0)
+    promises = [
+        Relation("Alpaca, samples in all", Fraction(sum(ours.values())), Fraction(later["all"])),
+        Relation("Alpaca, samples for training", Fraction(in_training), Fraction(later["training"]), case=case),
+        Relation("Alpaca, samples for the test", Fraction(ours["test"]), Fraction(later["test"])),
+    ]
+    for left, (title, (_, train, other, _, _)) in zip(images, PRINTED_SETS.items(), strict=True):
+        promises.append(Relation(f"{title}, images in all", Fraction(left + 2 * HELD_OUT), Fraction(train + other)))
+    return judge_relations(
+        promises,
+        "sizes of the splits as printed; iclr has no third set, and Tables 5 and 6 of v2 repeat its accuracies",
+        whole=True,
+    )
+
+
+GRID_OF_CYCLES = (20, 30, 40, 50, 60, 70, 80)
+"""Accumulation cycles of the grid search, by Appendix D.2."""
+
+
+@claim(
+    "fedloru-v2/txt-cycle",
+    where="Section 5.2, on fine-tuning, against Section 5.1 and Appendix D.2 (v2); Sections 4.2 and C.2 (iclr)",
+    says="""The accumulation cycle is determined through a grid search over 20, 30, 40, 50, 60, 70 and 80. In the
+    fine-tuning experiment the results are accumulated every 15 rounds, with an additional accumulation at round 30.""",
+    measure=lambda context: GRID_OF_CYCLES,
+    correction=Form(
+        """The grid is that of training on images. Fine-tuning has a cycle of 15 rounds, so that the accumulation at
+        round 30 is the second one. No cycle of the grid has a second accumulation there.""",
+        {"for_images": True},
+        ({"for_images": False}, {"cycle": 20}, {"cycle": 30}),
+        asks="neither",
+    ),
+    kind="setting",
+    importance="detail",
+    because="The fine-tuning experiment accumulates every 15 rounds, and 15 is not in the grid 20, 30, ..., 80.",
+    expect=("holds", "proof"),
+    intended=Intended(
+        "as corrected",
+        "5.2: “In this fine-tuning experiment, we accumulate the results every 15 communication rounds”, with “an "
+        "additional accumulation at round 30”",
+    ),
+    print="inconsistent",
+)
+def txt_cycle(grid: tuple[int, ...], for_images: bool = False, cycle: int = 15) -> Evidence:
+    """The cycle of fine-tuning among those of the grid, or as the one that gives a second accumulation at round 30."""
+    if for_images:
+        promises = [
+            Relation("accumulations up to round 30", Fraction(30, cycle), Fraction(2)),
+            Relation("cycles of the grid with two", Fraction(sum(2 * one == 30 for one in grid)), Fraction(0)),
+        ]
+    else:
+        case = {"cycle": cycle, "grid": " ".join(map(str, grid))}
+        among = Fraction(sum(one == cycle for one in grid))
+        promises = [Relation("cycles of the grid that are the one used", among, Fraction(1), case=case)]
+    return judge_relations(promises, "the cycles that are printed", whole=True)
+
+
+@claim(
+    "fedloru-v2/txt-alpha-ratio",
+    where="Appendix D.2 (v2), C.2 (iclr), last sentence",
+    says=r"""For client models of different ranks $\alpha_A$ and $\alpha_B$ satisfy $\alpha_A/r_A = \alpha_A/r_B =
+    1/2$.""",
+    measure=lambda context: tuple((r_A, r_B) for r_A in (1, 4, 8, 16) for r_B in (1, 2, 8)),
+    correction=Form(
+        r"$\alpha_A/r_A = \alpha_B/r_B = 1/2$.", {"second": "B"}, ({"second": "A"}, {"ratio": 0.25}), asks="neither"
+    ),
+    kind="setting",
+    importance="detail",
+    because=r"The second quotient has $\alpha_A$ for $\alpha_B$; as printed it asks for $r_A = r_B$ and leaves "
+    r"$\alpha_B$ open.",
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", "D.2: “we set αA and αB to satisfy”, so the second quotient is the one of αB"),
+    print="misprint",
+)
+def txt_alpha_ratio(ranks: tuple[tuple[int, int], ...], second: str = "A", ratio: float = 0.5) -> Evidence:
+    r"""Both quotients for the scales $\alpha_A = r_A/2$ and $\alpha_B = r_B/2$, at several ranks."""
+    promises = []
+    for r_A, r_B in ranks:
+        scales = {"A": Fraction(r_A, 2), "B": Fraction(r_B, 2)}
+        case = {"r_A": r_A, "r_B": r_B, "alpha_A": str(scales["A"])} if r_A != r_B else None
+        promises.append(Relation("first quotient", scales["A"] / r_A, Fraction(ratio)))
+        promises.append(Relation("second quotient", scales[second] / r_B, Fraction(ratio), case=case))
+    return judge_relations(promises, "ranks 1 to 16, scales of half the rank", whole=True)
+
+
+SERIES: Mapping[str, tuple[str, ...]] = {
+    "PyTorch": (*(f"1.{minor}" for minor in range(14)), *(f"2.{minor}" for minor in range(10))),
+    "CUDA": (*(f"11.{minor}" for minor in range(9)), *(f"12.{minor}" for minor in range(10))),
+}
+"""Published release series from PyTorch 1.0 to its last one before v2 of November 2025, and those of CUDA 11 and 12."""
+
+
+@claim(
+    "fedloru-v2/txt-pytorch",
+    where="Appendix D (v2); v1 and iclr name no version",
+    says="The experiments use PyTorch 11.4 version and 4 TITAN Xp GPUs.",
+    measure=lambda context: SERIES,
+    correction=Form(
+        "PyTorch, in a version that is not printed. The number 11.4 is one of CUDA, with which PyTorch is built.",
+        {"of": "CUDA"},
+        ({"of": "PyTorch"}, {"stated": "11.9"}),
+        asks="neither",
+    ),
+    kind="setting",
+    importance="detail",
+    because="There is no PyTorch 11.4: its versions end at 2.9 when the paper appears.",
+    expect=("holds", "proof"),
+    intended=Intended("as corrected", "App. D: “We use PyTorch 11.4 version”; iclr has “based on PyTorch” alone"),
+    print="misprint",
+)
+def txt_pytorch(series: Mapping[str, tuple[str, ...]], of: str = "PyTorch", stated: str = "11.4") -> Evidence:
+    """Release series of that number."""
+    major, minor = (int(part) for part in stated.split("."))
+    case = {"major": major, "minor": minor, "last major": int(series["PyTorch"][-1].split(".")[0])}
+    found = Fraction(sum(one == stated for one in series[of]))
+    return judge_relations(
+        [Relation("release series of that number", found, Fraction(1), case=case)],
+        "release series of PyTorch 1.0 to 2.9 and of CUDA 11.0 to 12.9; the GPUs are not judged",
+        whole=True,
+    )
+
+
 STAGES = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
 """Blocks of two convolutions in the stages, as Table A2 prints them."""
 CHANNELS = {10: 1, 18: 3}
@@ -197,15 +369,18 @@ def _determined(networks: Mapping[int, nn.Module], left_open: tuple[str, ...]) -
     or 2 blocks of two convolutions of 3 x 3 with 64, 128, 256 and 512 channels; one fully connected layer at the end
     (text).""",
     measure=lambda context: {depth: resnet_shapes(depth, 10, channels=CHANNELS[depth]) for depth in STAGES},
-    control=Form("The layers of the table make networks of 10 and 18 layers with weights.", {"left_open": ()}),
-    correction=Form(
-        """Consistent: the layers make networks of 10 and 18 layers with weights, and with 1 x 1 convolutions in the
-        shortcuts that change the number of channels, one of three kinds of He et al., whom Section 4.1 cites, they have
-        the 4.90M and 11.17M parameters that Appendix C.1 states below the table. Not printed: the strides of layer2 to
-        layer4 (He et al. have 2), the shortcuts themselves, and whether there is pooling after conv1, which differs
-        from theirs.""",
-        {"left_open": (), "counted": True},
-        ({"width": 32.0}, {"named": 1}, {"more": 1}, {"left_open": ("shortcuts",)}, {"left_open": ("strides",)}),
+    readings=(
+        LITERAL,
+        Reading(
+            "layers as in He et al.",
+            """With the strides and shortcuts of He et al. the layers make networks of 10 and 18 layers with weights.
+            With 1 x 1 convolutions in the shortcuts that change the number of channels, one of three kinds there, they
+            have the 4.90M and 11.17M parameters that Appendix C.1 states below the table.""",
+            {"left_open": (), "counted": True},
+            "Section 4.1 cites He et al. for both networks. Not printed are the strides of layer2 to layer4 (He et al. "
+            "have 2), the shortcuts, and whether there is pooling after conv1, which differs from theirs.",
+            ({"width": 32.0}, {"named": 1}, {"more": 1}, {"left_open": ("shortcuts",)}, {"left_open": ("strides",)}),
+        ),
     ),
     kind="setting",
     importance="detail",
@@ -213,7 +388,7 @@ def _determined(networks: Mapping[int, nn.Module], left_open: tuple[str, ...]) -
     "has 4.90M.",
     expect=("holds", "proof"),
     intended=Intended(
-        "as corrected",
+        "layers as in He et al.",
         "“ResNet-10 and ResNet-18 (he2016deep)”: strides and shortcuts as there; the counts 4.90M "
         "and 11.17M below confirm it",
     ),

@@ -66,6 +66,29 @@ def txt_ratios(values: Values) -> Violation:
     )
 
 
+@replay("fedloru-v2/txt-personal-params")
+def txt_personal_params(values: Values) -> Violation:
+    """Add up what a client of pFedLoRU trains."""
+    classes, channels, rank, personal = (values[name] for name in ("classes", "channels", "rank", "personal rank"))
+    layers = convolutions(values["blocks per stage"])
+    assumes = (
+        Hypothesis("layers with weights, without shortcuts", 2 + sum(k == 3 for k, _, _ in layers), "=", 18),
+        Hypothesis("classes", classes, "=", 100),
+        Hypothesis("channels of an image", channels, "=", 3),
+        Hypothesis("rank of A and B", rank, "=", 128),
+        Hypothesis("rank of L and U", personal, ">=", 1),
+    )
+    rest = 9 * channels * 64 + 2 * 64 + sum(2 * d for _, _, d in layers) + 512 * classes + classes
+    factors = sum((rank + personal) * (k * k * c + d) for k, c, d in layers)
+    return Violation(
+        abs(rest + factors - 4_630_000),
+        5000,
+        assumes=assumes,
+        reads="pFedLoRU on CIFAR-100: distance of the parameters of A, B, L and U, with stem, batch norms and head, "
+        "from the printed 4.63M, against half a unit",
+    )
+
+
 @replay("fedloru-v2/txt-peft")
 def txt_peft(values: Values) -> Violation:
     """Evaluate the distance of a printed share from the nearest model and denominator, the worse of the two ranks."""

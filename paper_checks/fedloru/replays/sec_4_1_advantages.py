@@ -29,6 +29,16 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
     return r"$m(m+e) - \frac12m(2m+e)$ has no negative coefficient; equality for $m = n = 2r$"
 
 
+@proof("fedloru-v2/claim-comm@far-below-both-sides")
+def claim_comm_both(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -> str:
+    r"""$mn/(m+n)$ is at least half of the smaller side.
+
+    A has mr entries and B has rn, so that a client sends $r(m+n)$ numbers for mn. That is less for $r < mn/(m+n)$. With
+    $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$.
+    """
+    return str(claim_comm.evaluate(half, sides))
+
+
 @replay("fedloru-v2/claim-comm")
 def claim_comm_as_printed(values: Values) -> Violation:
     """Compare the sizes of both factors with the size of the matrix, at a rank of at most a hundredth of one side."""

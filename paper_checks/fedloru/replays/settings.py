@@ -1,11 +1,11 @@
-"""Settings: the deviations that Section 5 states, and Table A2 of iclr."""
+"""Settings: deviations, splits, cycles and versions that Section 5 and Appendix D state, and Table A2 of iclr."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from paper_checks.fedloru.replays.parameter_counts import convolutions
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 STATED = {"IID": "0.382", "non-IID": "0.969"}
@@ -59,4 +59,67 @@ def tab_a2(values: Values) -> Violation:
         assumes=assumes,
         reads="parameters of a network that fits the table, with 1 x 1 convolutions in the shortcuts that change the "
         "number of channels, against the same without them",
+    )
+
+
+@replay("fedloru-v2/txt-splits")
+def txt_splits(values: Values) -> Violation:
+    """Compare the samples of Alpaca for training in two places."""
+    parts = [int(values[f"{name}, Section 5.1"]) for name in ("training", "validation", "test")]
+    assumes = [
+        Hypothesis("samples in all", sum(parts), "=", 52_000),
+        Hypothesis("samples for validation and for the test, the larger", max(parts[1:]), "=", 2000),
+        Hypothesis("samples for training in D.1", int(values["training, D.1"]), "=", 50_000),
+    ]
+    return Violation(
+        abs(parts[0] - int(values["training, D.1"])),
+        0,
+        assumes=assumes,
+        reads="Alpaca, samples for training: difference of Section 5.1 and Appendix D.1",
+    )
+
+
+@replay("fedloru-v2/txt-cycle")
+def txt_cycle(values: Values) -> Violation:
+    """Look for the cycle of fine-tuning in the grid."""
+    cycle, grid = int(values["cycle"]), [int(one) for one in values["grid"].split()]
+    assumes = [
+        Hypothesis("cycle, Section 5.2", cycle, "=", 15),
+        Hypothesis("cycles that differ from the grid", len({*grid} ^ {*range(20, 81, 10)}), "=", 0),
+    ]
+    return Violation(
+        min(abs(cycle - one) for one in grid),
+        0,
+        assumes=assumes,
+        reads="distance of the cycle of fine-tuning from the nearest one in the grid, in rounds",
+    )
+
+
+@replay("fedloru-v2/txt-alpha-ratio")
+def txt_alpha_ratio(values: Values) -> Violation:
+    """Evaluate the second quotient where the first one is 1/2."""
+    r_A, r_B, scale = int(values["r_A"]), int(values["r_B"]), Fraction(values["alpha_A"])
+    assumes = assuming(
+        Hypothesis("rank of the update of A", r_A, ">=", 1),
+        Hypothesis("rank of the update of B", r_B, ">=", 1),
+        Hypothesis("alpha_A / r_A, less 1/2", scale / max(r_A, 1) - Fraction(1, 2), "=", 0),
+    )
+    return Violation(abs(scale / r_B - Fraction(1, 2)), 0, assumes=assumes, reads="distance of alpha_A / r_B from 1/2")
+
+
+@replay("fedloru-v2/txt-pytorch")
+def txt_pytorch(values: Values) -> Violation:
+    """Compare the first part of the stated version with that of the last one."""
+    major, minor, last = (int(values[name]) for name in ("major", "minor", "last major"))
+    assumes = [
+        Hypothesis("first part of the stated version", major, "=", 11),
+        Hypothesis("second part of the stated version", minor, "=", 4),
+        Hypothesis("first part of the last version before November 2025", last, "=", 2),
+    ]
+    return Violation(
+        major,
+        last,
+        strict=True,
+        assumes=assumes,
+        reads="first part of the stated version of PyTorch, against that of the last one",
     )

@@ -82,13 +82,13 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     ),
     stands_in={"factor": ("full rank, basis 1",)},  # signs do not see a common factor
     kind="definition",
-    because=r"With noise that has a density $H_N$ has almost surely no eigenvalue $\theta_i$. What else s and the "
-    "$u_i$ are is not said.",
+    because=r"The $\theta_i$ are those of $H_{\mathrm{true}}$; with noise of a density $H_N$ has almost surely none of "
+    "them. “Full-rank” makes s its rank.",
     expect=("holds", "proof"),
     intended=Intended(
         "all eigenvectors of H_N",
         "A.5 (ii) goes on to the w_i for r ≥ r̃, so all eigenvectors; “associated with the "
-        "eigenvalues θ_1, …” are those of H_N",
+        "eigenvalues θ_1, …” are those of H_N, and “full-rank” makes s its rank",
     ),
     print="misprint",
 )

@@ -16,29 +16,38 @@ import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import cost_of_truncation
 from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
-from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncate
+from paper_checks.fedlrt.replays.shared.one_step import inner, minus, one_step
 from paper_checks.fedlrt.replays.shared.slack import descends_as_a_bowl
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, fractions, square
 
 
-@replay("fedlrt/thm-3", **TRUNCATED)
+@replay("fedlrt/thm-3")
 def thm_3_as_printed(values: Values) -> Violation:
-    """Run T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
-    at = one_step(values)
-    end, theta, assumes = truncate(values, at)
-    assumes += (Hypothesis("learning rate of the proof", at.rate, "=", Fraction(1, 24)),)
-    after = minus(end, at.B)
+    """Run T = 1, one client, one step, L = 1, from rank 1; both singular values are above theta, and none is cut."""
+    at, theta = one_step(values), Fraction(values["theta"])
+    (a, b), (c, d) = at.star
+    # The second singular value is at least the determinant over the norm.
+    assumes = (
+        *at.assumes,
+        Hypothesis("theta", theta, ">", 0),
+        Hypothesis(
+            "squared theta times the squared norm of the model, against its squared determinant",
+            theta**2 * inner(at.star, at.star),
+            "<",
+            (a * d - b * c) ** 2,
+        ),
+    )
+    after = minus(at.star, at.B)
     square = inner(at.F, at.F)
-    descent = (square - inner(after, after)) / 2
     return Violation(
         square,
-        48 * descent + 48 * theta,
+        48 * (square - inner(after, after)) / 2 + 48 * theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, rank 1 to 1 in either reading of the truncation rule (if the "
-        "tail begins after what is kept, also with theta = 6/5): squared gradient against the printed bound",
+        reads="one client, one step, L = |W - B|^2/2, rank 1 to 2 as nothing is cut: squared gradient against the "
+        "printed bound",
     )
 
 

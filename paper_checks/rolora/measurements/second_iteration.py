@@ -16,8 +16,8 @@ from itertools import product
 from math import sqrt
 from typing import Any, NamedTuple
 
-ROOM, TURN = 0.01, 10.0
-"""How far the squares may be from their size, relatively, and the largest eta; t has the first as well."""
+TURN = 10.0
+"""Largest eta."""
 
 
 class Next(NamedTuple):
@@ -65,11 +65,13 @@ def follow_second(c: float, delta: float, s: float, n: float, at: tuple[float, .
 def least_values(case: Mapping[str, Any]) -> tuple[Next, float]:
     """Return the least of each while the six numbers are within their bounds, and how probable it is that one is not.
 
-    A bound, by Chebyshev's inequality for each.
+    The squares are within a share of their size, the room of the case, and t within the room; the probability is a
+    bound, by Chebyshev's inequality for each.
     """
     c, delta, s, n, d = (float(Fraction(case[name])) for name in ("cosine", "sine", "s", "n", "d"))
-    sizes = [[size * (1.0 - ROOM), size * (1.0 + ROOM)] for size in (n, n, d, n)]
-    ends = product(*sizes, (-ROOM, ROOM), (-TURN, TURN))
-    missed = (6.0 / n + 2.0 / d + 1.0 / (n * (1.0 - ROOM))) / ROOM**2 + 1.0 / TURN**2
+    room = float(Fraction(case["room"]))
+    sizes = [[size * (1.0 - room), size * (1.0 + room)] for size in (n, n, d, n)]
+    ends = product(*sizes, (-room, room), (-TURN, TURN))
+    missed = (6.0 / n + 2.0 / d + 1.0 / (n * (1.0 - room))) / room**2 + 1.0 / TURN**2
     found = [follow_second(c, delta, s, n, at) for at in ends]
     return Next(*(min(column) for column in zip(*found, strict=True))), missed

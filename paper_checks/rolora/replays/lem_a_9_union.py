@@ -7,32 +7,13 @@ from fractions import Fraction
 import sympy
 from mpmath import iv
 
-from paper_checks.enclosures import enclose
-from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.replay import proof, require
 from paper_checks.rolora.replays.shared.concentration import interval, surely
 from paper_checks.rolora.replays.shared.nets_and_norms import norm_of_rank_one, x
 from paper_checks.rolora.replays.shared.tails import tail_of_length, tail_of_products
-from paper_checks.stored_values import Values, fractions
 
 
-@replay("rolora/eq-32")
-def eq_32_as_printed(values: Values) -> Violation:
-    """At b* = 0 both v and K are 0, so that the event of (32) is 0 >= 0, and certain."""
-    size, e_0, e_2, rate = fractions(values, "b", "eps_0", "eps_2", "c_3")
-    d, m = int(values["d"]), int(values["m"])
-    assumes = assuming(
-        Hypothesis("|b*|, for which v = 0 and K = 0", size, "=", 0),
-        *(Hypothesis(name, eps, ">", 0) for name, eps in (("eps_0", e_0), ("eps_2", e_2))),
-        *(Hypothesis(name, eps, "<", 1) for name, eps in (("eps_0", e_0), ("eps_2", e_2))),
-        Hypothesis("d", d, ">=", 2),
-        Hypothesis("m", m, ">=", 1),
-        Hypothesis("c_3", rate, ">", 0),
-    )
-    right = 2 * (1 + 2 / e_0) ** d * enclose("exp", -rate * e_2**2 * m)[1]
-    return Violation(1, right, assumes=assumes, reads="P(0 >= 0) and (35); for a smaller c_3 more samples do the same")
-
-
-@proof("rolora/eq-32@for-a-positive-k")
+@proof("rolora/eq-32")
 def eq_32(one: Fraction = Fraction(1)) -> str:
     r"""(33) adds up over the points of the net, (34) puts (29) for each of them, (35) writes the power in another way.
 

@@ -14,34 +14,6 @@ from paper_checks.rolora.replays.shared.expected_loss import N, expected_loss, k
 from paper_checks.stored_values import Values, fractions
 
 
-@replay("rolora/s5-saturate")
-def s5_saturate_as_printed(values: Values) -> Violation:
-    """Evaluate the objective at the best multiple of b*, entry by entry; the statement has it positive."""
-    X, target, a, b_star = (
-        [[Fraction(x) for x in row] for row in values["X"]],
-        *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")),
-    )
-    ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
-    below = sum(u * u for u in ours)
-    s = sum(u * v for u, v in zip(ours, theirs, strict=True)) / below if below else Fraction(0)
-    value = sum((v * b - u * s * b) ** 2 for u, v in zip(ours, theirs, strict=True) for b in b_star)
-    across = sum((a[i] * target[j] - a[j] * target[i]) ** 2 for i in range(len(a)) for j in range(i))
-    assumes = (
-        Hypothesis("|a|^2", sum(x * x for x in a), "=", 1),
-        Hypothesis("|a*|^2", sum(x * x for x in target), "=", 1),
-        Hypothesis("squared sine between a and a*", across, ">", 0),
-        Hypothesis("|b*|^2", sum(b * b for b in b_star), ">", 0),
-    )
-    return Violation(
-        0,
-        value,
-        assumes=assumes,
-        strict=True,
-        given={"X": X, "s": s},
-        reads=f"X one sample, a = a^0, target = a*, b = b*; 0, against the objective at {s} b*, printed as larger",
-    )
-
-
 @proof("rolora/s5-saturate")
 def s5_saturate(share: Fraction = Fraction(1)) -> str:
     r"""Column by column, with $f = \|Xa^0\|^2 > 0$, $h = Xa^0\cdot Xa^*$ and $j = \|Xa^*\|^2$.
@@ -55,12 +27,6 @@ def s5_saturate(share: Fraction = Fraction(1)) -> str:
     least = share * own**2 * (j - h**2 / f)
     require(sympy.simplify(whole - f * (b - h / f * own) ** 2 - least) == 0, "the least value")
     return "a square is completed, and the inequality of Cauchy and Schwarz"
-
-
-@proof("rolora/s5-saturate@normal-samples-two-or-more")
-def two_or_more(share: Fraction = Fraction(1)) -> str:
-    r"""The least value is positive for linearly independent $Xa^0$, $Xa^*$, which they almost surely are."""
-    return str(s5_saturate.evaluate(share))
 
 
 @replay("rolora/prop-5.5@every-n-and-m")

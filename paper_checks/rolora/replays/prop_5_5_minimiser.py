@@ -105,6 +105,18 @@ def eq_230(others: Fraction = Fraction(1), factor: Fraction = Fraction(1), power
     return MOMENTS
 
 
+@proof("rolora/eq-230@two-samples-or-more")
+def eq_230_from_two(
+    others: Fraction = Fraction(1), factor: Fraction = Fraction(1), power: int = 2, fewest: int = 2
+) -> str:
+    r"""For $m \ge 2$ all means exist, as $Eh^{-1}$ is finite.
+
+    So $Es_i = \alpha + \beta\,Eg\,Eh^{-1} = \alpha$ and $Ez_2 = \frac{N-1}N\alpha$. The other clients are independent
+    of the first: $E[v^\top u_2] = Ez_2 \cdot E[(X_1a)^\top(X_1a^*)] = \frac{N-1}N\alpha \cdot \alpha m$.
+    """
+    return str(eq_230.evaluate(others, factor, power, fewest))
+
+
 @replay("rolora/eq-237")
 def eq_237_as_printed(values: Values) -> Violation:
     """As for (230): with one sample u_1'u_2 is v'u_2 / N, as s_1 |X_1 a|^2 = (X_1 a)'(X_1 a*)."""
@@ -131,3 +143,13 @@ def eq_237(others: Fraction = Fraction(1), power: int = 2, clients_power: int = 
     whole = (N - 1) / N * mean(SCALE) * mean(SCALE * h**2) / N
     require(vanishes(whole - (N - others) * m * alpha**power / N**clients_power), "line 240")
     return MOMENTS
+
+
+@proof("rolora/eq-237@two-samples-or-more")
+def eq_237_from_two(others: Fraction = Fraction(1), power: int = 2, clients_power: int = 2, fewest: int = 2) -> str:
+    r"""For $m \ge 2$ all means exist, and the other clients are independent of the first.
+
+    $u_1^\top u_2 = z_2\frac{s_1}Nh_1^2$ with $s_1h_1^2 = (X_1a)^\top(X_1a^*)$, of mean $\alpha m$, and $Ez_2 =
+    \frac{N-1}N\alpha$: the mean is $\frac{N-1}N\alpha \cdot \frac{\alpha m}N$.
+    """
+    return str(eq_237.evaluate(others, power, clients_power, fewest))

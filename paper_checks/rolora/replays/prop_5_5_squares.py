@@ -95,6 +95,17 @@ def eq_205(two: Fraction = Fraction(2), others: Fraction = Fraction(1), fewest: 
     return MOMENTS
 
 
+@proof("rolora/eq-205@three-samples-or-more")
+def eq_205_from_three(two: Fraction = Fraction(2), others: Fraction = Fraction(1), fewest: int = 3) -> str:
+    r"""For $m \ge 3$ all means are finite.
+
+    With $R = g/h$: $ER^2 = Eh^{-2} = \frac1{m-2}$ and $ER = 0$, so that $Es = \alpha$ and $Es^2 = \alpha^2 +
+    \frac{1-\alpha^2}{m-2}$. The $N - 1$ other clients are independent of each other and of the first, which gives
+    $Ez_2^2 = \frac1{N^2}((N-1)Es^2 + (N-1)(N-2)(Es)^2)$ and $E[u_2^\top u_2] = m\,Ez_2^2$.
+    """
+    return str(eq_205.evaluate(two, others, fewest))
+
+
 @replay("rolora/eq-241")
 def eq_241_as_printed(values: Values) -> Violation:
     """One client: the loss is the squared sine times |y|^2 - (x'y)^2/|x|^2, over m, for x = Xa and y = Xu."""

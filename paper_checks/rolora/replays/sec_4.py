@@ -9,6 +9,19 @@ from paper_checks.rolora.replays.messages import square_matrices_send
 from paper_checks.stored_values import Values
 
 
+@replay("rolora/txt-odd-even")
+def txt_odd_even(values: Values) -> Violation:
+    """Compare what (3) has the clients send in the odd round, their B, with what the sentence has, their A."""
+    rows, rank, columns = (int(values[name]) for name in ("rows of A", "rank", "columns of B"))
+    assumes = [Hypothesis("rank", rank, ">=", 1), Hypothesis("least side", min(rows, columns), ">=", rank)]
+    return Violation(
+        abs(rank * columns - rows * rank),
+        0,
+        assumes=assumes,
+        reads="numbers that a client sends in the odd round: difference of B, by (3), and A, by the sentence",
+    )
+
+
 @replay("rolora/eq-4")
 def eq_4(values: Values) -> Violation:
     """Compare the mean of the products with the product of the means, for adapters of one number and one B."""

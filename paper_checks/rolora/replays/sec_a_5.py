@@ -84,6 +84,17 @@ def a5_minimiser(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) 
     return "two completed squares, identities in inner products"
 
 
+@proof("rolora/a5-minimiser@unit-vectors-up-to-a-common-sign")
+def a5_minimiser_of_unit_vectors(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) -> str:
+    r"""Two completed squares.
+
+    The loss is $\gamma^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$, and for a unit $a'$ the second term is $G(1 - x^2) +
+    \|b' - x\bar b^*\|^2$ with $|x| \le 1$. For $\bar b^* \ne 0$ it is 0 only for $x^2 = 1$ and $b' = x\bar b^*$, which
+    for unit vectors is $a' = \pm a^*$ and $b' = \pm\bar b^*$ with the same sign.
+    """
+    return str(a5_minimiser.evaluate(excess, least))
+
+
 @proof("rolora/asm-A.12")
 def asm_A_12(reach: Fraction = Fraction(1)) -> str:
     r"""Any bound does: for $\eta \le 1/(2L_{max}^2)$ it gives $s = \eta\|\bar b^*\|^2 \le \frac12$, then Lemma A.16."""

@@ -79,6 +79,7 @@ TAMPERED = {
     "claim-union": [{"least": 0}, {"least": 2}, {"short": 1}, {"sizes": []}],
     "eq-55": [{"power": 1}, {"factor": "101/100"}, {"noise": "2"}],
     "claim-comm": [{"half": "51/100"}, {"sides": "99/100"}],
+    "claim-comm@far-below-both-sides": [{"half": "51/100"}, {"sides": "99/100"}],
     "claim-mcomm": [{"square": 3}, {"down": "2"}, {"inner": "1/2"}],
     "eq-83": [{"factor": "99/100"}],
     "claim-noextra": [{"kept": "5"}, {"beside": "5"}, {"formed": "4"}, {"alone": "5"}, {"merging": "1"}],

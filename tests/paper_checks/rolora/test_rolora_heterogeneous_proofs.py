@@ -17,7 +17,8 @@ REPLAYS = replays_of(PAPER.package)
 
 
 PROVED = (
-    *("a5-minimiser", "lem-A.15", "eq-249", "eq-255", "prop-A.17", "eq-274", "eq-293", "a5-loss@at-recovery"),
+    *("a5-minimiser", "a5-minimiser@unit-vectors-up-to-a-common-sign", "lem-A.15", "eq-249", "eq-255", "prop-A.17"),
+    *("eq-274", "eq-293", "a5-loss@at-recovery"),
     *("lem-A.16", "eq-270", "thm-A.14", "thm-A.14@c-of-lemma-a-16", "eq-286", "txt-exponential", "asm-A.12"),
 )
 

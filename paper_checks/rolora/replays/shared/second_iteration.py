@@ -76,11 +76,12 @@ def second_iteration(values: Values) -> Second:
     A, B, G, H and e as their squares over n, over n, over d, over n, and a normal variable, n A = |x|^2, n B = |r|^2,
     X'r has the lengths 0 and n B along a and u, and |r| g across them, |g|^2 = d G; X times that last part is r d G +
     |r||g| h with h normal across r, h'x = |x| e, |h|^2 = e^2 + n H. All are independent, t = z/|x| with z normal.
-    Each of n A, n B, n H is within n/100 of n but for 2/(n/10^4) (the mean of the squared distance is 2 n), d G
-    likewise with d (chi-square of d degrees of freedom), |t| <= 1/100 but for 10^4/(n A), |e| <= 10 but for 1/100.
+    Each of n A, n B, n H is within n room of n but for 2/(n room^2) (the mean of the squared distance is 2 n), d G
+    likewise with d (chi-square of d degrees of freedom), |t| <= room but for 1/(n A room^2), |e| <= 10 but for 1/100.
     """
     c, delta, s = fractions(values, "cosine", "sine", "s")
     n, d = int(values["n"]), int(values["d"])
+    (room,) = fractions(values, "room")
     assumes = assuming(
         Hypothesis("cosine", c, ">", 0),
         Hypothesis("sine", delta, ">", 0),
@@ -88,8 +89,9 @@ def second_iteration(values: Values) -> Second:
         *learning_rate(s),
         Hypothesis("samples, for the bounds", n, ">=", 10**5),
         Hypothesis("dimensions beside the plane", d, ">=", 1),
+        Hypothesis("room", room, ">", 0),
+        Hypothesis("room", room, "<", 1),
     )
-    room = Fraction(1, 100)
     near, t, e = Span(1 - room, 1 + room), Span(-room, room), Span(Fraction(-10), Fraction(10))
     A = B = H = near
     G = near * exactly(Fraction(d, n))
@@ -111,6 +113,6 @@ def second_iteration(values: Values) -> Second:
         stretched=exactly(1) + k * k * B * (B + G),
         both=both,
         square=square,
-        missed=10**4 * (Fraction(6, n) + Fraction(2, d) + 1 / (n * (1 - room))) + room,
+        missed=(Fraction(6, n) + Fraction(2, d) + 1 / (n * (1 - room))) / room**2 + Fraction(1, 100),
         assumes=assumes,
     )
