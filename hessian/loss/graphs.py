@@ -128,7 +128,7 @@ class Middle(Protocol):
 
     @property
     def differentiated(self) -> tuple[Tensor, ...]:
-        """What is differentiated for that."""
+        """Tensors to differentiate for that."""
         ...
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:

@@ -126,7 +126,7 @@ def describe_held_parameter(name: str) -> str:
 
 
 class _Found(NamedTuple):
-    """What a call shows.
+    """Storages, tensors and weights that a call shows.
 
     Attributes:
         derived: Storages that depend on the weights and outlive the call.

@@ -1,4 +1,4 @@
-"""What one batch shows is not taken for all: modules that only some batches reach, and memory that changes later."""
+"""Every batch counts: modules that only some batches reach, and memory that changes later."""
 
 import numpy as np
 import pytest
