@@ -29,7 +29,7 @@ from rmt.checks import require_finite, require_fourth_moment, require_numbers, r
 from rmt.closed_laws import PointMass
 from rmt.gaps import LEAST_OVERLAP, between_poles
 from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
-from rmt.spiked import Outlier, StableRank, check_dimension
+from rmt.spiked import Outlier, StableRank, check_dimension, require_single
 from rmt.tracy_widom import TracyWidom1
 
 UNIT = PointMass(1.0)

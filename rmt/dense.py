@@ -43,9 +43,7 @@ class EntryLaw:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fourth_moment", require_fourth_moment(self.fourth_moment))
-        object.__setattr__(
-            self, "diagonal_variance", require_not_negative("diagonal_variance", self.diagonal_variance)
-        )
+        object.__setattr__(self, "diagonal_variance", require_not_negative("diagonal_variance", self.diagonal_variance))
 
 
 def _gaussian(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:

@@ -293,7 +293,7 @@ def test_repeated_spikes_have_no_deviation_of_their_own(options):
 
 
 def test_spikes_farther_apart_than_they_fluctuate_keep_their_deviation():
-    """Limits l + c l / (l - 1) of 4 and 4.5 are 0.4881 apart; twice 4 sqrt(2 c / P (1 - c / 9)) is less from P = 131."""
+    """Limits l + c l / (l - 1) of 4 and 4.5 are 0.4881 apart; 8 sqrt(2 c / P (1 - c / 9)) is less from P = 131."""
     model = SpikedCovariance((4.5, 4.0), ratio=0.25)
     with pytest.raises(ValueError, match=r"that of spike 4.5 repel each other"):
         model.outlier_sd(4.0, 130)

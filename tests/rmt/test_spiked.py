@@ -248,7 +248,7 @@ def test_repeated_spikes_have_no_deviation_of_their_own(spikes, localised):
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_spikes_farther_apart_than_they_fluctuate_keep_their_deviation(sign):
-    """Limits x + 1/x of 2 and 2.2 are 0.1545 apart, and the deviation of 2 is sqrt(1.5 / R): twice as far at R = 251."""
+    """Limits x + 1/x of 2 and 2.2 are 0.1545 apart, which is twice the deviation of 2, sqrt(1.5 / R), at R = 251."""
     model = SpikedModel((2.0 * sign, 2.2 * sign))
     with pytest.raises(ValueError, match=SINGLE):
         model.outlier_sd(2.0 * sign, 250)
@@ -266,7 +266,9 @@ def test_a_fourth_moment_that_no_law_has_is_refused(bad):
         lambda: SpikedCovariance((9.0,), ratio=0.1).outlier_sd(9.0, 1000, fourth_moment=bad),
         *([] if bad == float("inf") else [lambda: EntryLaw("own", np.sign, bad)]),
     ):
-        with pytest.raises(ValueError, match=r"^fourth_moment must be (at least 1, .* excess|finite|a number)") as caught:
+        with pytest.raises(
+            ValueError, match=r"^fourth_moment must be (at least 1, .* excess|finite|a number)"
+        ) as caught:
             ask()
         assert "\n" not in str(caught.value)
 
