@@ -233,7 +233,7 @@ def test_a_drawn_sum_of_two_groups_that_do_not_commute():
 @pytest.mark.parametrize("theta", [5e-324, 1e-310, 1e-300, 1e-3])
 @pytest.mark.parametrize(("ratio", "variance"), [(2.0, 1.0), (1.5, 3.0)])
 def test_small_spikes_next_to_a_kernel_have_their_eigenvalue(theta, ratio, variance):
-    """A spike beside a kernel of mass 1 - 1/ratio lifts an eigenvalue out of it, to theta times that mass."""
+    """A spike next to a kernel of mass 1 - 1/ratio lifts an eigenvalue out of it, to theta times that mass."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ((location, overlap),) = MarchenkoPastur(ratio, variance).outliers_in_gaps(theta)
