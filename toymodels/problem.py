@@ -74,7 +74,9 @@ def sample_sizes(samples: Any, clients: int) -> list[int]:
         return [integer("a number of samples", samples)] * clients
     each = [integer("a number of samples", size) for size in samples]
     if len(each) != clients:
-        raise ProblemError(f"expected samples of {clients} clients, got {len(each)} numbers of samples")
+        raise ProblemError(
+            f"expected positive sizes and samples of {clients} clients, got {len(each)} numbers of samples"
+        )
     return each
 
 

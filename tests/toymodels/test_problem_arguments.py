@@ -157,9 +157,9 @@ def test_numbers_of_samples_are_whole_and_as_many_as_clients() -> None:
         for client in (made(2.0).clients[1], made(2).clients[1]):
             assert client.samples == 2.0
     for given in ([3], [3, 4, 5]):
-        with pytest.raises(ProblemError, match=f"expected samples of 2 clients, got {len(given)} numbers"):
+        with pytest.raises(ProblemError, match=f"samples of 2 clients, got {len(given)} numbers"):
             regression(3, 2, 2, RNG, samples=given)
-        with pytest.raises(ProblemError, match=f"expected samples of 2 clients, got {len(given)} numbers"):
+        with pytest.raises(ProblemError, match=f"samples of 2 clients, got {len(given)} numbers"):
             ridge_problem(SHAPE, 2, RNG, samples=given)
 
 
