@@ -108,6 +108,24 @@ def require_positive(name: str, value: float) -> float:
     return found
 
 
+def require_fourth_moment(value: float) -> float:
+    """Return the fourth moment of a law of variance 1 as a float, if there is such a law; it may be infinite."""
+    found = require_number("fourth_moment", value)
+    require(
+        found >= 1.0,
+        f"fourth_moment must be at least 1, as for every law of variance 1, got {abbreviate(value)}; "
+        "if it is an excess kurtosis, add 3",
+    )
+    return found
+
+
+def require_not_negative(name: str, value: float) -> float:
+    """Return the value as a float, if it is finite and at least 0."""
+    found = require_number(name, value)
+    require(math.isfinite(found) and found >= 0, f"{name} must be finite and at least 0, got {abbreviate(value)}")
+    return found
+
+
 def require_reals(name: str, values: ArrayLike) -> np.ndarray:
     """Return an array of floats, none of them complex or nan."""
     array = np.asarray(values)

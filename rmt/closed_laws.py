@@ -23,6 +23,8 @@ from .laws import Law, _argument, _CumulantsFirst
 
 SMALL, SMALL_TERMS = 0.05, 14
 """Where power series serve, and to which order: its first omitted term is 1e-18."""
+LARGE = 2.0**500
+"""Arguments from which on their inverse is taken, lest a product overflows."""
 EVEN = 1e-2
 """Ratios below this or above its inverse have a band that is narrow compared with its location."""
 
@@ -229,10 +231,15 @@ class MarchenkoPastur(_CumulantsFirst):
         return -g * (1 - self.ratio * (self.entry_variance * g)) / root / self.entry_variance
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
-        return self.entry_variance / (1 - self.ratio * (self.entry_variance * w))
+        with np.errstate(over="ignore"):  # 0 far out
+            return self.entry_variance / (1 - self.ratio * (self.entry_variance * w))
 
+    @np.errstate(over="ignore", divide="ignore")  # minus infinity at the pole of R
     def _overlap(self, w: np.ndarray) -> np.ndarray:
-        slope = np.sqrt(self.ratio) * (self.entry_variance * w) / (1 - self.ratio * (self.entry_variance * w))
+        part, root = self.entry_variance * w, np.sqrt(self.ratio)
+        near = np.abs(part) < LARGE
+        inner, outer = np.where(near, part, 0.0), np.where(near, LARGE, part)
+        slope = np.where(near, root * inner / (1 - self.ratio * inner), root / (1 / outer - self.ratio))
         return (1 - slope) * (1 + slope)
 
     def _in_gaps(self, w: float) -> list[tuple[float, float]]:

@@ -19,8 +19,13 @@ _ALIKE = 1e-8
 """Draws that differ by less, relative to the largest, are averaged as differences: their mean would round by more."""
 _LEAST_LEVEL = 1e-300
 """Chance to miss below which no quantile is known."""
-_ROUNDING = 4.0 * float(np.finfo(float).eps)
+_EPS = float(np.finfo(float).eps)
+_ROUNDING = 4.0 * _EPS
 """Relative difference that rounding of a measurement and of its prediction can make."""
+_APART = 2e-12
+"""Share of the largest modulus within which a value belongs to an atom that has no other mass near."""
+_NO_MASS = 1e-9
+"""Mass that changes no distance noticeably: it also covers the rounding of a distribution function."""
 
 
 @dataclass(frozen=True)
@@ -116,17 +121,37 @@ class Comparison(Result):
 def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
     r"""Return the Kolmogorov distance $\sup_x |F_R(x) - F(x)|$ of an empirical spectrum from a law.
 
+    Eigenvalues of an atom come back with rounding, so values next to an atom count as the nearest atom: within
+    $2\cdot 10^{-12}\max|\lambda|$ where the law has no other mass so near, else within the rounding of eigenvalues,
+    $n\epsilon\max|\lambda|$ for n of them.
+
     Raises:
-        ValueError: no eigenvalues.
+        ValueError: no eigenvalues, or one that is not finite.
     """
     values = np.sort(freeze("eigenvalues", eigenvalues).reshape(-1))
     if not len(values):
         raise ValueError("no eigenvalues to compare")
-    jumps = np.zeros(len(values))
-    for location, mass in law.atoms:  # eigenvalues of an atom come back with rounding; put them on it again
-        at = np.abs(values - location) <= 1e-9 * float(np.abs(values).max())
-        values[at], jumps[at] = location, mass
+    finite = np.isfinite(values)
+    require(bool(finite.all()), f"eigenvalues must be finite, got {values[~finite][:1]}")
+    values, jumps = _put_on_atoms(values, law)
     predicted = np.asarray(law.cdf(values))
     at_most = np.searchsorted(values, values, side="right") / len(values)
     below = np.searchsorted(values, values, side="left") / len(values)
     return float(max(np.abs(predicted - at_most).max(), np.abs(predicted - jumps - below).max()))
+
+
+def _put_on_atoms(values: np.ndarray, law: Law) -> tuple[np.ndarray, np.ndarray]:
+    """Return increasing values, those of atoms at the atom's location, and the mass of the law at each value."""
+    if not law.atoms:
+        return values, np.zeros(len(values))
+    errors = law._atom_errors or (0.0,) * len(law.atoms)
+    locations, masses, errors = np.array(sorted((*atom, e) for atom, e in zip(law.atoms, errors, strict=True))).T
+    size = float(np.abs(values).max())
+    apart = _APART * size
+    alone = np.asarray(law.cdf(locations + apart)) - np.asarray(law.cdf(locations - apart)) - masses <= _NO_MASS
+    reach = np.maximum(np.where(alone, apart, min(len(values) * _EPS * size, apart)), errors)
+    right = np.clip(np.searchsorted(locations, values), 1, max(len(locations) - 1, 1)) % len(locations)
+    left = np.maximum(right - 1, 0)
+    nearest = np.where(values - locations[left] <= locations[right] - values, left, right)
+    at = np.abs(values - locations[nearest]) <= reach[nearest]
+    return np.where(at, locations[nearest], values), np.where(at, masses[nearest], 0.0)

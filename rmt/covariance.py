@@ -25,11 +25,11 @@ from math import isfinite, log, sqrt
 import numpy as np
 from scipy.optimize import brentq
 
-from rmt.checks import require_numbers, require_positive
+from rmt.checks import require_finite, require_fourth_moment, require_numbers, require_positive
 from rmt.closed_laws import PointMass
 from rmt.gaps import LEAST_OVERLAP, between_poles
 from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
-from rmt.spiked import Outlier, StableRank, check_dimension
+from rmt.spiked import Outlier, StableRank, check_dimension, require_single
 from rmt.tracy_widom import TracyWidom1
 
 UNIT = PointMass(1.0)
@@ -180,15 +180,21 @@ class SpikedCovariance:
         $A_2 = \int\tau^2/(1-x)^2$, $A_2B_2 = \rho k_2/k_1$; weights that are drawn from their law and not fixed add
         $\frac{\ell^2 q^2}{m(1-A_2B_2)^2}\mathrm{Var}\frac{\tau}{1-x}$.
 
+        Spikes that are equal, or whose outliers are within two standard deviations (for Gaussian samples and fixed
+        weights) of each other, are refused: their outliers repel one another, see `SpikedModel.outlier_sd`.
+
         Args:
             spike: a spike that leaves the bulk beyond an end.
             P: dimension.
-            fourth_moment: of the samples' components along the spike, in units of their squared variance.
+            fourth_moment: of the samples' components along the spike, in units of their squared variance; 3 for
+                Gaussian samples.
             drawn_weights: the weights are independent draws from their law.
 
         Raises:
-            ValueError: P < 1, or a spike that stays inside the bulk.
+            ValueError: P < 1, a spike that stays inside the bulk or whose outlier repels that of another spike, or a
+                fourth moment below 1 or infinite.
         """
+        fourth_moment = require_finite("fourth_moment", require_fourth_moment(fourth_moment))
         samples = check_dimension(P) / self.ratio
         if not self.separates(spike):
             place = (
@@ -196,11 +202,12 @@ class SpikedCovariance:
             )
             raise ValueError(f"spike {spike} has no outlier beyond the bulk; its eigenvalue {place}")
         found = self._resolved(spike)
-        slack = 1.0 - found.crowding
+        slack, unit = 1.0 - found.crowding, spike * found.overlap / sqrt(samples)
+        require_single(self.outlier(spike), self.outliers, unit * sqrt(max(2.0 * found.squares / slack, 0.0)))
         variance = found.squares * (2.0 / slack + fourth_moment - 3.0)
         if drawn_weights:
             variance += (found.squares - found.sum**2) / slack**2
-        return spike * found.overlap * sqrt(max(variance, 0.0) / samples)
+        return unit * sqrt(max(variance, 0.0))
 
     def edge_scale(self, P: int) -> float:
         r"""Return the size $(z''(g)/2)^{1/3} P^{-2/3}$ of the upper edge's fluctuations, Tracy-Widom (1) in it."""

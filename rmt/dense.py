@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from rmt.checks import require_order
+from rmt.checks import require_fourth_moment, require_not_negative, require_order
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, check_dimension
@@ -31,12 +31,19 @@ class EntryLaw:
         sample: ``sample(rng, count, R)`` draws that many entries for a matrix of dimension R.
         fourth_moment: fourth moment of an entry; infinite or growing with R means that the edge is not at $2\sigma$.
         diagonal_variance: variance of a diagonal entry.
+
+    Raises:
+        ValueError: a fourth moment below 1, which no law of variance 1 has, or a variance that is negative or infinite.
     """
 
     name: str
     sample: Sampler
     fourth_moment: float
     diagonal_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fourth_moment", require_fourth_moment(self.fourth_moment))
+        object.__setattr__(self, "diagonal_variance", require_not_negative("diagonal_variance", self.diagonal_variance))
 
 
 def _gaussian(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:

@@ -134,8 +134,9 @@ class JointPopulation:
             least = min(least, float(np.linalg.eigvalsh(inner)[0]))
         return least
 
+    @np.errstate(all="ignore")
     def resolvent(self, z: np.ndarray, a: np.ndarray) -> Resolvent:
-        """Return the traces at z (n,) with the numbers a (n, G)."""
+        """Return the traces at z (n,) with the numbers a (n, G); not finite at a pole."""
         inverse = 1.0 / (z[:, None] - a @ self.atoms.T)
         once, twice = inverse * self.counts, inverse**2 * self.counts
         pairs = (self.atoms[:, :, None] * self.atoms[:, None, :]).reshape(len(self.atoms), -1)

@@ -122,7 +122,8 @@ class Law(ABC):
             middle = low + (high - low) / 2
             enough = np.asarray(self.cdf(middle)) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return unwrap(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
+        high = np.where(levels == 1, self.support[1], self._on_atoms(high))  # rounding reaches 1 before the end
+        return unwrap(np.where(levels <= self.cdf(self.support[0]), self.support[0], high))
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""Return the moment \int (x - about)^n \mu(dx), n >= 0.

@@ -6,6 +6,7 @@ Benaych-Georges and Nadakuditi (2011), the Gaussian fluctuations those of Capita
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, frexp, isfinite, sqrt
@@ -14,12 +15,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rmt.checks import require_number, require_numbers, require_positive
+from rmt.checks import (
+    require_finite,
+    require_fourth_moment,
+    require_not_negative,
+    require_number,
+    require_numbers,
+    require_positive,
+)
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.results import Result
 from rmt.tracy_widom import TracyWidom1
 
+REPULSION = 2.0
+"""Outliers within so many standard deviations repel: at this distance by 0.28 of one, and their own shrinks by 7 %."""
 Number: TypeAlias = Any  # anything that adds, multiplies and divides: float, Fraction, array, sympy expression
 
 
@@ -205,26 +215,32 @@ class SpikedModel(Result):
         variance of a diagonal entry and $m_4$ the fourth moment; spread over many coordinates it is the Gaussian
         $2(1 - \theta^{-2})$.
 
+        The outliers of k equal spikes repel one another: they fluctuate like the eigenvalues of a random k x k matrix,
+        their means are apart by the same order $R^{-1/2}$, and each has its own deviation. Spikes that differ, but
+        whose outliers are within the fluctuation of each other, do much the same. No single number holds for such
+        spikes, and within two standard deviations for Gaussian noise they are refused.
+
         Args:
             spike: a spike that leaves the bulk.
             R: dimension.
-            fourth_moment: fourth moment of an off-diagonal entry of unit variance.
+            fourth_moment: fourth moment of an off-diagonal entry of unit variance, 3 for Gaussian entries.
             diagonal_variance: variance of a diagonal entry in units of an off-diagonal one.
             localised: spike on one coordinate (True) or spread over all of them.
 
         Raises:
-            ValueError: non-semicircular noise, R < 1, or a spike that stays inside the bulk.
+            ValueError: non-semicircular noise, R < 1, a spike that stays inside the bulk or whose outlier repels that
+                of another spike, a fourth moment below 1 or infinite, or a negative variance.
         """
         sigma, R, spike = self.sigma(), check_dimension(R), _nonzero(spike)
+        fourth_moment = require_finite("fourth_moment", require_fourth_moment(fourth_moment))
+        diagonal_variance = require_not_negative("diagonal_variance", diagonal_variance)
         if not self.separates(spike):
             raise ValueError(f"spike {spike} has no outlier; its eigenvalue follows the edge (edge_scale)")
         ratio = (sigma / spike) ** 2
-        if localised:
-            bracket = diagonal_variance + (fourth_moment - 3.0) * ratio + 2.0 * ratio / (1.0 - ratio)
-            variance = (1.0 - ratio) ** 2 * bracket
-        else:
-            variance = 2.0 * (1.0 - ratio)
-        return sigma * sqrt(variance / R)
+        gaussian = 2.0 * (1.0 - ratio)
+        require_single(self.outlier(spike), self.outliers, sigma * sqrt(gaussian / R))
+        bracket = diagonal_variance + (fourth_moment - 3.0) * ratio + 2.0 * ratio / (1.0 - ratio)
+        return sigma * sqrt(((1.0 - ratio) ** 2 * bracket if localised else gaussian) / R)
 
     def edge_scale(self, R: int) -> float:
         r"""Return the size $\sigma s R^{-2/3}$ of a bulk edge's fluctuations; in it the law is Tracy-Widom (1)."""
@@ -258,6 +274,27 @@ class SpikedModel(Result):
                 f"take R of at least {least}, or draw the model"
             )
         return StableRank(value, value * norm * norm, norm)
+
+
+def require_single(outlier: Outlier, outliers: Sequence[Outlier], sd: float) -> None:
+    """Check that no outlier of another spike of a model is within the fluctuation of this one.
+
+    Args:
+        outlier: that of one spike.
+        outliers: those of all spikes; the nearest spike is the same one.
+        sd: standard deviation for Gaussian noise.
+
+    Raises:
+        ValueError: One is.
+    """
+    others = sorted(outliers, key=lambda other: abs(other.spike - outlier.spike))[1:]
+    for other in others:
+        if other.separated and abs(other.location - outlier.location) <= REPULSION * sd:
+            raise ValueError(
+                f"spike {outlier.spike} has no standard deviation of its own: its outlier and that of spike "
+                f"{other.spike} repel each other, because their limits are within {REPULSION:g} standard deviations; "
+                "draw the model, or take a model with one of these spikes for the deviation without the others"
+            )
 
 
 def _nonzero(spike: float) -> float:

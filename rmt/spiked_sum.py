@@ -17,10 +17,11 @@ One group and one spike give the formulas of `SpikedCovariance`. Proofs: `docs/c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import sqrt
+from math import nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from rmt.covariance_sum import CovarianceSum
 from rmt.joint_population import JointPopulation, check_block
 from rmt.results import Result
 from rmt.separable import EPS, Atoms
-from rmt.spiked import StableRank, power_of_two
+from rmt.spiked import REPULSION, StableRank, power_of_two
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,8 @@ class SumOutlier(Result):
         location: its limit.
         direction: w, into which its eigenvector projects among the spikes' directions, (r,), of length 1.
         overlap: q, the squared length of that projection.
-        sd: standard deviation for Gaussian samples, to leading order.
+        sd: standard deviation for Gaussian samples, to leading order; nan where the limit of another outlier is within
+            two of these deviations, as for repeated spikes, because such outliers repel each other.
         sd_of_weights: what independent draws of the weights from their laws add, in quadrature.
     """
 
@@ -143,7 +145,7 @@ class SpikedSum:
                     rtol=4 * EPS,
                 )
                 found.append(self._outlier(z, place, 1.0))
-        return tuple(sorted(found, key=lambda outlier: outlier.location))
+        return _without_shared_sd(sorted(found, key=lambda outlier: outlier.location))
 
     def _end_of_gap(self, end: float, inwards: float) -> float | None:
         """Return the point next to an end of a gap at which the numbers are known; none where the gap is too narrow."""
@@ -190,7 +192,7 @@ class SpikedSum:
             root = brentq(at, 0.0, far, xtol=1e-15 * far, rtol=4 * EPS)
             if edge + side * root * root != edge:
                 found.append(self._outlier(edge + side * root * root, place, side))
-        return tuple(found)
+        return _without_shared_sd(found)
 
     def _outlier(self, z: float, place: int, side: float) -> SumOutlier:
         here = self.law.outside(z)
@@ -206,3 +208,10 @@ class SpikedSum:
         drawn = (spread * m / here.squares) ** 2 @ (np.maximum(here.squares - here.a**2, 0.0) / m)
         sd = unit * overlap * sqrt(2.0 * max(float(s @ spread), 0.0))
         return SumOutlier(z, w, overlap, sd, unit * overlap * sqrt(drawn))
+
+
+def _without_shared_sd(outliers: Sequence[SumOutlier]) -> tuple[SumOutlier, ...]:
+    """Return the outliers, those that repel others without a standard deviation, which holds for single ones."""
+    places = np.array([outlier.location for outlier in outliers])
+    near = [int((np.abs(places - one.location) <= REPULSION * one.sd).sum()) > 1 for one in outliers]
+    return tuple(replace(one, sd=nan) if repels else one for one, repels in zip(outliers, near, strict=True))

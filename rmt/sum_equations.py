@@ -65,6 +65,7 @@ class SumEquations:
         stretch = (1.0 + np.sqrt(population.dimension / self.samples)) ** 2
         return float(sum(population.largest * [np.abs(w).max() for w, _ in weights] * stretch))
 
+    @np.errstate(all="ignore")
     def lift(self, b: Complex) -> tuple[Complex, Complex]:
         """Return the numbers a that belong to b, and their derivatives: (n, G) each."""
         a, slope = np.empty_like(b), np.empty_like(b)
@@ -124,8 +125,9 @@ class SumEquations:
             last, before = height < lowest * self.width, at
             at = z.real[active] + 1j * np.maximum(0.0 if last else height, z.imag[active])
             # Close to an atom they grow, up to like 1/z, and Newton's method has to begin near by.
-            ratio = np.where(at == 0.0, 1.0, before / np.where(at == 0.0, 1.0, at))[:, None]
-            nearby = b[active] * ratio ** grows[active]
+            with np.errstate(all="ignore"):  # what is not finite is not converged
+                ratio = np.where(at == 0.0, 1.0, before / np.where(at == 0.0, 1.0, at))[:, None]
+                nearby = b[active] * ratio ** grows[active]
             found, converged = self.polish(at, nearby, 1e-15 if last else 1e-8)
             lost = np.flatnonzero(self.false(at, found))
             if len(lost):

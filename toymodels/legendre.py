@@ -123,6 +123,9 @@ def homogeneous_on_demand(
         rank: Rank of the target.
         samples: Number of points of each client.
         basis: Basis of the polynomials.
+
+    Raises:
+        ProblemError: A size is out of its range, or the basis is unknown.
     """
     shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
     rng = np.random.default_rng(seed)

@@ -30,12 +30,22 @@ class ClientsOnDemand(Sequence[Any]):
         total: Number of clients.
         seed: Seed of all clients.
         samples: Number of samples of each client.
+
+    Raises:
+        ProblemError: There is no client, or a client has no sample.
     """
 
     make: MakeClient
     total: int
     seed: int
     samples: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.total < 1 or self.samples < 1.0:
+            raise ProblemError(
+                f"expected at least one client, with at least one sample, got {self.total} clients with "
+                f"{self.samples:g} samples each"
+            )
 
     @property
     def sizes(self) -> NDArray[np.float64]:

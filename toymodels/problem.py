@@ -68,10 +68,16 @@ def sample_sizes(samples: Any, clients: int) -> list[int]:
     """Return each client's number of samples, from one number for all or one for each.
 
     Raises:
-        ProblemError: One is not a whole number.
+        ProblemError: One is not a whole number, or there are not as many as clients.
     """
-    each = samples if isinstance(samples, Iterable) else [samples] * clients
-    return [integer("a number of samples", size) for size in each]
+    if not isinstance(samples, Iterable):
+        return [integer("a number of samples", samples)] * clients
+    each = [integer("a number of samples", size) for size in samples]
+    if len(each) != clients:
+        raise ProblemError(
+            f"expected positive sizes and samples of {clients} clients, got {len(each)} numbers of samples"
+        )
+    return each
 
 
 @dataclass(frozen=True, eq=False)

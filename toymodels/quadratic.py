@@ -19,7 +19,7 @@ from torch import Tensor
 
 from rmt.checks import abbreviate, require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, not_negative
+from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,8 @@ def random_quadratics(
         shape: ``(m, n)`` of the weights.
         clients: Number of clients.
         rng: Source of bases, targets and initial weights.
-        curvatures: Smallest and largest eigenvalue of every client, attained; the smallest may be negative.
+        curvatures: Smallest and largest eigenvalue of every client, attained; the smallest may be negative. A matrix of
+            one entry has the smallest alone.
         heterogeneity: Size of the clients' own targets relative to the common one; with 0, all clients also have the
             same curvature.
         target_rank: Rank of every target; default: full.
@@ -159,17 +160,8 @@ def random_quadratics(
     Raises:
         ProblemError: A number is out of its range.
     """
-    m, n = shape = matrix_shape(shape)
-    clients, (low, high) = integer("clients", clients), _pair(curvatures)
-    heterogeneity, scale = finite("heterogeneity", heterogeneity), finite("scale", scale)
-    rank = min(shape) if target_rank is None else integer("target_rank", target_rank)
-    if min(m, n, clients) < 1 or not low <= high or not 1 <= rank <= min(shape) or heterogeneity < 0.0:
-        raise ProblemError(
-            f"expected positive sizes, curvatures in order, a rank of 1 to {min(shape)} and heterogeneity >= 0, got "
-            f"{shape}, {clients}, {curvatures}, {rank} and {heterogeneity}"
-        )
-
-    law = _QuadraticLaw(m, n, low, high, heterogeneity, rank)
+    shape, clients, scale = matrix_shape(shape), integer("clients", clients), finite("scale", scale)
+    law = _law(shape, clients, curvatures, heterogeneity, target_rank)
     common, same = law.target(rng, 1.0), law.curvature(rng)
     built = [law(rng, common, same) for _ in range(clients)]
     return problem_of_own("random quadratics", built, law.target(rng, scale))
@@ -187,15 +179,36 @@ def quadratics_on_demand(
     """Return the problem of `random_quadratics` for any number of clients, each drawn from (seed, number) on access.
 
     The minimiser is not known, and the loss is averaged over the first clients, see `toymodels.on_demand`.
+
+    Raises:
+        ProblemError: A number is out of its range.
     """
-    shape, clients, curvatures = matrix_shape(shape), integer("clients", clients), _pair(curvatures)
-    heterogeneity, scale = not_negative("heterogeneity", heterogeneity), finite("scale", scale)
-    law = _QuadraticLaw(*shape, *curvatures, heterogeneity, min(shape))
+    shape, clients, scale = matrix_shape(shape), integer("clients", clients), finite("scale", scale)
+    law = _law(shape, clients, curvatures, heterogeneity)
     rng = np.random.default_rng(seed)
     common, same = law.target(rng, 1.0), law.curvature(rng)
     drawn = ClientsOnDemand(partial(law, common=common, same=same), clients, seed)
-    start, largest = law.target(rng, scale), max(map(abs, curvatures))
+    start, largest = law.target(rng, scale), max(map(abs, law.extremes))
     return sampled_problem("random quadratics", drawn, start, largest, (shape[0] * shape[1]) ** 2)
+
+
+def _law(
+    shape: tuple[int, int], clients: int, curvatures: Any, heterogeneity: float, target_rank: int | None = None
+) -> _QuadraticLaw:
+    """Return the law of a client.
+
+    Raises:
+        ProblemError: A number is out of its range.
+    """
+    low, high = _pair(curvatures)
+    heterogeneity = finite("heterogeneity", heterogeneity)
+    rank = min(shape) if target_rank is None else integer("target_rank", target_rank)
+    if min(*shape, clients) < 1 or not low <= high or not 1 <= rank <= min(shape) or heterogeneity < 0.0:
+        raise ProblemError(
+            f"expected positive sizes, curvatures in order, a rank of 1 to {min(shape)} and heterogeneity >= 0, got "
+            f"{shape}, {clients}, {curvatures}, {rank} and {heterogeneity}"
+        )
+    return _QuadraticLaw(*shape, low, high, heterogeneity, rank)
 
 
 def _pair(curvatures: Any) -> tuple[float, float]:
@@ -221,10 +234,15 @@ class _QuadraticLaw:
         centre = common + self.target(rng, self.heterogeneity) if self.heterogeneity else common
         return centred(self.curvature(rng) if self.heterogeneity else same, centre)
 
+    @property
+    def extremes(self) -> tuple[float, ...]:
+        """The eigenvalues that every client has."""
+        return (self.low, self.high)[: self.m * self.n]
+
     def curvature(self, rng: np.random.Generator) -> Tensor:
         m, n, low, high = self.m, self.n, self.low, self.high
         basis = np.linalg.qr(rng.standard_normal((m * n, m * n)))[0]
-        values = np.concatenate([[low, high][: m * n], rng.uniform(low, high, max(m * n - 2, 0))])
+        values = np.concatenate([self.extremes, rng.uniform(low, high, max(m * n - 2, 0))])
         return torch.from_numpy(basis * values @ basis.T).reshape(m, n, m, n)
 
     def target(self, rng: np.random.Generator, size: float) -> Tensor:

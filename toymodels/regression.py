@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rmt.checks import abbreviate
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError, integer, not_negative, sample_sizes
 
@@ -108,13 +109,7 @@ def regression(
     d, k, clients, rank = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients), ("rank", rank)))
     heterogeneity = not_negative("heterogeneity", heterogeneity)
     sizes = [None] * clients if samples is None else sample_sizes(samples, clients)
-    if min(d, k, clients, rank) < 1 or rank > min(d, k) or len(sizes) != clients:
-        raise ProblemError(
-            f"expected positive sizes, a rank of at most {min(d, k)} and samples of {clients} clients, got d={d}, "
-            f"k={k}, rank={rank}, samples={samples}"
-        )
-    if any(size is not None and size < 1 for size in sizes):
-        raise ProblemError(f"every client needs at least one sample, got {sizes}")
+    _check_sizes(d, k, clients, rank, sizes)
     if sine is not None and (not 0.0 <= sine <= 1.0 or d < 2 * rank):
         raise ProblemError(f"a sine lies in [0, 1] and needs d >= {2 * rank}, got {sine} and d = {d}")
     basis = np.linalg.qr(rng.standard_normal((d, min(d, 2 * rank))))[0]
@@ -152,20 +147,40 @@ def regression_on_demand(
     """Return the problem of `regression` of rank 1 for any number of clients, each drawn from (seed, number) on access.
 
     The minimiser is not known, and the loss is averaged over the first clients, see `toymodels.on_demand`.
+
+    Raises:
+        ProblemError: A size is out of its range.
     """
     d, k, clients = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients)))
     heterogeneity = not_negative("heterogeneity", heterogeneity)
+    size = None if samples is None else integer("samples", samples)
+    _check_sizes(d, k, clients, 1, [size])
     rng = np.random.default_rng(seed)
     truth, first = (np.linalg.qr(rng.standard_normal((d, 1)))[0] for _ in range(2))
     make = partial(
-        _draw_client, truth=truth, common=rng.standard_normal((1, k)), size=samples, heterogeneity=heterogeneity
+        _draw_client, truth=truth, common=rng.standard_normal((1, k)), size=size, heterogeneity=heterogeneity
     )
-    drawn = ClientsOnDemand(make, clients, seed, float(samples or 1))
+    drawn = ClientsOnDemand(make, clients, seed, float(size or 1))
     start = torch.from_numpy(first @ (1e-3 * rng.standard_normal((1, k))))
     facts = {"truth": torch.from_numpy(truth), "first": torch.from_numpy(first)}
-    largest = 2.0 if samples is None else inf
+    largest = 2.0 if size is None else inf
     measures = {"angle": _angle_to(truth)}
     return sampled_problem("linear regression", drawn, start, largest, d * (d + k), facts=facts, measures=measures)
+
+
+def _check_sizes(d: int, k: int, clients: int, rank: int, sizes: Sequence[int | None]) -> None:
+    """Check the sizes of a federation.
+
+    Raises:
+        ProblemError: One is out of its range.
+    """
+    if min(d, k, clients, rank) < 1 or rank > min(d, k):
+        raise ProblemError(
+            f"expected positive sizes and a rank of at most {min(d, k)}, got d={d}, k={k}, clients={clients}, "
+            f"rank={rank}"
+        )
+    if any(size is not None and size < 1 for size in sizes):
+        raise ProblemError(f"every client needs at least one sample, got {abbreviate(sizes)}")
 
 
 def _draw_client(

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rmt.checks import require_numbers
+from rmt.checks import abbreviate, require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, not_negative, sample_sizes
 
@@ -241,12 +241,8 @@ def ridge_problem(
     shape, clients = matrix_shape(shape), integer("clients", clients)
     heterogeneity = not_negative("heterogeneity", heterogeneity)
     sizes = sample_sizes(samples, clients)
-    if min(*shape, clients, *sizes) < 1 or len(sizes) != clients:
-        raise ProblemError(f"expected positive sizes, got {shape}, {clients}, {samples}")
-    if isinstance(profile, str):
-        if profile not in PROFILES:
-            raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
-        profile = PROFILES[profile]
+    _check_sizes(shape, clients, sizes)
+    profile = _named(profile) if isinstance(profile, str) else profile
     common = rng.standard_normal(shape)
     built = [_draw_client(rng, common, size, heterogeneity, profile) for size in sizes]
     G = profile.slope_bound
@@ -266,18 +262,36 @@ def ridges_on_demand(
     """Return the problem of `ridge_problem` for any number of clients, each drawn from (seed, number) on access.
 
     The loss is averaged over the first clients, see `toymodels.on_demand`.
+
+    Raises:
+        ProblemError: A number is out of its range, or the profile is unknown.
     """
     shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
     heterogeneity = not_negative("heterogeneity", heterogeneity)
-    if profile not in PROFILES:
-        raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
-    rng, known = np.random.default_rng(seed), PROFILES[profile]
+    _check_sizes(shape, clients, [samples])
+    rng, known = np.random.default_rng(seed), _named(profile)
     common = rng.standard_normal(shape)
     make = partial(_draw_client, common=common, size=samples, heterogeneity=heterogeneity, profile=known)
     drawn = ClientsOnDemand(make, clients, seed, float(samples))
     start = torch.from_numpy(common + rng.standard_normal(shape))
     largest = max(map(abs, known.curvatures))
     return sampled_problem("ridges", drawn, start, largest, samples * (shape[0] * shape[1] + 1))
+
+
+def _check_sizes(shape: tuple[int, int], clients: int, sizes: Sequence[int]) -> None:
+    """Check shape, number of clients and numbers of samples.
+
+    Raises:
+        ProblemError: One is not positive.
+    """
+    if min(*shape, clients, *sizes) < 1:
+        raise ProblemError(f"expected positive sizes, got {shape}, {clients}, {abbreviate(sizes)}")
+
+
+def _named(profile: str) -> Profile:
+    if profile not in PROFILES:
+        raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
+    return PROFILES[profile]
 
 
 def _draw_client(

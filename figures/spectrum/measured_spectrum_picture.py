@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ def _draw_density(
             axes.errorbar(
                 [o.location for o in spots],
                 np.full(len(spots), 1.8 * single),
-                xerr=[2.0 * fit.model.outlier_sd(o.spike, report.P) for o in spots],
+                xerr=[2.0 * replace(fit.model, spikes=(o.spike,)).outlier_sd(o.spike, report.P) for o in spots],
                 fmt="v",
                 color=BLACK,
                 mfc="white",

@@ -14,7 +14,7 @@ semicircle, this is the answer. If it is not, `SpikedFit.distance` is large.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 from typing import Any, Protocol
 
@@ -55,7 +55,8 @@ class SpikedFit(ThresholdedFit):
         R: Number of eigenvalues.
         outliers: Eigenvalues called outliers, largest first, one for each spike.
         spike_sd: Standard deviations of the spikes by theory, for Gaussian noise: that of the outlier over
-            $1 - \sigma^2/\theta^2$.
+            $1 - \sigma^2/\theta^2$, each spike taken alone. Outliers within about two deviations of each other repel,
+            and those of several equal spikes are off by more than this says.
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$ by theory, $\sigma / R$.
         thresholds: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `LEVEL` beyond.
@@ -192,7 +193,8 @@ def build_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[Sp
     """Build the model from outliers and a noise level; also return the standard deviations of its spikes by theory."""
     spikes = spike_of(outliers, sigma)
     model = SpikedModel(tuple(spikes), Semicircle(sigma))
-    sd = [model.outlier_sd(spike, R) / (1.0 - (sigma / spike) ** 2) for spike in model.spikes]
+    alone = [replace(model, spikes=(spike,)).outlier_sd(spike, R) for spike in model.spikes]
+    sd = [one / (1.0 - (sigma / spike) ** 2) for one, spike in zip(alone, model.spikes, strict=True)]
     return model, np.array(sd)
 
 

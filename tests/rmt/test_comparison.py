@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from rmt import AtomicLaw, Comparison, MarchenkoPastur, PointMass, Semicircle, distribution_distance
+from rmt import AtomicLaw, Comparison, MarchenkoPastur, PointMass, Semicircle, SeparableLaw, distribution_distance
 
 
 def test_intervals_of_samples_are_those_of_the_t_table():
@@ -106,6 +106,68 @@ def test_the_distance_knows_no_unit(unit):
     values = np.asarray(law.quantile((np.arange(200) + 0.5) / 200))
     assert distribution_distance(values, law) < 0.006
     assert distribution_distance(values + 0.5 * unit, law) > 0.3
+
+
+def by_hand(values, jumps, cdf):
+    """Return the Kolmogorov distance by counting, from the law's mass up to each value and at each value."""
+    values, n = np.asarray(values), len(values)
+    at_most, below = (np.array([(side(values, x)).sum() / n for x in values]) for side in (np.less_equal, np.less))
+    mass, jump = cdf(values), np.array([jumps.get(x, 0.0) for x in values])
+    return max(np.abs(mass - at_most).max(), np.abs(mass - jump - below).max())
+
+
+@pytest.mark.parametrize(
+    ("law", "kernel", "n"),
+    [
+        (SeparableLaw(AtomicLaw((1e-9, 1.0), (0.5, 0.5)), PointMass(1.0), 400 / 280), 120, 400),
+        (SeparableLaw(AtomicLaw((1e-11, 1.0), (0.3, 0.7)), PointMass(1.0), 1.5), 100, 300),
+        (SeparableLaw(PointMass(1.0), AtomicLaw((1e-10, 2.0), (0.4, 0.6)), 2.0), 150, 300),
+        (MarchenkoPastur(1.2), 100, 600),
+    ],
+)
+def test_small_eigenvalues_are_not_a_kernel(law, kernel, n):
+    """A sample at quantiles, whose kernel comes back with the rounding of eigenvalues: at most 1/n away."""
+    places = (np.arange(n) + 0.5) / n
+    values = np.asarray(law.quantile(places))
+    assert (values[:kernel] == 0.0).all()
+    assert values[kernel] > 0.0
+    rounded = values.copy()
+    rounded[:kernel] = 6e-16 * values[-1] * np.linspace(-1.0, 1.0, kernel)
+    right = by_hand(values, dict(law.atoms), law.cdf)
+    assert right < 1.0 / n
+    assert distribution_distance(rounded, law) == pytest.approx(right, abs=1e-9)
+    assert distribution_distance(np.random.default_rng(0).permutation(rounded), law) == pytest.approx(right, abs=1e-9)
+
+
+def test_a_large_eigenvalue_hides_no_band():
+    """One eigenvalue of 1e8 next to a band from 0.009: it counts 1/n, and the kernel keeps its rounding."""
+    law, n = MarchenkoPastur(1.2), 600
+    values = np.asarray(law.quantile((np.arange(n) + 0.5) / n))
+    values[:100], values[-1] = 5e-8 * np.linspace(-1.0, 1.0, 100), 1e8
+    assert distribution_distance(values, law) == pytest.approx(1.0 / n)
+
+
+@pytest.mark.parametrize("apart", [1e-15, 1e-13, 1e-10, 1e-3])
+def test_close_atoms_keep_their_own_values(apart):
+    law = AtomicLaw((0.0, apart, 1.0), (0.3, 0.3, 0.4))
+    assert distribution_distance([0.0] * 3 + [apart] * 3 + [1.0] * 4, law) == pytest.approx(0.0, abs=1e-15)
+    assert distribution_distance([0.0] * 1 + [apart] * 5 + [1.0] * 4, law) == pytest.approx(0.2)
+    pair = AtomicLaw((1.0, 1.0 + apart), (0.25, 0.75))
+    assert distribution_distance([1.0] + [1.0 + apart] * 3, pair) == pytest.approx(0.0, abs=1e-15)
+    assert distribution_distance([1.0] * 4, pair) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(("off", "distance"), [(1e-15, 0.0), (1e-12, 0.0), (1e-11, 0.3), (-1e-11, 0.3), (1e-9, 0.3)])
+def test_values_beyond_rounding_are_not_on_an_atom(off, distance):
+    found = distribution_distance([0.0] * 3 + [off] * 3 + [1.0] * 4, AtomicLaw((0.0, 1.0), (0.6, 0.4)))
+    assert found == pytest.approx(distance, abs=1e-15)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_eigenvalues_that_are_not_finite_are_refused(bad):
+    for law in (Semicircle(), PointMass(0.0)):
+        with pytest.raises(ValueError, match="eigenvalues must be finite, got"):
+            distribution_distance([0.3, bad, 0.0], law)
 
 
 def test_no_eigenvalues_are_one_line():

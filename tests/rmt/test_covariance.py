@@ -278,3 +278,23 @@ def test_nothing_jumps_at_a_lower_threshold_above_a_kernel(kernel):
     outside, inside = (model.outlier(model.thresholds[0] * factor) for factor in (1 - 1e-9, 1 + 1e-9))
     assert (outside.separated, inside.separated) == (True, False)
     assert (outside.location, inside.location) == pytest.approx((edge, edge), rel=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, {"fourth_moment": 1.0}, {"drawn_weights": True}])
+def test_repeated_spikes_have_no_deviation_of_their_own(options):
+    for spikes in ((9.0, 9.0, 5.0), (9.0, 9.0 * (1 + 1e-9))):
+        model = SpikedCovariance(spikes, ratio=0.1)
+        with pytest.raises(ValueError, match=r"spike 9.0 has no standard deviation of its own: .* repel each other"):
+            model.outlier_sd(9.0, 1000, **options)
+    alone = SpikedCovariance((5.0,), ratio=0.1)
+    assert SpikedCovariance((9.0, 9.0, 5.0), ratio=0.1).outlier_sd(5.0, 1000, **options) == alone.outlier_sd(
+        5.0, 1000, **options
+    )
+
+
+def test_spikes_farther_apart_than_they_fluctuate_keep_their_deviation():
+    """Limits l + c l / (l - 1) of 4 and 4.5 are 0.4881 apart; 8 sqrt(2 c / P (1 - c / 9)) is less from P = 131."""
+    model = SpikedCovariance((4.5, 4.0), ratio=0.25)
+    with pytest.raises(ValueError, match=r"that of spike 4.5 repel each other"):
+        model.outlier_sd(4.0, 130)
+    assert model.outlier_sd(4.0, 131) == pytest.approx(4.0 * np.sqrt(0.5 / 131 * (1 - 0.25 / 9)))

@@ -1,5 +1,7 @@
 """Eigenvalues that spikes send into gaps of the bulk: finite matrices, the law's own numbers, closed forms, draws."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -226,3 +228,27 @@ def test_a_drawn_sum_of_two_groups_that_do_not_commute():
         block = vectors[:2, place]
         assert block @ block == pytest.approx(outlier.overlap, abs=0.05)
         assert abs(block @ outlier.direction) == pytest.approx(np.linalg.norm(block), rel=0.05)
+
+
+@pytest.mark.parametrize("theta", [5e-324, 1e-310, 1e-300, 1e-3])
+@pytest.mark.parametrize(("ratio", "variance"), [(2.0, 1.0), (1.5, 3.0)])
+def test_small_spikes_next_to_a_kernel_have_their_eigenvalue(theta, ratio, variance):
+    """A spike next to a kernel of mass 1 - 1/ratio lifts an eigenvalue out of it, to theta times that mass."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ((location, overlap),) = MarchenkoPastur(ratio, variance).outliers_in_gaps(theta)
+        below, share = MarchenkoPastur(ratio, variance).outlier(-theta)
+    assert location == pytest.approx(theta * (1 - 1 / ratio), rel=1e-2, abs=1e-307)
+    assert overlap == pytest.approx(1 - 1 / ratio, rel=1e-2)
+    assert below == pytest.approx(-theta * (1 - 1 / ratio), rel=1e-2, abs=1e-307)
+    assert share == pytest.approx(1 - 1 / ratio, rel=1e-2)
+
+
+def test_a_spike_at_the_pole_of_the_r_transform_has_no_eigenvalue_in_a_gap():
+    """R = v / (1 - c v / theta) is infinite at theta = c v, where no warning is given."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for ratio, variance in ((2.0, 1.0), (4.0, 0.5)):
+            noise = MarchenkoPastur(ratio, variance)
+            assert SpikedModel((ratio * variance,), noise).outliers_in_gaps == ()
+            assert FreeSum(noise, AtomicLaw((-90.0, 90.0), (0.5, 0.5))).outliers_in_gaps(ratio * variance) == ()

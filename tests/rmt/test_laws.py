@@ -460,3 +460,21 @@ def test_another_refusal_names_no_atom():
     with pytest.raises(ValueError, match="not the R-transform of a law") as caught:
         RTransformLaw(lambda w: w + w**3)
     assert "shifted" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Semicircle(),
+        Semicircle(0.3, -7.0),
+        MarchenkoPastur(0.3),
+        MarchenkoPastur(1.0),
+        MarchenkoPastur(3.0, 0.2),
+        AtomicLaw((-1.0, 2.0), (0.4, 0.6)),
+    ],
+)
+def test_quantiles_of_0_and_1_are_the_ends_of_the_support(law):
+    """Next to an end the rounding of a distribution function is felt as its root."""
+    assert (law.quantile(0.0), law.quantile(1.0)) == law.support
+    assert law.quantile([1.0, 0.0]).tolist() == list(law.support)[::-1]
+    assert law.quantile(1.0 - 1e-9) <= law.support[1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmt import MarchenkoPastur, PointMass, Semicircle, SpikedModel
+from rmt import EntryLaw, MarchenkoPastur, PointMass, Semicircle, SpikedCovariance, SpikedModel
 from rmt.spiked import check_dimension, wigner_outlier
 
 spike = st.one_of(st.floats(1e-6, 1e6), st.floats(-1e6, -1e-6))
@@ -229,3 +229,57 @@ def test_spikes_are_a_sequence():
     with pytest.raises(ValueError, match=r"spikes must be a sequence of numbers, got 2.0; write \(2.0,\) for a single"):
         SpikedModel(2.0)
     assert SpikedModel(np.array([1.0, 2.0])).spikes == (2.0, 1.0)
+
+
+SINGLE = r"has no standard deviation of its own: its outlier and that of spike .* repel each other"
+
+
+@pytest.mark.parametrize("spikes", [(2.0, 2.0), (3.0, -2.0, -2.0, 0.5), (2.0, 2.0 + 1e-12), (1.5,) * 10])
+@pytest.mark.parametrize("localised", [True, False])
+def test_repeated_spikes_have_no_deviation_of_their_own(spikes, localised):
+    """Two equal outliers fluctuate like the eigenvalues of a 2 x 2 matrix, each by 0.85 of a single one's deviation."""
+    model = SpikedModel(spikes)
+    for number in (200, 10**8):
+        for options in ({}, {"fourth_moment": 1.0, "diagonal_variance": 0.0}):
+            with pytest.raises(ValueError, match=SINGLE) as caught:
+                model.outlier_sd(spikes[1], number, localised=localised, **options)
+            assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_spikes_farther_apart_than_they_fluctuate_keep_their_deviation(sign):
+    """Limits x + 1/x of 2 and 2.2 are 0.1545 apart, which is twice the deviation of 2, sqrt(1.5 / R), at R = 251."""
+    model = SpikedModel((2.0 * sign, 2.2 * sign))
+    with pytest.raises(ValueError, match=SINGLE):
+        model.outlier_sd(2.0 * sign, 250)
+    assert model.outlier_sd(2.0 * sign, 252) == SpikedModel((2.0 * sign,)).outlier_sd(2.0 * sign, 252)
+    assert SpikedModel((2.0, 0.9, 1.0)).outlier_sd(2.0, 4) == SpikedModel((2.0,)).outlier_sd(2.0, 4)
+    near = np.nextafter(2.0, 3.0)  # a spike of the model, but for rounding
+    assert SpikedModel((2.0, 5.0)).outlier_sd(near, 50) == SpikedModel((near,)).outlier_sd(near, 50)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.2, 0.999, float("nan"), float("inf"), None, "3"])
+def test_a_fourth_moment_that_no_law_has_is_refused(bad):
+    for ask in (
+        lambda: SpikedModel((2.0,)).outlier_sd(2.0, 100, fourth_moment=bad),
+        lambda: SpikedModel((2.0,)).outlier_sd(2.0, 100, fourth_moment=bad, localised=False),
+        lambda: SpikedCovariance((9.0,), ratio=0.1).outlier_sd(9.0, 1000, fourth_moment=bad),
+        *([] if bad == float("inf") else [lambda: EntryLaw("own", np.sign, bad)]),
+    ):
+        with pytest.raises(
+            ValueError, match=r"^fourth_moment must be (at least 1, .* excess|finite|a number)"
+        ) as caught:
+            ask()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [-3.0, float("nan"), float("inf"), None])
+def test_a_variance_of_the_diagonal_is_finite_and_not_negative(bad):
+    for ask in (
+        lambda: SpikedModel((2.0,)).outlier_sd(2.0, 100, diagonal_variance=bad),
+        lambda: EntryLaw("own", np.sign, 3.0, bad),
+    ):
+        with pytest.raises(ValueError, match=r"^diagonal_variance must be (finite and at least 0|a number), got"):
+            ask()
+    least = SpikedModel((2.0,)).outlier_sd(2.0, 16, fourth_moment=1.0, diagonal_variance=0.0)
+    assert least == pytest.approx(0.75 * np.sqrt(-2 / 4 + 2 / 3) / 4)

@@ -214,3 +214,25 @@ def test_weights_of_a_draw_are_at_the_middles_of_equal_shares(samples, matrix_fr
     for group, law in zip(found.groups, laws, strict=True):
         middles = [(2 * t + 1) / (2 * samples) for t in range(samples)]
         assert group.weights.tolist() == [1.0 if p <= law.masses[0] else 3.0 for p in middles]
+
+
+def test_repeated_spikes_have_no_deviation_of_their_own():
+    """Above, a pair and a single one; below, a pair apart by 2 deviations or more only with enough samples."""
+    bulk = JointPopulation.of([[1.0, 1.0]], [100.0])
+    spikes = np.array([np.diag([9.0, 9.0, 30.0, 0.0, 0.0]), np.diag([0.0, 0.0, 0.0, 9.0, 10.0])])
+    few = SpikedSum(spikes, bulk, (PointMass(1.0), PointMass(-1.0)), (500.0, 500.0))
+    assert np.isnan([outlier.sd for outlier in few.above]).tolist() == [False, True, True]
+    assert np.isnan([outlier.sd for outlier in few.below]).tolist() == [True, True]
+    many = few.with_samples(20.0)
+    assert np.isnan([outlier.sd for outlier in many.above]).tolist() == [False, True, True]
+    assert [outlier.sd for outlier in many.below] == pytest.approx([10 * np.sqrt(2e-4), 9 * np.sqrt(2e-4)], rel=0.02)
+    assert np.isfinite([outlier.sd_of_weights for outlier in few.above]).all()
+
+
+def test_repeated_spikes_in_a_gap_have_no_deviation_of_their_own():
+    locations = np.array([[0.01], [1.0]])
+    for second, repels in ((0.3, True), (0.2, False)):
+        model = SpikedSum(
+            np.diag([0.3, second])[None], JointPopulation.of(locations, [900.0, 100.0]), (PointMass(1.0),), (10_000.0,)
+        )
+        assert np.isnan([outlier.sd for outlier in model.outliers_in_gaps]).tolist() == [repels] * 2

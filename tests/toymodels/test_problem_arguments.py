@@ -116,3 +116,72 @@ def test_other_numbers_that_are_not_finite_are_refused(bad: float) -> None:
 def test_whole_floats_are_whole_numbers() -> None:
     drawn = [ridge_problem(SHAPE, n, np.random.default_rng(3), samples=m) for n, m in ((2, 4), (2.0, 4.0))]  # type: ignore[arg-type]
     assert torch.equal(drawn[0].start["W"], drawn[1].start["W"])
+
+
+SIZES = r"^(expected positive sizes|expected at least one|every client needs at least one|rank 1 does not fit)"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda m, n, clients, samples: random_quadratics((m, n), clients, RNG),
+        lambda m, n, clients, samples: quadratics_on_demand((m, n), clients, 0),
+        lambda m, n, clients, samples: regression(m, n, clients, RNG, samples=samples),
+        lambda m, n, clients, samples: regression_on_demand(m, n, clients, 0, samples=samples, heterogeneity=0.0),
+        lambda m, n, clients, samples: ridge_problem((m, n), clients, RNG, samples=samples),
+        lambda m, n, clients, samples: ridges_on_demand(
+            (m, n), clients, 0, profile="welsch", samples=samples, heterogeneity=0.0
+        ),
+        lambda m, n, clients, samples: homogeneous_on_demand(
+            clients, 0, shape=(m, n), rank=1, samples=samples, basis="plain"
+        ),
+    ],
+)
+def test_sizes_are_positive_for_clients_of_both_kinds(made: Callable[[int, int, int, int], Any]) -> None:
+    assert made(2, 3, 2, 4).loss({"W": torch.zeros(2, 3, dtype=torch.float64)}) > 0.0
+    bad = [(0, 3, 2, 4), (2, 0, 2, 4), (-1, 3, 2, 4), (2, 3, 0, 4), (2, 3, -1, 4)]
+    quadratic = {"random_quadratics", "quadratics_on_demand"} & set(made.__code__.co_names)
+    for sizes in bad if quadratic else [*bad, (2, 3, 2, 0), (2, 3, 2, -5)]:
+        with pytest.raises(ProblemError, match=SIZES) as caught:
+            made(*sizes)
+        assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_samples_are_whole_and_as_many_as_clients() -> None:
+    for made in (
+        lambda n: regression_on_demand(3, 2, 3, 0, samples=n, heterogeneity=0.0),
+        lambda n: ridges_on_demand(SHAPE, 2, 0, profile="welsch", samples=n, heterogeneity=0.0),
+    ):
+        with pytest.raises(ProblemError, match=r"samples must be a whole number, got 2\.5"):
+            made(2.5)
+        for client in (made(2.0).clients[1], made(2).clients[1]):
+            assert client.samples == 2.0
+    for given in ([3], [3, 4, 5]):
+        with pytest.raises(ProblemError, match=f"samples of 2 clients, got {len(given)} numbers"):
+            regression(3, 2, 2, RNG, samples=given)
+        with pytest.raises(ProblemError, match=f"samples of 2 clients, got {len(given)} numbers"):
+            ridge_problem(SHAPE, 2, RNG, samples=given)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda c: random_quadratics(SHAPE, 3, RNG, curvatures=c),
+        lambda c: quadratics_on_demand(SHAPE, 3, 0, curvatures=c),
+    ],
+)
+def test_curvatures_are_in_order(made: Callable[[Any], Any]) -> None:
+    with pytest.raises(ProblemError, match=r"curvatures in order, .* got .*\(1.0, 0.1\)"):
+        made((1.0, 0.1))
+    assert made((-2.0, 0.5)).smoothness == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (2, 1), (2, 3)])
+@pytest.mark.parametrize("curvatures", [(0.1, 1.0), (-3.0, 1.0)])
+def test_the_smoothness_of_quadratics_is_attained(shape: tuple[int, int], curvatures: tuple[float, float]) -> None:
+    for problem in (
+        random_quadratics(shape, 3, np.random.default_rng(1), curvatures=curvatures),
+        quadratics_on_demand(shape, 3, 1, curvatures=curvatures),
+    ):
+        largest = max(float(torch.linalg.eigvalsh(client.matrix).abs().max()) for client in problem.clients[:3])
+        assert problem.smoothness == pytest.approx(largest, rel=1e-12)
