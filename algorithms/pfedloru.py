@@ -66,9 +66,16 @@ def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algo
         own.assembler(client, with_shared),
         slot=PERSONAL,
     )
-    with_own = own.weights_for(client, base, LU)
+    # Weights without shared factors are trained themselves, so their personal products are added to them in each step.
+    outside = AB(LU.A.but(factors.A), LU.B.but(factors.A))
+    inside = AB(LU.A.but(outside.A), LU.B.but(outside.A))
+    with_inside = own.weights_for(client, base, inside)
     trained, personal = descend(
-        client, factors, algorithm.local, replace(memory, drawn=second), shared.assembler(client, with_own)
+        client,
+        factors,
+        algorithm.local,
+        replace(memory, drawn=second),
+        lambda at: own.weights_for(client, shared.weights_for(client, with_inside, at), outside),
     )
     return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
 
