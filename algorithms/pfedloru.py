@@ -27,11 +27,20 @@ class PersonalFedLoRU(FedLoRU):
 
     Attributes:
         personal: Local steps in L and U.
-        personal_adapter: Rank, scale, initial values and layers of L and U.
+        personal_adapter: Rank, scale, initial values and layers of L and U. Its rest has no effect, because only the
+            one of `adapter` says whether the other weights are trained.
+
+    Raises:
+        FederationError: As in `FedLoRU`; or only the personal rest is frozen.
     """
 
     personal: Descent = field(default_factory=Descent)
     personal_adapter: Adapter = field(default_factory=lambda: Adapter(1))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.adapter.rest, self.personal_adapter.rest) == ("trained", "frozen"):
+            raise FederationError("the rest belongs to the shared factors; freeze it there, and leave the personal one")
 
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
         """Give initial personal factors to every client and return the state before the first round."""
