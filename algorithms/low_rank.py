@@ -81,8 +81,8 @@ def factorise(
         if layers is None and w[name].ndim != 2:
             raise FederationError(f"{name} has shape {tuple(w[name].shape)}; {NAME_LAYERS}")
         r = fit_rank(name, w[name], rank, convolution, cap)[2]
-        U, sigma, V = singular_triples(as_matrix(w[name], convolution), r)
-        parts[name] = (U, torch.diag(sigma), V)
+        left, sigma, right = singular_triples(as_matrix(w[name], convolution), r)
+        parts[name] = (left, torch.diag(sigma), right)
     U, S, V = (Tree({name: part[i] for name, part in parts.items()}) for i in range(3))
     return USV(U, Tree({**S, **w.but(parts)}), V)
 
