@@ -118,7 +118,7 @@ def test_a_rest_that_an_algorithm_lacks_is_refused():
     PersonalFedLoRU(local, frozen, 2, personal_adapter=Adapter(1))
     for rest, personal in (("trained", "frozen"), ("frozen", "trained")):
         plan = make_plan("pfedloru", "mnist", {"rest": rest, "personal_rest": personal})
-        with pytest.raises(RunError, match=r"personal_rest has no effect, .*; leave it out"):
+        with pytest.raises(FederationError, match=r"personal_rest has no effect, .*; leave it out"):
             algorithm_of("pfedloru", "mnist", plan.settings)
     for rest in ("trained", "frozen"):
         made = algorithm_of("pfedloru", "mnist", make_plan("pfedloru", "mnist", {"rest": rest}).settings)
