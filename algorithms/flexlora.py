@@ -16,6 +16,7 @@ from algorithms.adapter import AB, LoRAState
 from algorithms.descent import require_fresh
 from algorithms.federation import Cohort, Federation, FederationError
 from algorithms.fedlora import LoRA
+from algorithms.low_rank import singular_triples
 from algorithms.tree import Tree
 
 Split = Literal["balanced", "left", "right"]
@@ -28,7 +29,7 @@ class FlexLoRA(LoRA):
 
     Attributes:
         split: Where the singular values go: their square roots to each factor (`balanced`), all to A (`left`) or all to
-            B (`right`).
+            B (`right`). If the mean has a lower rank, only `left` and `right` keep directions in which it can grow.
         ranks: Rank of each client's factors, by its number; default: the adapter's rank, which is also the server's.
 
     Raises:
@@ -76,13 +77,15 @@ def first(factors: AB, rank: int) -> AB:
 
 
 def best_factors(update: Tree, ranks: int | Mapping[str, int], split: Split) -> AB:
-    """Return factors of the best approximation of given rank, one for all weights or one for each."""
+    """Return factors of the best approximation of given rank, one for all weights or one for each.
+
+    If a matrix has a lower rank, the columns of A and rows of B beyond it do not depend on rounding errors. `balanced`
+    makes both zero, `left` makes those of A zero and those of B fixed orthonormal directions, and `right` the reverse.
+    """
     A, B = {}, {}
     for name, W in update.items():
-        rank = ranks if isinstance(ranks, int) else ranks[name]
-        U, sigma, Vh = torch.linalg.svd(W, full_matrices=False)
-        U, sigma, Vh = U[:, :rank], sigma[:rank], Vh[:rank]
+        U, sigma, V = singular_triples(W, ranks if isinstance(ranks, int) else ranks[name])
         left = {"balanced": sigma.sqrt(), "left": sigma, "right": torch.ones_like(sigma)}[split]
         right = {"balanced": sigma.sqrt(), "left": torch.ones_like(sigma), "right": sigma}[split]
-        A[name], B[name] = U * left, right[:, None] * Vh
+        A[name], B[name] = U * left, right[:, None] * V.mT
     return AB(Tree(A), Tree(B))

@@ -81,10 +81,36 @@ def factorise(
         if layers is None and w[name].ndim != 2:
             raise FederationError(f"{name} has shape {tuple(w[name].shape)}; {NAME_LAYERS}")
         r = fit_rank(name, w[name], rank, convolution, cap)[2]
-        U, sigma, Vh = torch.linalg.svd(as_matrix(w[name], convolution), full_matrices=False)
-        parts[name] = (U[:, :r], torch.diag(sigma[:r]), Vh[:r].T)
+        left, sigma, right = singular_triples(as_matrix(w[name], convolution), r)
+        parts[name] = (left, torch.diag(sigma), right)
     U, S, V = (Tree({name: part[i] for name, part in parts.items()}) for i in range(3))
     return USV(U, Tree({**S, **w.but(parts)}), V)
+
+
+def singular_triples(W: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
+    r"""Return U, sigma and V of the best approximation $U\,\mathrm{diag}(\sigma)V^T$ of given rank of a matrix.
+
+    A singular value that is 0 up to rounding is set to 0. It leaves its vectors to rounding errors, which later steps
+    would carry into the weights. Fixed random directions, made orthogonal to the other vectors, replace them.
+
+    Args:
+        W: A matrix ``(m, n)``.
+        rank: Number of singular values, at most the smaller side.
+
+    Returns:
+        U ``(m, rank)``, sigma ``(rank,)`` and V ``(n, rank)``.
+    """
+    U, sigma, Vh = torch.linalg.svd(W, full_matrices=False)
+    U, sigma, V = U[:, :rank], sigma[:rank], Vh[:rank].mT
+    floor = 10.0 * max(W.shape) ** 0.5 * torch.finfo(W.dtype).eps  # errors are a tenth of the root, in units of eps
+    known = int((sigma > floor * sigma[:1]).sum())
+    if known == len(sigma):
+        return U, sigma, V
+    U, V = (
+        torch.cat([u, torch.linalg.qr(torch.cat([u, _fixed_columns(u, rank - known)], dim=-1))[0][:, known:]], dim=-1)
+        for u in (U[:, :known], V[:, :known])
+    )
+    return U, torch.cat([sigma[:known], torch.zeros_like(sigma[known:])]), V
 
 
 def augment(U: Tree, G: Tree, completion: Completion = "orthogonal") -> Tree:
@@ -127,11 +153,16 @@ def _complete(u: Tensor, g: Tensor) -> Tensor:
     single = not (norm.ndim or mapped)  # only the norm of a single matrix can be read as a number
     dependent = beside_u <= _floor(g) * (float(norm) if single else norm[..., None])
     if mapped or bool(dependent.any()):
-        shape = u.shape[-2], dependent.shape[-1]
-        fixed = torch.from_numpy(np.random.default_rng(0).standard_normal(shape)).to(u.device, u.dtype)
-        g = torch.where(dependent[..., None, :], fixed, g[..., : dependent.shape[-1]])
+        count = dependent.shape[-1]
+        g = torch.where(dependent[..., None, :], _fixed_columns(u, count), g[..., :count])
         Q = torch.linalg.qr(torch.cat([u, g], dim=-1))[0]
     return Q[..., r:]
+
+
+def _fixed_columns(like: Tensor, count: int) -> Tensor:
+    """Return random columns that are always the same, with the rows, the type and the device of a tensor."""
+    columns = np.random.default_rng(0).standard_normal((like.shape[-2], count))
+    return torch.from_numpy(columns).to(like.device, like.dtype)
 
 
 def _floor(g: Tensor) -> float:

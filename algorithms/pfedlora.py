@@ -31,11 +31,11 @@ class PersonalFedLoRA:
     Attributes:
         local: Local steps in W; in variant 2, in W, L and U at once.
         personal: Local steps in L and U, before the steps in W (variant 1).
-        adapter: Rank, scale and initial values of the personal factors.
+        adapter: Rank, scale and initial values of the personal factors; the rest is trained, as all of W.
         jointly: Variant 2: train W, L and U in the same steps, `local.steps` plus `personal.steps` of them.
 
     Raises:
-        FederationError: The settings of joint steps differ in more than their number.
+        FederationError: The settings of joint steps differ in more than their number, or the rest is frozen.
     """
 
     local: Descent
@@ -44,6 +44,8 @@ class PersonalFedLoRA:
     jointly: bool = False
 
     def __post_init__(self) -> None:
+        if self.adapter.rest == "frozen":
+            raise FederationError("pFedLoRA trains all global weights, so that no rest is frozen; leave rest out")
         if self.jointly:
             self.together()
 

@@ -27,11 +27,20 @@ class PersonalFedLoRU(FedLoRU):
 
     Attributes:
         personal: Local steps in L and U.
-        personal_adapter: Rank, scale, initial values and layers of L and U.
+        personal_adapter: Rank, scale, initial values and layers of L and U. Its rest has no effect, because only the
+            one of `adapter` says whether the other weights are trained.
+
+    Raises:
+        FederationError: As in `FedLoRU`; or only the personal rest is frozen.
     """
 
     personal: Descent = field(default_factory=Descent)
     personal_adapter: Adapter = field(default_factory=lambda: Adapter(1))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.adapter.rest, self.personal_adapter.rest) == ("trained", "frozen"):
+            raise FederationError("the rest belongs to the shared factors; freeze it there, and leave the personal one")
 
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
         """Give initial personal factors to every client and return the state before the first round."""
@@ -66,9 +75,16 @@ def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algo
         own.assembler(client, with_shared),
         slot=PERSONAL,
     )
-    with_own = own.weights_for(client, base, LU)
+    # Weights without shared factors are trained themselves, so their personal products are added to them in each step.
+    outside = AB(LU.A.but(factors.A), LU.B.but(factors.A))
+    inside = AB(LU.A.but(outside.A), LU.B.but(outside.A))
+    with_inside = own.weights_for(client, base, inside)
     trained, personal = descend(
-        client, factors, algorithm.local, replace(memory, drawn=second), shared.assembler(client, with_own)
+        client,
+        factors,
+        algorithm.local,
+        replace(memory, drawn=second),
+        lambda at: own.weights_for(client, shared.weights_for(client, with_inside, at), outside),
     )
     return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
 

@@ -10,8 +10,9 @@
 
 `shown` runs in a copy of the project, without the change and with it. If it prints the same twice, the line changes
 nothing that a user sees and does not count. The tests that reach the line then run on it, without the slow ones.
-`written_lines.json` keeps every sample with its score, Wilson's 95 % interval and the entries. A sample is scored once,
-before any of its lines is closed; `--again` runs the lines that nobody noticed once more, and keeps the first score.
+`written_lines.json` keeps every sample with its score, Wilson's 95 % interval and the entries; an interrupted run
+resumes. A sample is scored once, before any of its lines is closed. `--again` runs the lines that no test noticed once
+more, and keeps the first score.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -36,6 +37,7 @@ from wrong_lines import Mutant, mutated
 
 RESULTS = Path(__file__).with_suffix(".json")
 FIELDS = ("file", "before", "after", "kind", "shown")
+KEPT_FIELDS = ("result", "test", "tests", "seconds")
 SHOWN_SECONDS = 120.0
 """Seconds after which a `shown` that still runs counts as changed by the mistake, if it ended without it."""
 
@@ -131,13 +133,15 @@ def summary(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the score of a sample with its interval, in all and by kind."""
     from scipy.stats import binomtest
 
-    counted = [entry for entry in entries if entry["result"] != "changes nothing shown"]
+    run = [entry for entry in entries if "result" in entry]
+    counted = [entry for entry in run if entry["result"] != "changes nothing shown"]
     first = [entry.get("at first", entry["result"]) == "noticed" for entry in counted]
     test = binomtest(sum(first), max(1, len(counted))).proportion_ci(method="wilson")
     kinds = Counter(entry["kind"] for entry in counted)
     hits = Counter(entry["kind"] for entry, noticed in zip(counted, first, strict=True) if noticed)
     return {
         "written": len(entries),
+        "run": len(run),
         "change what is shown": len(counted),
         "noticed at first": sum(first),
         "score": round(sum(first) / max(1, len(counted)), 4),
@@ -168,28 +172,30 @@ def run_lines(name: str, entries: list[dict[str, Any]], left: Sequence[int], job
         for place in places:
             place.mkdir()
         free = [Worker(place, as_root) for place in places]
-        known: dict[str, Reach] = {}
-        for room in sorted({room_name(mutant.file) for mutant in mutants.values()}):
-            known[room] = reach(free, room_of(room))
+        by_room: dict[str, list[int]] = defaultdict(list)
+        for number, mutant in mutants.items():
+            by_room[room_name(mutant.file)].append(number)
+        with tqdm(total=len(left), unit="line", disable=None) as bar:
+            for room, numbers in sorted(by_room.items()):
+                known = reach(free, room_of(room))
 
-        def one(number: int) -> tuple[int, dict[str, Any]]:
-            worker, mutant = free.pop(), mutants[number]
-            try:
-                if not changes_what_is_shown(worker, mutant, entries[number]["shown"]):
-                    return number, {"result": "changes nothing shown"}
-                found = judge(worker, mutant, known[room_name(mutant.file)], float("inf"))
-                return number, {key: found[key] for key in ("result", "test", "tests", "seconds") if key in found}
-            finally:
-                free.append(worker)
+                def one(number: int, known: Reach = known) -> tuple[int, dict[str, Any]]:
+                    worker, mutant = free.pop(), mutants[number]
+                    try:
+                        if not changes_what_is_shown(worker, mutant, entries[number]["shown"]):
+                            return number, {"result": "changes nothing shown"}
+                        found = judge(worker, mutant, known, float("inf"))
+                        return number, {key: found[key] for key in KEPT_FIELDS if key in found}
+                    finally:
+                        free.append(worker)
 
-        with ThreadPoolExecutor(len(places)) as pool, tqdm(total=len(left), unit="line", disable=None) as bar:
-            for number, found in pool.map(one, left):
-                if "result" in entries[number]:
-                    found["at first"] = entries[number].get("at first", entries[number]["result"])
-                entries[number] |= found
-                if all("result" in entry for entry in entries):
-                    keep(name, entries)
-                bar.update()
+                with ThreadPoolExecutor(len(places)) as pool:
+                    for number, found in pool.map(one, numbers):
+                        if "result" in entries[number]:
+                            found["at first"] = entries[number].get("at first", entries[number]["result"])
+                        entries[number] |= found
+                        keep(name, entries)
+                        bar.update()
         for worker in free:
             worker.close()
 
@@ -208,11 +214,12 @@ def main() -> int:
     entries = json.loads(options.file.read_text(encoding="utf-8"))
     earlier = json.loads(RESULTS.read_text(encoding="utf-8")).get(name) if RESULTS.exists() else None
     if earlier is not None:
-        if not options.again:
+        entries = earlier["lines"]
+        if all("result" in entry for entry in entries) and not options.again:
             print(f"written_lines: sample {name!r} has its score already; --again runs its open lines", file=sys.stderr)
             return 2
-        entries = earlier["lines"]
-    left = [number for number, entry in enumerate(entries) if entry.get("result") in (None, "survived", "not reached")]
+    to_run = (None, "survived", "not reached") if options.again else (None,)
+    left = [number for number, entry in enumerate(entries) if entry.get("result") in to_run]
     if left:
         run_lines(name, entries, left, options.jobs, options.as_root)
     found = keep(name, entries)
@@ -220,12 +227,12 @@ def main() -> int:
     print(
         f"{name}: {found['noticed at first']} of {found['change what is shown']} noticed at first "
         f"({100 * found['score']:.0f} %, 95 % interval {100 * low:.0f} to {100 * high:.0f} %), "
-        f"{found['noticed now']} now; {found['written'] - found['change what is shown']} change nothing shown"
+        f"{found['noticed now']} now; {found['run'] - found['change what is shown']} change nothing shown"
     )
     for kind, counts in found["kinds"].items():
         print(f"  {kind}: {counts}")
     for entry in entries:
-        if entry["result"] in ("survived", "not reached"):
+        if entry.get("result") in ("survived", "not reached"):
             print(f"  {entry['file']} {entry['result']}: {entry['before']!r} -> {entry['after']!r}")
     return 0
 

@@ -230,6 +230,11 @@ def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:
         FederationError: Values that it does not take.
     """
     entry, (form, _) = algorithm_entry(name), schemas_of(name, problem, values)
+    rest = values.get("rest")
+    if entry.kind is PersonalFedLoRU and values.get("personal_rest", rest) != rest:
+        raise FederationError(
+            "personal_rest has no effect, because rest is for all weights without factors; leave it out"
+        )
     try:
         return OptionSchema(form.kind, _fixed(entry, values), form.defaults, form.kinds).build(values, values["seed"])
     except TypeError as error:

@@ -60,7 +60,11 @@ def pack_message(what: str, message: Any, shared: bool = True) -> Packed:
     try:
         return pack(message, shared)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise FederationError(f"{what} cannot be sent to other processes ({error}); use another executor") from error
+        local = any(word in str(error) for word in ("<locals>", "<lambda>", "local object"))
+        first = "define it at the top level of a module, or " if local else ""
+        raise FederationError(
+            f"{what} cannot be sent to other processes ({error}); {first}use another executor, without workers"
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,20 @@ def test_what_cannot_travel_is_refused(pools):
         Processes(0)
 
 
+def test_the_remedy_for_a_class_within_a_function_is_to_define_it_elsewhere(pools):
+    class Within:
+        samples = 1.0
+
+    fed = Federation([Within(), Within()], executor=pools[1])
+    with pytest.raises(
+        FederationError, match=r"Within.*; define it at the top level of a module, or use another executor, without wo"
+    ):
+        fed.mean(answer_number, to=(0, 1))
+    fed = Federation(quadratics(3).clients, executor=pools[1])
+    with pytest.raises(FederationError, match=r"generator' object\); use another executor, without workers"):
+        fed.mean(answer_number, to=(0, 1), sent=(number for number in ()))
+
+
 @pytest.mark.parametrize("workers", [2, 5])
 def test_clients_that_kept_something_in_several_processes_come_together(workers, pools):
     def kept(executor):
