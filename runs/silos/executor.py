@@ -10,7 +10,6 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import sqrt
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -18,11 +17,10 @@ from torch import Tensor
 
 from algorithms.federation import Acknowledgement, Exchange, FederationError, InterruptedWorkError, Reply
 from algorithms.partial_sums import Form, flatten, fold
-from algorithms.tree import wide
 from runs.silos.client_store import TOKEN
 from runs.silos.expected import ExpectedUpload, Rehearsal, ZeroLossClient, describe_misfit
 from runs.silos.membership import Membership, failure_text
-from runs.silos.norms import FAR, NormComparison, compare_norms, norm_of, sent_norm
+from runs.silos.norms import FAR, NormComparison, compare_norms, largest_number, largest_squarable, norm_of, sent_norm
 from runs.silos.problem import local_loss
 from runs.silos.registered import answered_kinds, describe_draw, sent_kinds, work_name
 from runs.silos.transport import AnswerPolicy, ClientFacts, Transport
@@ -519,10 +517,8 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
             raise MessageError(f"an upload of {leaf.dtype}, in which torch does not compute")
         if not bool(torch.isfinite(leaf).all()):
             raise MessageError("an upload with numbers that are not finite")
-        if leaf.numel() and leaf.is_floating_point():
-            largest = float(leaf.abs().max())
-            if largest > sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / leaf.numel()):
-                raise MessageError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
+        if leaf.is_floating_point() and (largest := largest_number(leaf)) > largest_squarable(leaf):
+            raise MessageError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
 
 
 def _made_form(trip: Exchange, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:

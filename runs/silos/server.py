@@ -6,7 +6,6 @@ import json
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from torch import Tensor
 
 from runs.catalogue import CONDUCT, algorithm_of, options_of
 from runs.folder import CHECKPOINTS, Metrics, train
-from runs.index import SETTINGS
+from runs.index import SETTINGS, require_file
 from runs.plan import Parts, Plan, make_plan
 from runs.settings import Conduct, RunError
 from runs.silos.client_store import RUN
@@ -74,8 +73,7 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
     try:
         metrics = train(plan, folder, _round, say=say, parts=Parts(algorithm, problem, silos))
     except BaseException as error:
-        with suppress(RunError, OSError):  # a log that cannot be written hides no other error
-            silos.say(_describe_traffic(silos))
+        silos.say(_describe_traffic(silos))
         if isinstance(error, RunError) and (said := error.of_app()) != str(error):
             raise type(error)(said) from error
         raise
@@ -112,6 +110,7 @@ def _known_data(folder: Path, names: Sequence[str]) -> dict[str, str]:
 def _stored_facts(folder: Path) -> Mapping[str, Any] | None:
     """Return the given facts in the settings of a run; None without settings."""
     try:
+        require_file(folder / SETTINGS)
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("given", {})
     except FileNotFoundError:
         return None

@@ -531,7 +531,7 @@ def test_data_that_change_while_the_silo_stays_are_refused_by_name(client, why, 
 def test_data_that_stay_the_same_are_taken(tmp_path):
     said, last = grown(tmp_path, lambda client, round: replace(client, B=client.B.clone()))
     assert last.state.round == 3
-    assert said == []
+    assert len(said) == 3, "each is there"
 
 
 def test_data_that_cannot_be_read_for_a_while_are_compared_later(tmp_path):
