@@ -30,6 +30,8 @@ from runs.tables import Mark
 from workloads.written import FolderRecord
 
 KEPT = 2
+NOTES = "notes"
+"""Name of the text with the notes in a file of tensors."""
 _OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors")
 
 
@@ -105,7 +107,7 @@ class Checkpoints:
         parts = {"algorithm": state.algorithm, "shared": state.federation.shared, "equipped": state.federation.equipped}
         written = {name: to_plain(part, shelf.put, self._kinds) for name, part in parts.items()}
         personal = {str(client): name for client, (_, name) in clients.items()}
-        files[main] = _tensor_file(shelf, {"name": main, "personal": json.dumps(personal)})
+        files[main] = _tensor_file(shelf, {"name": main, "personal": personal})
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
         known = {**self._digests, **digests}
         content = {
@@ -254,11 +256,10 @@ class Checkpoints:
     def _pack(self, memory: Mapping[str, Any], name: str) -> bytes:
         shelf = Shelf()
         structure = to_plain(memory, shelf.put, self._kinds)
-        return _tensor_file(shelf, {"name": name, "memory": json.dumps(structure)})
+        return _tensor_file(shelf, {"name": name, "memory": structure})
 
     def _unpack(self, data: bytes) -> Mapping[str, Any]:
-        stored = json.loads(_notes(data)["memory"])
-        return from_plain(stored, StoredTensors(safetensors.load(data), self._device).get, self._kinds)
+        return from_plain(_notes(data)["memory"], StoredTensors(safetensors.load(data), self._device).get, self._kinds)
 
     def _bytes(self, name: str, digest: str) -> bytes:
         if not _OWN.fullmatch(name):
@@ -317,10 +318,11 @@ class Checkpoints:
         self._record.shorten()
 
 
-def _notes(data: bytes) -> Mapping[str, str]:
-    """Return the notes in a file of tensors."""
+def _notes(data: bytes) -> Mapping[str, Any]:
+    """Return the notes in a file of tensors; earlier versions noted at most the structure of a memory."""
     length = int.from_bytes(data[:8], "little")
-    notes: Mapping[str, str] = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    found = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    notes: Mapping[str, Any] = json.loads(found[NOTES]) if NOTES in found else {k: json.loads(found[k]) for k in found}
     return notes
 
 
@@ -336,13 +338,13 @@ def _require_names(data: Mapping[str, bytes]) -> None:
             raise RunError(f"{name} holds what a run wrote as {made}")
 
 
-def _require_clients(index: Path, personal: Mapping[str, str], notes: Mapping[str, str]) -> None:
+def _require_clients(index: Path, personal: Mapping[str, str], notes: Mapping[str, Any]) -> None:
     """Check that an index names the file of each client that the run saved, and each file for its own client.
 
     Raises:
         RunError: It lacks one, has one too many, or has another's.
     """
-    saved = json.loads(notes["personal"]) if "personal" in notes else personal  # earlier versions lack it
+    saved = notes.get("personal", personal)
     for client in sorted({*saved, *personal}, key=int):
         name, right = personal.get(client), saved.get(client)
         if name != right:
@@ -372,8 +374,9 @@ def _number(index: Path) -> int:
     return int(index.stem.removeprefix("round-"))
 
 
-def _tensor_file(shelf: Shelf, notes: dict[str, str]) -> bytes:
-    return safetensors.save(shelf.tensors, notes)
+def _tensor_file(shelf: Shelf, notes: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a file; all notes are one text, because safetensors writes several in a random order."""
+    return safetensors.save(shelf.tensors, {NOTES: json.dumps(notes)})
 
 
 def _sync(folder: Path) -> None:

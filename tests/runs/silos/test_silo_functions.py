@@ -268,13 +268,9 @@ def of_tied(folder, given):
 
 
 def test_tied_weights_of_a_state_dict_are_refused_and_train_as_the_refusal_says(tmp_path):
-    with pytest.raises(
-        RunError, match=r"start\(\) gives 'e.weight' and 'h.weight', which are tied: .* Leave 'h.weight'"
-    ):
+    with pytest.raises(RunError, match=r"start\(\) gives 'e.weight' and 'h.weight', which are tied: .* Leave"):
         of_tied(tmp_path / "a", lambda: {n: w for n, w in Tied().state_dict().items() if w.is_floating_point()})
-    with pytest.raises(
-        FederationError, match=r"silo a: the loss gets several values for weights that its network ties"
-    ):
+    with pytest.raises(FederationError, match=r"silo a: the loss gets several values for weights"):
         of_tied(tmp_path / "b", lambda: {n: w.clone() for n, w in Tied().state_dict().items()})
     last = of_tied(tmp_path / "c", lambda: dict(Tied().named_parameters()))
     w = Tied().e.weight.detach()
