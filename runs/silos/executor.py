@@ -253,7 +253,7 @@ class Silos:
             said = (
                 f"{len(found)} of {len(trip.cohort)} silos answered, {needed} are needed; without an answer: {missing}"
             )
-            if waiting and time.monotonic() >= until:
+            if waiting & self._roll.places.keys() and time.monotonic() >= until:
                 said += (
                     f"; an exchange may take {self._patience.seconds:g} s (`seconds`), and a silent silo is asked "
                     f"again after {self._patience.again:g} s (`again`): raise them if silos need longer"

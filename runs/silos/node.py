@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -19,7 +19,7 @@ from algorithms.descent import statistics_of, takes_values
 from algorithms.exchange import Acknowledgement, is_whole
 from algorithms.federation import Client, Exchange, FederationError, Reply, Sequential, Work
 from runs.silos.client_store import ClientStore, keyed_digest
-from runs.silos.fingerprint import Fingerprint, fingerprint_of
+from runs.silos.fingerprint import fingerprint_of
 from runs.silos.guarded import check_losses
 from runs.silos.registered import answered_kinds, find_draw, sent_kinds, works
 from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, Packed, pack, printable, read, to_json, unpack
@@ -75,7 +75,7 @@ class Node:
         missing = sorted(digest for digest in needed if keeping.load_broadcast(digest) is None)
         if missing:
             return Message(to_json({"echo": echo, "kind": "missing", "values": missing}), {})
-        facts, _ = self._facts()
+        facts, *_ = self._facts()
         round, work = order.whole_number("round"), order.digest(facts)
         with keeping.begin(round, work) as free:
             if not free:
@@ -89,31 +89,31 @@ class Node:
         content = {"echo": echo, "kind": "done", "facts": facts, **done.structure}
         return Message(to_json(content), {"upload": done.blob})
 
-    def _facts(self) -> tuple[dict[str, Any], Fingerprint]:
-        """Return the facts on which the run relies, and the fingerprint of the data."""
+    def _facts(self) -> tuple[dict[str, Any], Sequence[str], bool]:
+        """Return the facts on which the run relies, what the digest lacks, and whether there are data."""
         samples = float(self.client.samples)
         if not isfinite(samples):
             raise FederationError(f"its client has {samples} samples; it has to count them")
-        found = fingerprint_of(self.client)
+        digest, unread, has_data = fingerprint_of(self.client)
         facts = {
             "samples": samples,
             "values": takes_values(self.client),
             "statistics": sorted(statistics_of(self.client)),
-            "data": "" if found.digest is None else keyed_digest(self.folder, found.digest),
+            "data": "" if digest is None else keyed_digest(self.folder, digest),
         }
-        return facts, found
+        return facts, unread, has_data
 
     def _about(self, content: Mapping[str, Any]) -> dict[str, Any]:
         if content.get("protocol") != PROTOCOL:
             raise FederationError(other_protocol("the server", content, f"silo {self.name}"))
-        facts, found = self._facts()
+        facts, unread, has_data = self._facts()
         return {
             "silo": self.name,
             "protocol": PROTOCOL,
             "versions": versions(),
             **facts,
-            "bare": not found.has_data,
-            "unread": [name[:NAME] for name in found.unread[:MOST]],
+            "bare": not has_data,
+            "unread": [name[:NAME] for name in unread[:MOST]],
         }
 
     def _reply(self, order: _Request, trip: Exchange, reply: Reply, keeping: ClientStore) -> Packed:
