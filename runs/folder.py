@@ -501,10 +501,10 @@ def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _require_log(folder: Path) -> None:
-    """Refuse a text in the place of a run's log that has no line of a log; notes among these lines are fine.
+    """Refuse a log without any line that a run writes; notes among such lines are fine.
 
     Raises:
-        RunError: It is such a text.
+        RunError: It has none.
     """
     path = folder / LOG
     data = path.read_bytes() if path.exists() else b""
