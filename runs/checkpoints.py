@@ -23,13 +23,15 @@ from safetensors import torch as safetensors
 
 from algorithms.federation import FederationState
 from algorithms.rounds import RunState
-from runs.index import read_index, sign_index
+from runs.index import read_index, require_file, sign_index
 from runs.settings import ELSEWHERE, RunError
 from runs.stored import NamedTypes, Shelf, StoredTensors, from_plain, to_plain
 from runs.tables import Mark
 from workloads.written import FolderRecord
 
 KEPT = 2
+NOTES = "notes"
+"""Name of the text with the notes in a file of tensors."""
 _OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors")
 
 
@@ -98,16 +100,16 @@ class Checkpoints:
             kept = self._clients.get(client)
             if kept is None or kept[0] is not memory:
                 name = f"client-{client:06d}-round-{number:06d}.safetensors"
-                files[name] = self._pack(memory)
+                files[name] = self._pack(memory, name)
                 kept = (memory, name)
             clients[client] = kept
         shelf, main = Shelf(), f"round-{number:06d}.safetensors"
         parts = {"algorithm": state.algorithm, "shared": state.federation.shared, "equipped": state.federation.equipped}
         written = {name: to_plain(part, shelf.put, self._kinds) for name, part in parts.items()}
-        files[main] = _tensor_file(shelf, {})
+        personal = {str(client): name for client, (_, name) in clients.items()}
+        files[main] = _tensor_file(shelf, {"name": main, "personal": personal})
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
         known = {**self._digests, **digests}
-        personal = {str(client): name for client, (_, name) in clients.items()}
         content = {
             "run": self._run,
             "round": number,
@@ -225,6 +227,8 @@ class Checkpoints:
             algorithm, shared, equipped = (
                 from_plain(content[part], taken.get, self._kinds) for part in ("algorithm", "shared", "equipped")
             )
+            _require_names(data)
+            _require_clients(path, content["personal"], _notes(data[main]))
             personal = {int(client): self._unpack(data[name]) for client, name in content["personal"].items()}
             marks = {name: Mark.of(mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
@@ -249,22 +253,19 @@ class Checkpoints:
         state = RunState(number, algorithm, FederationState(number, personal, shared, equipped))
         return Checkpoint(state, marks, seconds, left_out, suspects)
 
-    def _pack(self, memory: Mapping[str, Any]) -> bytes:
+    def _pack(self, memory: Mapping[str, Any], name: str) -> bytes:
         shelf = Shelf()
         structure = to_plain(memory, shelf.put, self._kinds)
-        return _tensor_file(shelf, {"memory": json.dumps(structure)})
+        return _tensor_file(shelf, {"name": name, "memory": structure})
 
     def _unpack(self, data: bytes) -> Mapping[str, Any]:
-        length = int.from_bytes(data[:8], "little")
-        notes = json.loads(data[8 : 8 + length])["__metadata__"]
-        return from_plain(
-            json.loads(notes["memory"]), StoredTensors(safetensors.load(data), self._device).get, self._kinds
-        )
+        return from_plain(_notes(data)["memory"], StoredTensors(safetensors.load(data), self._device).get, self._kinds)
 
     def _bytes(self, name: str, digest: str) -> bytes:
         if not _OWN.fullmatch(name):
             raise RunError(f"{self.folder} has an index with the file {name!r}, which no run writes")
         path = self.folder / name
+        require_file(path)
         try:
             data = path.read_bytes()
         except FileNotFoundError as error:
@@ -317,6 +318,42 @@ class Checkpoints:
         self._record.shorten()
 
 
+def _notes(data: bytes) -> Mapping[str, Any]:
+    """Return the notes in a file of tensors; earlier versions noted at most the structure of a memory."""
+    length = int.from_bytes(data[:8], "little")
+    found = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    notes: Mapping[str, Any] = json.loads(found[NOTES]) if NOTES in found else {k: json.loads(found[k]) for k in found}
+    return notes
+
+
+def _require_names(data: Mapping[str, bytes]) -> None:
+    """Check that files are those of their names; files of earlier versions do not hold their names.
+
+    Raises:
+        RunError: One was written under another name.
+    """
+    for name, content in data.items():
+        made = _notes(content).get("name", name)
+        if made != name:
+            raise RunError(f"{name} holds what a run wrote as {made}")
+
+
+def _require_clients(index: Path, personal: Mapping[str, str], notes: Mapping[str, Any]) -> None:
+    """Check that an index names the file of each client that the run saved, and each file for its own client.
+
+    Raises:
+        RunError: It lacks one, has one too many, or has another's.
+    """
+    saved = notes.get("personal", personal)
+    for client in sorted({*saved, *personal}, key=int):
+        name, right = personal.get(client), saved.get(client)
+        if name != right:
+            said = "no file" if name is None else f"the file {name}"
+            raise RunError(f"{index} has {said} for client {client}, where the run saved {right or 'none'}")
+        if name is not None and not name.startswith(f"client-{int(client):06d}-"):
+            raise RunError(f"{index} has the file {name} for client {client}, which is another client's")
+
+
 def _listed_digests(paths: Iterable[Path]) -> dict[str, str]:
     """Return the digests of the files that complete indices name, and the names of these indices."""
     found: dict[str, str] = {}
@@ -337,8 +374,9 @@ def _number(index: Path) -> int:
     return int(index.stem.removeprefix("round-"))
 
 
-def _tensor_file(shelf: Shelf, notes: dict[str, str]) -> bytes:
-    return safetensors.save(shelf.tensors, notes)
+def _tensor_file(shelf: Shelf, notes: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a file; all notes are one text, because safetensors writes several in a random order."""
+    return safetensors.save(shelf.tensors, {NOTES: json.dumps(notes)})
 
 
 def _sync(folder: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +42,7 @@ from runs.plan import (
 from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
 from runs.stored import named_types
 from runs.tables import Mark, Table, is_continuation, read_marked, rows_of
-from workloads.files import SCRATCH, naming_errors, require_writable
+from workloads.files import SCRATCH, naming_errors, require_writable, write_whole
 from workloads.processes.locks import lock_folder
 from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, FolderRecord, ForeignFileError
@@ -54,6 +56,7 @@ Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
 _TEXTS = {METRICS: (), LEDGER: ("direction", "what")}
 """Columns of the tables that hold texts."""
+_STAMPED = re.compile(rb"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
 _FOREIGN = "rankproof did not write it, or it has been changed since"
 
 
@@ -105,6 +108,7 @@ def train(
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
         if replace is None:
+            _require_log(folder)
             before, tables, known = _read_standing(folder, plan, parts, given, checkpoints, say)
             given = {**known, **given}  # what cannot be read this time is compared again the next time
         else:
@@ -466,25 +470,46 @@ def _require_no_links(folder: Path) -> None:
 
 def _require_files(folder: Path) -> None:
     _require_no_links(folder)
-    for name in (SETTINGS, METRICS, LEDGER):
-        if (folder / name).is_dir():
-            raise RunError(f"{folder / name} is a folder, where a run writes a file", ELSEWHERE)
+    for name in (SETTINGS, METRICS, LEDGER, LOG):
+        if (folder / name).exists() and not (folder / name).is_file():
+            kind = "a folder" if (folder / name).is_dir() else "not a file"
+            raise RunError(f"{folder / name} is {kind}, where a run writes a file", ELSEWHERE)
     if (folder / CHECKPOINTS).exists() and not (folder / CHECKPOINTS).is_dir():
         raise RunError(f"{folder / CHECKPOINTS} is a file, where a run has a folder", ELSEWHERE)
 
 
 def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return `say` so that it also writes into the run's log."""
+    """Return `say` so that it also writes into the run's log, whose faults do not end the run."""
     path, record = folder / LOG, FolderRecord(folder)
 
     def both(text: str) -> None:
         say(text)
-        before = path.read_bytes() if path.exists() else b""
-        if before and not record.owns(path):
-            raise RunError(f"{text}; that is not in {path}: {_FOREIGN}", ELSEWHERE)
-        record.write({path: before + f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode()})
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode()
+        try:
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise FileExistsError(errno.EEXIST, "it is not a file", str(path))
+            before = path.read_bytes() if path.exists() else b""
+            if not path.exists() or record.owns(path):
+                record.write({path: before + line})
+            else:  # what a user wrote into it stays, and the record does not take it for the run's
+                write_whole({path: before + (b"" if before.endswith(b"\n") or not before else b"\n") + line})
+        except OSError as error:
+            said = error.strerror or error
+            say(f"cannot write {error.filename or path}: {said}; the run goes on, but its log lacks the line before")
 
     return both
+
+
+def _require_log(folder: Path) -> None:
+    """Refuse a log without any line that a run writes; notes among such lines are fine.
+
+    Raises:
+        RunError: It has none.
+    """
+    path = folder / LOG
+    data = path.read_bytes() if path.exists() else b""
+    if data.strip() and not _STAMPED.search(data):
+        raise RunError(f"{path}: {_FOREIGN}", "move it away", ELSEWHERE)
 
 
 def _remove_run_files(folder: Path, checkpoints: Checkpoints) -> list[Path]:

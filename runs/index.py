@@ -17,6 +17,16 @@ SETTINGS = "settings.json"
 NAME = re.compile(r"round-(\d{6,18})\.json", re.ASCII)
 
 
+def require_file(path: Path) -> None:
+    """Check before a file of a run is read that it is one; folders give an error of the system.
+
+    Raises:
+        RunError: It is a pipe, a socket or a device, of which reading may never end.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise RunError(f"{path} is not a file; move it away, or name another folder")
+
+
 def sign_index(content: Mapping[str, Any]) -> bytes:
     """Return the bytes of an index."""
     text = json.dumps(content)
@@ -30,6 +40,7 @@ def read_index(path: Path) -> dict[str, Any]:
         RunError: It is not what was written.
         OSError: It cannot be read.
     """
+    require_file(path)
     try:
         stored = json.loads(path.read_bytes())
         content = stored["content"]

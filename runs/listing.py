@@ -17,7 +17,7 @@ from typing import Any
 
 from rmt.results import Result
 from runs.format import printable
-from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index
+from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index, require_file
 from runs.settings import EARLIER_NAMES, STAYING, RunError
 from runs.tables import Mark, rows_of
 
@@ -174,6 +174,7 @@ def find_runs(folder: Path) -> list[FoundRun]:
 
 def _read_run(folder: Path) -> FoundRun:
     path = folder / SETTINGS
+    require_file(path)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         names, settings, rounds = (stored["algorithm"], stored["problem"]), stored["settings"], stored["rounds"]
@@ -235,6 +236,7 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
     """
     if path.is_symlink():
         raise RunError(f"{path} is a link, which no run makes; put the file there, or name a folder without it")
+    require_file(path)
     mark = _mark_of(path)  # before the table, which a run lengthens first
     data = path.read_bytes() if path.exists() else b""
     if mark is not None and (len(data) < mark.length or hashlib.sha256(data[: mark.length]).hexdigest() != mark.sha256):

@@ -26,7 +26,7 @@ from runs.catalogue import (
     options_of,
     problem_settings_of,
 )
-from runs.index import SETTINGS, digest_of, known_digest, recorded_edit
+from runs.index import SETTINGS, digest_of, known_digest, recorded_edit, require_file
 from runs.networks.peft_format import with_adapter_start
 from runs.options import is_name, resolve
 from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
@@ -288,6 +288,7 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
     path = folder / SETTINGS
     if not path.exists():
         raise RunError(f"{folder} holds no run; leave --resume out to start one there")
+    require_file(path)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -385,6 +386,7 @@ def earlier_digest(folder: Path) -> str | None:
     That version had `STAYING` among the settings, and lacked `LATER`.
     """
     try:
+        require_file(folder / SETTINGS)
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
         earlier = earlier_names(stored["problem"])
         settings = {earlier.get(name, name): value for name, value in stored["settings"].items()}
@@ -397,6 +399,7 @@ def earlier_digest(folder: Path) -> str | None:
 def is_as_written(folder: Path) -> bool:
     """Return whether the settings in a folder have exactly the form that `write_plan` writes."""
     try:
+        require_file(folder / SETTINGS)
         text = (folder / SETTINGS).read_text(encoding="utf-8")
         stored = json.loads(text)
         return text == json.dumps(stored, indent=1) + "\n" and set(stored) <= _PARTS

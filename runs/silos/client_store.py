@@ -1,7 +1,8 @@
-"""The folder of a silo: its client's state, the broadcast values, and the requests it has answered.
+"""The folder of a silo: its client's state, the broadcast values, the requests it has answered, and its last answers.
 
 A client's state never leaves its silo: the server holds a token of it, by which it asks for a version. Versions of the
-last rounds stay, so that a server that was killed may resume from an earlier round.
+last rounds stay, so that a server that was killed may resume from an earlier round. A file has the order of the rounds,
+because the times of files change with a clock that is set back and with a copy of the folder.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
 from algorithms.federation import FederationError
 from runs.silos.wire import MessageError, Packed
 from workloads.files import write_whole
+from workloads.processes.locks import lock_folder
 
 HISTORY = 8
 """Number of its own rounds whose versions a silo keeps."""
@@ -26,6 +29,8 @@ TOKEN = re.compile(r"[kp][0-9]{1,12}-[0-9a-f]{64}")
 """Token of a value kept for the round (k) or permanently (p), with the round that made it."""
 RUN = re.compile(r"[0-9a-f]{12,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_LONG = 1 << 12
+"""Bytes of the list of rounds from which rounds without files are removed from it."""
 
 
 class ClientStore:
@@ -47,14 +52,17 @@ class ClientStore:
             raise MessageError("names no run")
         self._secret = _secret(folder)
         (folder / run).mkdir(mode=0o700, exist_ok=True)  # other users of this machine have no part in it
-        self._own, self._told, self._answered = (folder / run / name for name in ("own", "told", "answered"))
-        for place in (self._own, self._told, self._answered):
+        places = (folder / run / name for name in ("own", "told", "answered", "done"))
+        self._own, self._told, self._answered, self._done = places
+        self._rounds = folder / run / "rounds"
+        for place in (self._own, self._told, self._answered, self._done):
             place.mkdir(exist_ok=True)
 
     def put(self, kind: str, round: int, packed: Packed) -> str:
         """Keep a value and return its token, which reveals nothing about the value to others."""
         data = packed.as_bytes
         token = f"{kind}{round}-{hmac.new(self._secret, data, sha256).hexdigest()}"
+        self._note(round)
         write_whole({self._own / token: data})  # again, where it is here: the run may have been started over
         return token
 
@@ -98,7 +106,7 @@ class ClientStore:
     def answer_once(self, nonce: str, round: int) -> None:
         """Remember a request, and forget requests of rounds to which no server returns.
 
-        Rounds count by when they were asked for, because a run that is started over begins with round 1 again.
+        The last rounds are those asked for last, because a run that is started over begins with round 1 again.
 
         Raises:
             MessageError: It was answered before.
@@ -111,30 +119,103 @@ class ClientStore:
             raise MessageError("was answered before") from error
         with open(file, "w", encoding="ascii") as made:
             made.write(str(round))
-        asked: dict[bytes | None, list[Path]] = {}
-        for path in sorted(self._answered.iterdir(), key=_changed):
-            kind = _read(path)
-            asked[kind] = [*asked.pop(kind, []), path]  # the latest round is the last
-        for paths in list(asked.values())[:-HISTORY]:
-            for path in paths:
+        self._note(round)
+        asked = self._asked()
+        last = self._last(asked.values())
+        for path, number in asked.items():
+            if number not in last:
                 path.unlink(missing_ok=True)
+
+    @contextmanager
+    def begin(self, round: int, work: str) -> Iterator[bool]:
+        """Begin a piece of work, and yield whether no other process of this silo is doing it.
+
+        Args:
+            round: Round of the work.
+            work: Digest of all that determines the answer.
+        """
+        place = self._done / f".{round}-{work}"
+        place.mkdir(exist_ok=True)
+        with lock_folder(place) as free:
+            try:
+                yield free
+            finally:
+                if free:
+                    with suppress(OSError):
+                        place.rmdir()
+
+    def find_answer(self, round: int, work: str) -> Packed | None:
+        """Return the answer to a piece of work that is done; None if it has to be done again."""
+        name = f"{round}-{work}"
+        data = _read(self._done / name) or b""
+        if not hmac.compare_digest(data[:32], self._seal(name, data[32:])):
+            return None
+        packed = Packed.from_bytes(data[32:])
+        tokens = [*packed.structure["keep"].values(), *packed.structure["personal"].values()]
+        return packed if all((self._own / token).exists() for token in tokens) else None
+
+    def keep_answer(self, round: int, work: str, packed: Packed) -> None:
+        """Keep the answer to a piece of work, and forget those of other rounds.
+
+        Errors of writing are ignored, because the answer goes out without it, and the work can be done again.
+        """
+        for path in self._done.iterdir():
+            if path.name.lstrip(".").partition("-")[0] != str(round):
+                with suppress(OSError):  # another process was faster
+                    path.rmdir() if path.is_dir() else path.unlink()
+        name, data = f"{round}-{work}", packed.as_bytes
+        made = self._done / f"{name}.part"
+        with suppress(OSError):
+            made.write_bytes(self._seal(name, data) + data)
+            os.replace(made, self._done / name)
 
     def tidy(self, round: int, needed: Collection[str]) -> None:
         """Forget state of earlier rounds, and old versions of permanent state.
 
-        A request that was late may be of an earlier round than what is here. Versions are old by when they were made,
-        because a run that is started over begins with round 1 again.
+        A request that was late may be of an earlier round than what is here. The last versions are those that were made
+        last, because a run that is started over begins with round 1 again.
         """
-        paths = [path for path in self._own.iterdir() if TOKEN.fullmatch(path.name)]
-        latest: dict[int, int] = {}
+        paths = self._versions()
+        last = self._last(_round(path) for path in paths if path.name[0] == "p")
         for path in paths:
-            if path.name[0] == "p":
-                latest[_round(path)] = max(_changed(path), latest.get(_round(path), 0))
-        rounds = sorted(latest, key=lambda number: (latest[number], number))[-HISTORY:]
-        for path in paths:
-            stays = _round(path) >= round if path.name[0] == "k" else _round(path) in rounds
+            stays = _round(path) >= round if path.name[0] == "k" else _round(path) in last
             if not stays and path.name not in needed:
                 path.unlink(missing_ok=True)
+
+    def _versions(self) -> list[Path]:
+        return [path for path in self._own.iterdir() if TOKEN.fullmatch(path.name)]
+
+    def _asked(self) -> dict[Path, int]:
+        """Return the rounds of the answered requests by file, without one that another process is just writing."""
+        found = {path: _numbers(_read(path)) for path in self._answered.iterdir()}
+        return {path: numbers[0] for path, numbers in found.items() if numbers}
+
+    def _last(self, rounds: Iterable[int]) -> set[int]:
+        """Return the last of some rounds, in the order of the list; those that it does not have are before it."""
+        place = {number: position for position, number in enumerate(self._listed())}
+        return set(sorted(set(rounds), key=lambda number: (place.get(number, -1), number))[-HISTORY:])
+
+    def _listed(self) -> list[int]:
+        """Return the rounds in the order in which they were asked for, each where it was last."""
+        return list(dict.fromkeys(reversed(_numbers(_read(self._rounds)))))[::-1]
+
+    def _note(self, round: int) -> None:
+        """Make a round the last of the list."""
+        with lock_folder(self._own, wait=True):
+            listed = self._listed()
+            if listed[-1:] == [round]:
+                return
+            if self._rounds.exists() and self._rounds.stat().st_size > _LONG:
+                there = {*map(_round, self._versions()), *self._asked().values()}
+                write_whole({self._rounds: b"".join(b"%d\n" % number for number in listed if number in there)})
+            with open(self._rounds, "ab") as file:
+                file.write(b"\n%d\n" % round)  # the line before may have been cut
+                file.flush()
+                os.fsync(file.fileno())
+
+    def _seal(self, name: str, data: bytes) -> bytes:
+        """Return the bytes that show that this silo made an answer."""
+        return hmac.new(self._secret, b"done " + name.encode() + b" " + data, sha256).digest()
 
 
 def keyed_digest(folder: Path, data: bytes) -> str:
@@ -147,15 +228,12 @@ def keyed_digest(folder: Path, data: bytes) -> str:
     return hmac.new(_secret(folder), b"data " + data, sha256).hexdigest()
 
 
-def _changed(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0  # another process of this silo was first
-
-
 def _round(path: Path) -> int:
     return int(path.name[1:].partition("-")[0])
+
+
+def _numbers(data: bytes | None) -> list[int]:
+    return [int(word) for word in (data or b"").split() if word.isdigit() and len(word) < 20]
 
 
 def _read(path: Path) -> bytes | None:

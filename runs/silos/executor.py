@@ -10,19 +10,17 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from algorithms.federation import Acknowledgement, Exchange, FederationError, InterruptedWorkError, Reply
 from algorithms.partial_sums import Form, flatten, fold
-from algorithms.tree import wide
 from runs.silos.client_store import TOKEN
 from runs.silos.expected import ExpectedUpload, Rehearsal, ZeroLossClient, describe_misfit
 from runs.silos.membership import Membership, failure_text
-from runs.silos.norms import FAR, NormComparison, compare_norms, norm_of, sent_norm
+from runs.silos.norms import FAR, NormComparison, compare_norms, largest_number, largest_squarable, norm_of, sent_norm
 from runs.silos.problem import local_loss
 from runs.silos.registered import answered_kinds, describe_draw, sent_kinds, work_name
 from runs.silos.transport import AnswerPolicy, ClientFacts, Transport
@@ -145,6 +143,11 @@ class Silos:
         """Remember the suspects of a stored run."""
         self._suspects |= {name: said for name, said in silos.items() if name in self.names}
 
+    def expect_data(self, digests: Mapping[str, str]) -> None:
+        """Expect the data that silos had earlier in the run, of those whose data cannot be read now."""
+        for number, name in enumerate(self.names):
+            self._roll.expect_data(number, digests.get(name, ""))
+
     def leave_out(self, silos: Mapping[str, str]) -> None:
         """Leave out the silos that a stored run had left out."""
         self._left_out |= {self.names.index(name): why for name, why in silos.items() if name in self.names}
@@ -195,6 +198,7 @@ class Silos:
         asked: dict[str, _Request] = {}
         ask_at = dict.fromkeys(waiting, 0.0)
         failures: dict[int, int] = {}
+        turn = secrets.token_hex(16)
         greet_at, until = 0.0, time.monotonic() + self._patience.seconds
         while waiting and (now := time.monotonic()) < until:
             if now >= greet_at:
@@ -207,7 +211,7 @@ class Silos:
                 elif now >= ask_at[number]:
                     if ask_at[number] > 0.0:
                         self._note(trip, number, "asked again")
-                    went = self._ask(trip, number, node, sent, until - now, asked)
+                    went = self._ask(trip, number, node, turn, sent, until - now, asked)
                     ask_at[number] = now + (self._patience.again if went else 4.0 * self._pause)
             for ticket, answer in self._line.receive([*asked, *self._roll.greetings]):
                 if ticket not in asked:
@@ -223,7 +227,9 @@ class Silos:
                     self._refuse(trip, number, str(error))
                     waiting.discard(number)
                     continue
-                if reply is not None:
+                if reply == "working":
+                    continue  # the answer to the first request comes, or the silo is asked again
+                if reply != "ask again":
                     found[number] = reply
                     waiting.discard(number)
                     continue
@@ -244,15 +250,31 @@ class Silos:
         self._missed[1].update(number for number in trip.cohort if number not in found)
         if len(found) < needed:
             missing = self._format_names([number for number in trip.cohort if number not in found])
-            raise InterruptedWorkError(
+            said = (
                 f"{len(found)} of {len(trip.cohort)} silos answered, {needed} are needed; without an answer: {missing}"
             )
+            if waiting & self._roll.places.keys() and time.monotonic() >= until:
+                said += (
+                    f"; an exchange may take {self._patience.seconds:g} s (`seconds`), and a silent silo is asked "
+                    f"again after {self._patience.again:g} s (`again`): raise them if silos need longer"
+                )
+            raise InterruptedWorkError(said)
         return found
 
     def _ask(
-        self, trip: Exchange, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Request]
+        self,
+        trip: Exchange,
+        number: int,
+        node: int,
+        turn: str,
+        sent: Packed | None,
+        seconds: float,
+        asked: dict[str, _Request],
     ) -> bool:
-        """Send the request to a silo, and return whether it went."""
+        """Send the request to a silo, and return whether it went.
+
+        Requests of one exchange have the same `turn`, by which a silo knows work that it is doing or has done.
+        """
         sent = sent or self._pack(
             trip.name, {"sent": dict(trip.arguments_for(number)), "draw": describe_draw(trip.draw)}
         )
@@ -273,6 +295,7 @@ class Silos:
         content = {
             "kind": "trip",
             **echo,
+            "turn": turn,
             "number": number,
             "work": work_name(trip.work),
             "seed": trip.seed,
@@ -295,15 +318,15 @@ class Silos:
 
     def _read_reply(
         self, trip: Exchange, request: _Request, message: Message | str, expected: ExpectedUpload | None
-    ) -> Reply | None:
-        """Read the reply in an answer; None if the silo has to be asked again.
+    ) -> Reply | Literal["ask again", "working"]:
+        """Read the reply in an answer, unless the silo has to be asked again or is still working.
 
         Raises:
             MessageError: It does not answer this request, or has another form.
         """
         if isinstance(message, str):
             self._note(trip, request.number, "did not answer", message)
-            return None
+            return "ask again"
         self.bytes_received += message.size
         most = self._limits.bytes
         if expected is not None:
@@ -316,9 +339,13 @@ class Silos:
         if content.get("kind") == "missing":
             self._known.pop((request.number, request.node), None)
             self._note(trip, request.number, "sent again")
-            return None
+            return "ask again"
+        if content.get("kind") == "working":
+            self._note(trip, request.number, "is still working")
+            return "working"
         if content.get("kind") != "done" or set(message.blobs) != {"upload"}:
             raise MessageError("is of no known kind")
+        self._roll.take_facts(request.number, content.get("facts"))
         upload = unpack(Packed(content.get("upload"), message.blobs["upload"]), answered_kinds())
         self._require_fit(trip, upload, expected, request.number)
         keep, personal = (_tokens(content.get(name), name[0], trip) for name in ("keep", "personal"))
@@ -490,10 +517,8 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
             raise MessageError(f"an upload of {leaf.dtype}, in which torch does not compute")
         if not bool(torch.isfinite(leaf).all()):
             raise MessageError("an upload with numbers that are not finite")
-        if leaf.numel() and leaf.is_floating_point():
-            largest = float(leaf.abs().max())
-            if largest > sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / leaf.numel()):
-                raise MessageError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
+        if leaf.is_floating_point() and (largest := largest_number(leaf)) > largest_squarable(leaf):
+            raise MessageError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
 
 
 def _made_form(trip: Exchange, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:

@@ -58,6 +58,11 @@ class _CheckedClient:
         try:
             found = function(w, *batch)
         except (RuntimeError, TypeError, ValueError) as error:
+            if "tie_weights" in str(error):  # by torch, whose advice would train the weights apart
+                raise FederationError(
+                    "the loss gets several values for weights that its network ties: give only one of their names in "
+                    "start(), as module.named_parameters() does, and leave tie_weights as it is"
+                ) from error
             if not isinstance(error, FederationError):
                 _require_fit(function, w, *batch)
             raise

@@ -59,6 +59,7 @@ class Membership:
         self.about: dict[int, ClientFacts] = {}
         self.unfit: dict[int, str] = {}
         self.refused: dict[int, str] = {}
+        self._unread: set[int] = set()
         self._greeted: dict[int, tuple[str, str]] = {}
         self._refused: dict[int, float] = {}
         self._settled = False
@@ -122,7 +123,7 @@ class Membership:
         self.refused.pop(node, None)
         name = self._names[number]
         self._say(f"silo {name}: there, with {about.samples:g} samples")
-        if not about.data or content.get("bare") is True:
+        if not self.about[number].data or (about.data and content.get("bare") is True):
             self._say(
                 f"silo {name}: its client holds nothing to know its data by; other data would not be noticed, unless "
                 "it says by an attribute fingerprint what they are"
@@ -162,12 +163,46 @@ class Membership:
             about = _read_facts(content)
         except MessageError as error:
             raise _UnfitError(number, f"silo {name} {error}") from error
-        changed = _describe_changes(self.about.setdefault(number, about), about)
+        changed = self._compare(number, about)
         if changed:
             raise _UnfitError(
                 number, f"silo {name} came back with {changed}; give it what it had, or begin another run"
             )
         return number, about, content
+
+    def take_facts(self, number: int, content: Any) -> None:
+        """Compare the facts in an answer with those on which the run relies.
+
+        Raises:
+            MessageError: They have changed, or are none.
+        """
+        changed = self._compare(number, _read_facts(content if isinstance(content, Mapping) else {}))
+        if changed:
+            raise MessageError(f"answered with {changed}; give it what it had, or begin another run")
+
+    def expect_data(self, number: int, digest: str) -> None:
+        """Expect data of a known digest from a silo that could not read its data."""
+        about = self.about[number]
+        if digest and not about.data:
+            self.about[number] = about._replace(data=digest)
+            self._compare(number, about)
+
+    def _compare(self, number: int, about: ClientFacts) -> str:
+        """Describe how a silo's facts have changed, and remember those that are new."""
+        before = self.about.setdefault(number, about)
+        changed = _describe_changes(before, about)
+        if changed:
+            return changed
+        if about.data:
+            self.about[number] = about
+            self._unread.discard(number)
+        elif before.data and number not in self._unread:
+            self._unread.add(number)
+            self._say(
+                f"silo {self._names[number]}: its data cannot be read now; they are compared with the earlier digest "
+                "when they can"
+            )
+        return ""
 
     def describe_odd(self, weights: Collection[str] | None) -> str | None:
         """Describe the silos whose network differs from the start or from most silos; None if all agree.
@@ -233,7 +268,7 @@ def _describe_changes(before: ClientFacts, now: ClientFacts) -> str:
     changed = []
     if before.samples != now.samples:
         changed.append(f"{now.samples:g} samples instead of {before.samples:g}")
-    elif before.data != now.data:
+    elif before.data != now.data and before.data and now.data:
         changed.append(
             "other data, other attributes that a `fingerprint` could leave out, or without the key in its folder"
         )

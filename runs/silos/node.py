@@ -5,10 +5,12 @@ A silo does only registered work, and sends its upload. The client's state stays
 
 from __future__ import annotations
 
+import json
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -73,32 +75,49 @@ class Node:
         missing = sorted(digest for digest in needed if keeping.load_broadcast(digest) is None)
         if missing:
             return Message(to_json({"echo": echo, "kind": "missing", "values": missing}), {})
-        trip = order.trip(check_losses(self.client), keeping, self.further)
-        (reply,) = Sequential().replies(trip)
-        return self._reply(order, trip, reply, keeping, echo)
+        facts, *_ = self._facts()
+        round, work = order.whole_number("round"), order.digest(facts)
+        with keeping.begin(round, work) as free:
+            if not free:
+                return Message(to_json({"echo": echo, "kind": "working"}), {})
+            done = keeping.find_answer(round, work)
+            if done is None:
+                trip = order.trip(check_losses(self.client), keeping, self.further)
+                (reply,) = Sequential().replies(trip)
+                done = self._reply(order, trip, reply, keeping)
+                keeping.keep_answer(round, work, done)
+        content = {"echo": echo, "kind": "done", "facts": facts, **done.structure}
+        return Message(to_json(content), {"upload": done.blob})
+
+    def _facts(self) -> tuple[dict[str, Any], Sequence[str], bool]:
+        """Return the facts on which the run relies, what the digest lacks, and whether there are data."""
+        samples = float(self.client.samples)
+        if not isfinite(samples):
+            raise FederationError(f"its client has {samples} samples; it has to count them")
+        digest, unread, has_data = fingerprint_of(self.client)
+        facts = {
+            "samples": samples,
+            "values": takes_values(self.client),
+            "statistics": sorted(statistics_of(self.client)),
+            "data": "" if digest is None else keyed_digest(self.folder, digest),
+        }
+        return facts, unread, has_data
 
     def _about(self, content: Mapping[str, Any]) -> dict[str, Any]:
         if content.get("protocol") != PROTOCOL:
             raise FederationError(other_protocol("the server", content, f"silo {self.name}"))
-        samples = float(self.client.samples)
-        if not isfinite(samples):
-            raise FederationError(f"its client has {samples} samples; it has to count them")
-        found, unread, has_data = fingerprint_of(self.client)
+        facts, unread, has_data = self._facts()
         return {
             "silo": self.name,
             "protocol": PROTOCOL,
             "versions": versions(),
-            "samples": samples,
-            "values": takes_values(self.client),
-            "statistics": sorted(statistics_of(self.client)),
-            "data": "" if found is None else keyed_digest(self.folder, found),
+            **facts,
             "bare": not has_data,
             "unread": [name[:NAME] for name in unread[:MOST]],
         }
 
-    def _reply(
-        self, order: _Request, trip: Exchange, reply: Reply, keeping: ClientStore, echo: Mapping[str, Any]
-    ) -> Message:
+    def _reply(self, order: _Request, trip: Exchange, reply: Reply, keeping: ClientStore) -> Packed:
+        """Keep the client's state, and return the tokens of it with the upload."""
         finite = Acknowledgement.of(trip.cohort[0], reply).finite
         if finite is not None and not bool(finite):
             raise FederationError(
@@ -111,8 +130,7 @@ class Node:
         )
         tokens = {*kept.values(), *personal.values(), *order.table("kept").values(), *order.table("personal").values()}
         keeping.tidy(trip.round, tokens)
-        content = {"echo": echo, "kind": "done", "upload": upload.structure, "keep": kept, "personal": personal}
-        return Message(to_json(content), {"upload": upload.blob})
+        return Packed({"upload": upload.structure, "keep": kept, "personal": personal}, upload.blob)
 
 
 def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
@@ -205,6 +223,17 @@ class _Request:
         if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
             raise MessageError(f"lacks {name}")
         return value
+
+    def digest(self, facts: Mapping[str, Any]) -> str:
+        """Return the digest of all that determines the answer; copies of a request in one exchange have the same.
+
+        Args:
+            facts: Facts about the client that does the work.
+        """
+        self.text("turn")
+        own = {name: value for name, value in self.content.items() if name not in ("nonce", "told")}
+        text = json.dumps([own, facts], sort_keys=True).encode()
+        return sha256(text + b"\0" + self._blob("sent")).hexdigest()
 
     def broadcast_values(self) -> dict[str, Packed]:
         """Return the new broadcast values, by their digests."""

@@ -7,12 +7,13 @@ of 1 where all others report more, does not make others outliers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, hypot, log
+from math import exp, hypot, log, sqrt
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
-from algorithms.tree import tensors
+from algorithms.tree import tensors, wide
 
 SOME_TIMES, MANY_TIMES, FAR = 10.0, 1e3, 1e9
 """Norms that are remembered, reported in every exchange, and refused, as multiples of the usual one."""
@@ -59,6 +60,16 @@ def norm_of(message: Any) -> float:
     """Return the norm of all numbers in a message whose squares can be added in each tensor."""
     leaves = [leaf.detach().double().flatten() for leaf in tensors(message) if leaf.is_floating_point()]
     return hypot(*(float(torch.linalg.vector_norm(leaf)) for leaf in leaves))
+
+
+def largest_number(leaf: Tensor) -> float:
+    """Return the largest absolute value in a tensor, 0 in an empty one."""
+    return float(leaf.detach().abs().max()) if leaf.numel() else 0.0
+
+
+def largest_squarable(leaf: Tensor) -> float:
+    """Return the number whose squares, as many as a tensor has numbers, can just be added in its type."""
+    return sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / max(1, leaf.numel()))
 
 
 def sent_norm(sent: Mapping[str, Any], upload: Any) -> float | None:

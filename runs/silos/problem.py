@@ -22,6 +22,8 @@ SILOS = "silos"
 """Name of the problem in runs."""
 RUN_NAME = "name at the silos"
 """Name of what a run's settings have of the name under which silos keep what belongs to it."""
+CONTENT = "content of silo "
+"""Name of what a run's settings have of a silo's data, before the name of the silo."""
 Evaluate = Callable[[Mapping[str, Any]], Mapping[str, float]]
 
 
@@ -140,7 +142,7 @@ class SiloProblem:
         for name, entry in self.start.items():
             numbers = entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
             digest.update(f"{name} {tuple(entry.shape)} {entry.dtype} ".encode() + numbers)
-        data = {f"content of silo {client.name}": client.data for client in self.clients.clients if client.data}
+        data = {f"{CONTENT}{client.name}": client.data for client in self.clients.clients if client.data}
         own = {RUN_NAME: self.run} if self.run else {}
         return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data, **own}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,22 @@ from torch import Tensor
 
 from runs.catalogue import CONDUCT, algorithm_of, options_of
 from runs.folder import CHECKPOINTS, Metrics, train
-from runs.index import SETTINGS
+from runs.index import SETTINGS, require_file
 from runs.plan import Parts, Plan, make_plan
 from runs.settings import Conduct, RunError
 from runs.silos.client_store import RUN
 from runs.silos.executor import Silos
 from runs.silos.given import check_start
-from runs.silos.problem import RUN_NAME, SILOS, Evaluate, RemoteClient, RemoteClients, SiloProblem, SiloSettings
+from runs.silos.problem import (
+    CONTENT,
+    RUN_NAME,
+    SILOS,
+    Evaluate,
+    RemoteClient,
+    RemoteClients,
+    SiloProblem,
+    SiloSettings,
+)
 from runs.silos.transport import AnswerPolicy, Transport
 from runs.silos.wire import Limits, printable
 
@@ -60,12 +68,12 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
     name, run = _name_of(plan, folder)
     silos = Silos(settings.names, line, name, patience, limits, say)
     clients = [RemoteClient(name, *about) for name, about in zip(settings.names, silos.meet(first.keys()), strict=True)]
+    silos.expect_data(_known_data(folder, settings.names))
     problem = SiloProblem(RemoteClients(tuple(clients)), first, evaluate, run)
     try:
         metrics = train(plan, folder, _round, say=say, parts=Parts(algorithm, problem, silos))
     except BaseException as error:
-        with suppress(RunError, OSError):  # a log that cannot be written hides no other error
-            silos.say(_describe_traffic(silos))
+        silos.say(_describe_traffic(silos))
         if isinstance(error, RunError) and (said := error.of_app()) != str(error):
             raise type(error)(said) from error
         raise
@@ -83,18 +91,32 @@ def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
     Each run has its own name, so that two runs of one plan do not delete each other's state. A run that an earlier
     version began has the plan's digest.
     """
-    try:
-        stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        run = stored.get("given", {}).get(RUN_NAME, "")
-    except FileNotFoundError:
-        run = None
-    except (OSError, ValueError, AttributeError, RecursionError):
-        run = ""  # the run itself says what is wrong with its settings
+    stored = _stored_facts(folder)
+    run = None if stored is None else stored.get(RUN_NAME, "")
     if run is None or (run == "" and not (folder / CHECKPOINTS).exists()):
         run = secrets.token_hex(12)
     if not isinstance(run, str) or not (run == "" or RUN.fullmatch(run)):
         raise RunError(f"{folder / SETTINGS} has a {RUN_NAME} that no run writes; bring its copy back")
     return run or plan.digest, run
+
+
+def _known_data(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """Return the digests of the silos' data that the settings of a run store, by name."""
+    stored = _stored_facts(folder) or {}
+    found = {name: stored.get(f"{CONTENT}{name}") for name in names}
+    return {name: digest for name, digest in found.items() if isinstance(digest, str)}
+
+
+def _stored_facts(folder: Path) -> Mapping[str, Any] | None:
+    """Return the given facts in the settings of a run; None without settings."""
+    try:
+        require_file(folder / SETTINGS)
+        stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("given", {})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}  # the run itself says what is wrong with its settings
+    return stored if isinstance(stored, dict) else {}
 
 
 def _read_config(config: Mapping[str, Any]) -> tuple[Plan, Path, AnswerPolicy, Limits]:

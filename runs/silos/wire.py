@@ -20,7 +20,7 @@ from torch import Tensor
 from runs.settings import RunError
 from runs.stored import ALIGNED, NamedTypes, Shelf, StoredTensors, from_plain, to_plain
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Version of the message format; a server and a silo need the same one."""
 ROOM = 16
 """Largest memory of a tensor with gaps, as a multiple of its numbers; beyond this it travels without gaps."""

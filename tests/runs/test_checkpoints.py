@@ -1,6 +1,7 @@
 """A state that is stored and read is the same to the last bit, names no code, and any damage is noticed."""
 
 import contextlib
+import hashlib
 import json
 import sys
 from typing import NamedTuple
@@ -9,6 +10,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors import torch as safetensors
 
 from algorithms.adapter import AB
 from algorithms.federation import FederationState
@@ -225,6 +227,89 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path):
     (tmp_path / "round-000001.safetensors").write_bytes(b"")
     with pytest.raises(RunError, match=r"damaged.*bring its copy back, or name another folder with --out"):
         checkpoints(tmp_path).load()
+
+
+def client_file(client):
+    return f"client-{client:06d}-round-000002.safetensors"
+
+
+def without_client_1(content, folder):
+    del content["personal"]["1"]
+    del content["files"][client_file(1)]
+
+
+def with_the_clients_swapped(content, folder):
+    content["personal"] = {"0": client_file(1), "1": client_file(0), "2": client_file(2)}
+
+
+def with_one_more_client(content, folder):
+    content["personal"]["3"] = client_file(2)
+
+
+def with_the_files_swapped(content, folder):
+    one, other = folder / client_file(0), folder / client_file(1)
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+    files = content["files"]
+    files[one.name], files[other.name] = files[other.name], files[one.name]
+
+
+def with_the_file_of_an_earlier_round(content, folder):
+    early = folder / client_file(1).replace("round-000002", "round-000001")
+    (folder / client_file(1)).write_bytes(early.read_bytes())
+    content["files"][client_file(1)] = hashlib.sha256(early.read_bytes()).hexdigest()
+
+
+def with_the_main_file_of_an_earlier_round(content, folder):
+    early = (folder / "round-000001.safetensors").read_bytes()
+    (folder / "round-000002.safetensors").write_bytes(early)
+    content["files"]["round-000002.safetensors"] = hashlib.sha256(early).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("forge", "why"),
+    [
+        (without_client_1, f"has no file for client 1, where the run saved {client_file(1)}"),
+        (with_the_clients_swapped, f"has the file {client_file(1)} for client 0, where the run saved {client_file(0)}"),
+        (with_one_more_client, f"has the file {client_file(2)} for client 3, where the run saved none"),
+        (with_the_files_swapped, f"{client_file(0)} holds what a run wrote as {client_file(1)}"),
+        (with_the_file_of_an_earlier_round, f"{client_file(1)} holds what a run wrote as client-000001-round-000001"),
+        (with_the_main_file_of_an_earlier_round, "round-000002.safetensors holds what a run wrote as round-000001"),
+    ],
+)
+def test_memory_of_another_client_or_round_is_not_taken_though_the_index_is_signed(forge, why, tmp_path):
+    writer = checkpoints(tmp_path)
+    for number in (1, 2):
+        writer.save(state(number, {k: {"w": wide() + 10 * number + k} for k in range(3)}))
+    path = tmp_path / "round-000002.json"
+    content = json.loads(path.read_bytes())["content"]
+    forge(content, tmp_path)
+    path.write_bytes(sign_index(content))
+    found, wrong = checkpoints(tmp_path).load()
+    assert found.state.round == 1
+    (said,) = wrong
+    assert why in said
+
+
+def test_a_checkpoint_of_an_earlier_version_without_names_in_its_files_is_read(tmp_path, monkeypatch):
+    own = safetensors.save
+
+    def save(tensors, notes):
+        made = json.loads(notes["notes"])
+        return own(tensors, {"memory": json.dumps(made["memory"])} if "memory" in made else {})
+
+    monkeypatch.setattr("runs.checkpoints.safetensors.save", save)
+    writer = checkpoints(tmp_path)
+    writer.save(state(1, {k: {"w": wide() + k} for k in range(2)}))
+    monkeypatch.undo()
+    reader = checkpoints(tmp_path)
+    found, wrong = reader.load()
+    assert wrong == []
+    reader.save(state(2, found.state.federation.personal))
+    found, wrong = checkpoints(tmp_path).load()
+    assert (found.state.round, wrong) == (2, [])
+    assert torch.equal(found.state.federation.personal[1]["w"], wide() + 1)
 
 
 def test_what_a_cut_one_left_goes_with_the_next(tmp_path, monkeypatch):

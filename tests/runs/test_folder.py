@@ -78,6 +78,25 @@ def test_a_table_that_was_changed_is_refused_and_nothing_is_written(damage, name
     assert content(folder) == before
 
 
+@pytest.mark.parametrize("name", [*FILES, "log.txt"])
+@pytest.mark.parametrize("force", [None, lambda files: None])
+def test_a_pipe_with_the_name_of_a_runs_file_is_refused(name, force, folder):
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(RunError, match=rf"{name} is not a file, where a run writes a file; name another folder"):
+        run(folder, rounds=9, force=force)
+
+
+def test_a_pipe_with_the_name_of_a_checkpoint_is_passed_over(folder):
+    os.mkfifo(folder / CHECKPOINTS / "round-000009.json")
+    told = []
+    train(plan_of(rounds=7), folder, say=told.append)
+    assert told == [
+        f"{folder / CHECKPOINTS / 'round-000009.json'} is not a file; move it away, or name another folder; going on "
+        "from round 6"
+    ]
+
+
 @pytest.mark.parametrize("names", [[METRICS], [LEDGER], [METRICS, LEDGER]])
 def test_a_table_that_is_missing_is_named(names, folder):
     for name in names:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -554,3 +555,18 @@ def test_a_trained_run_is_read_as_it_was_written(tmp_path, capsys):
 def test_a_missing_folder_is_a_run_error():
     with pytest.raises(RunError, match="is not there"):
         find_runs(Path("no such folder"))
+
+
+@pytest.mark.parametrize("name", [SETTINGS, METRICS, LEDGER])
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_pipe_with_the_name_of_a_runs_file_is_refused_and_not_waited_for(name, action, tmp_path, capsys):
+    folder = write_run(tmp_path / "run", [1.0, 0.5])
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    status = main(["runs", action, str(tmp_path), *(["--out", str(tmp_path / "plot")] if action == "plot" else [])])
+    said = capsys.readouterr().err
+    if status:
+        assert f"{folder / name} is not a file; move it away, or name another folder" in said
+        assert said.count("\n") == 1
+    else:
+        assert name == LEDGER, "which not every command reads"

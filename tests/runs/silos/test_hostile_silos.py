@@ -17,7 +17,7 @@ from test_silos import given as run_of
 from algorithms.descent import Descent
 from algorithms.fedavg import local_descent
 from algorithms.federation import Federation, FederationError
-from algorithms.tree import Tree
+from algorithms.tree import Tree, tensors
 from runs.silos.client_store import HISTORY, ClientStore, keyed_digest
 from runs.silos.executor import Silos
 from runs.silos.node import ECHOED
@@ -193,7 +193,9 @@ class Quick:
             about = {"silo": self.name, "samples": 1.0, "values": False, "statistics": [], "data": ""}
             about["protocol"] = PROTOCOL
             return Message(json.dumps({"echo": echo, "kind": "hello", **about}), {})
+        facts = {"samples": 1.0, "values": False, "statistics": [], "data": ""}
         content = {"echo": echo, "kind": "done", "upload": self.packed.structure, "keep": {}, "personal": {}}
+        content["facts"] = facts
         return Message(json.dumps(content), {"upload": self.packed.blob})
 
 
@@ -330,6 +332,128 @@ def test_a_request_is_answered_once(tmp_path):
     assert "was answered before" in json.loads(node.answer(letter).text)["said"]
 
 
+class Counting:
+    """A client that counts how often its loss is asked for, and may do something meanwhile."""
+
+    fingerprint = "counted"
+
+    def __init__(self, client, meanwhile=lambda: None):
+        self.client, self.asked, self.meanwhile = client, 0, meanwhile
+
+    samples = property(lambda self: self.client.samples)
+
+    def loss(self, w, batch=None):
+        self.asked += 1
+        self.meanwhile()
+        return self.client.loss(w, batch)
+
+
+class Queue(Beside):
+    """A line on which the silo east answers only once it was asked several times, one request after the other."""
+
+    def __init__(self, silos, times):
+        super().__init__(silos)
+        self.times, self.held = times, []
+
+    def send(self, node, letter, seconds):
+        if node != 101 or json.loads(letter.text)["kind"] == "hello":
+            return super().send(node, letter, seconds)
+        self.held.append((str(next(self._tickets)), letter))
+        return self.held[-1][0]
+
+    def receive(self, tickets):
+        if len(self.held) >= self.times:
+            held, self.held = self.held, []
+            self._answers |= {ticket: self.silos[101].answer(letter) for ticket, letter in held}
+        yield from super().receive(tickets)
+
+
+def in_a_queue(name, folder, times, rounds_=2, **patience):
+    """The last step of a run whose silo east is asked several times, its client, and what the server said."""
+    run = run_of(name)
+    met = Met(run.problem.clients, folder, run.problem.start)
+    client = Counting(run.problem.clients[1])
+    met.line = Queue({**met.line.silos, 101: replace(met.line.silos[101], client=client)}, times)
+    met.executor = Silos(
+        NAMES, met.line, RUN, AnswerPolicy(**{"seconds": 20.0, **patience}), say=met.said.append, pause=1e-3
+    )
+    met.executor.meet()
+    return met.run(run.algorithm, rounds_)[-1], client, met
+
+
+@pytest.mark.parametrize("name", ["fedavg", "pfedloru", "fedlrt-full"])
+def test_a_silo_that_is_asked_again_does_its_work_once(name, tmp_path):
+    once, client, _ = in_a_queue(name, tmp_path / "a", 1, again=19.0)
+    again, other, met = in_a_queue(name, tmp_path / "b", 3, again=1e-3)
+    assert client.asked == other.asked > 0
+    assert all(
+        torch.equal(a, b) for a, b in zip(tensors(once.state.algorithm), tensors(again.state.algorithm), strict=True)
+    )
+    assert sum("silo east: asked again" in text for text in met.said) >= 4
+    done = [path.name for path in (tmp_path / "b" / "east" / RUN / "done").iterdir()]
+    assert done
+    assert all(name.startswith("2-") for name in done), "answers of earlier rounds are gone"
+
+
+def test_a_silo_that_is_still_working_says_so_and_does_nothing(tmp_path):
+    node, letter = request(tmp_path)
+    content, said = json.loads(letter.text), []
+
+    def ask(nonce, **changes):
+        copy = Message(json.dumps({**content, "nonce": nonce * 32, **changes}), letter.blobs)
+        return json.loads(working.answer(copy).text)
+
+    client = Counting(node.client, lambda: said.append(ask(f"{client.asked}")["kind"]))
+    working = replace(node, client=client)
+    assert ask("a")["kind"] == "done"
+    assert said == ["working"] * client.asked
+    assert client.asked
+    before = client.asked
+    assert ask("b")["kind"] == "done"
+    assert client.asked == before, "a copy is answered from what is there"
+    client.meanwhile = lambda: None
+    assert ask("c", turn="0" * 32)["kind"] == "done"
+    assert client.asked == 2 * before, "another exchange is work again"
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1] + b"!", lambda data: b"", lambda data: data[:32]])
+def test_a_damaged_answer_is_worked_out_again(damage, tmp_path):
+    node, letter = request(tmp_path)
+    (path,) = (tmp_path / "east" / RUN / "done").iterdir()
+    own = path.read_bytes()
+    path.write_bytes(damage(own))
+    assert json.loads(node.answer(letter).text)["kind"] == "done"
+    assert path.read_bytes() == own
+
+
+def test_an_answer_whose_state_is_gone_is_worked_out_again(tmp_path):
+    run, captured = run_of("pfedloru"), []
+    met = Met(run.problem.clients, tmp_path, run.problem.start, lambda n, asked, a: captured.append(asked) or a)
+    met.run(run.algorithm, 1)
+    (whole,) = [letter for letter in captured if json.loads(letter.text).get("silo") == "east"]
+    own = tmp_path / "east" / RUN / "own"
+    there = {path.name for path in own.iterdir()}
+    for path in own.iterdir():
+        path.unlink()
+    copy = Message(json.dumps({**json.loads(whole.text), "nonce": "1" * 32}), whole.blobs)
+    assert json.loads(met.line.silos[101].answer(copy).text)["kind"] == "done"
+    assert {path.name for path in own.iterdir()} == there
+
+
+def test_a_silo_that_says_it_is_working_for_ever_is_missing_and_the_settings_are_named(tmp_path):
+    run = run_of("fedavg")
+
+    def busy(node, asked, letter):
+        content = json.loads(letter.text)
+        east = json.loads(asked.text).get("silo") == "east"
+        return Message(json.dumps({"echo": content["echo"], "kind": "working"}), {}) if east else letter
+
+    met = Met(run.problem.clients, tmp_path, run.problem.start, busy, seconds=0.2, again=0.01)
+    with pytest.raises(FederationError, match=r"answer: east; .* 0\.2 s \(`seconds`\).* 0\.01 s \(`again`\): raise"):
+        met.run(run.algorithm, 1)
+    assert any("silo east: is still working" in text for text in met.said)
+
+
 def test_an_error_of_a_client_says_nothing_of_its_data(tmp_path, capsys):
     node, letter = request(tmp_path)
 
@@ -364,6 +488,48 @@ def test_what_a_silo_keeps_is_found_out_when_it_is_damaged(tmp_path):
     path.write_bytes(path.read_bytes()[:-1] + b"\1")
     with pytest.raises(MessageError, match="damaged"):
         keeping.take(token)
+
+
+def kept_after(folder, between):
+    """Rounds whose versions a silo keeps of 20, after something has happened to its folder in the middle."""
+    tokens = {}
+    for round in range(1, 21):
+        keeping = ClientStore(folder, RUN)
+        tokens[round] = keeping.put("p", round, pack(torch.ones(3) * round, {}))
+        keeping.tidy(round, {tokens[round]})
+        if round == 12:
+            between(folder)
+    return [round for round, token in tokens.items() if (folder / RUN / "own" / token).exists()]
+
+
+def set_back(folder):
+    """Give all files times of the future, as after the clock was set back."""
+    for path in folder.rglob("*"):
+        os.utime(path, ns=(4 * 10**18, 4 * 10**18))
+
+
+def lose_times(folder):
+    """Give all files the same time, as a copy may."""
+    for path in folder.rglob("*"):
+        os.utime(path, ns=(0, 0))
+
+
+@pytest.mark.parametrize(
+    "between", [set_back, lose_times, lambda folder: (folder / RUN / "rounds").unlink(), lambda folder: None]
+)
+def test_which_versions_are_the_last_does_not_depend_on_clocks(between, tmp_path):
+    assert kept_after(tmp_path, between) == list(range(21 - HISTORY, 21))
+
+
+def test_the_list_of_rounds_stays_short(tmp_path):
+    keeping = ClientStore(tmp_path, RUN)
+    first = keeping.put("p", 1, pack(torch.ones(3), {}))
+    (tmp_path / RUN / "rounds").write_bytes(b"".join(b"%d\n" % round for round in (*range(2000), 7)))
+    keeping.answer_once("a" * 32, 7)
+    keeping.answer_once("b" * 32, 2001)
+    assert (tmp_path / RUN / "rounds").read_bytes().split() == [b"1", b"7", b"2001"]
+    keeping.tidy(2001, ())
+    keeping.take(first)
 
 
 def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):

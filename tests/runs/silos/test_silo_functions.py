@@ -15,6 +15,7 @@ import rankproof
 from algorithms.federation import FederationError
 from runs.settings import ANEW, Remedy, RunError
 from runs.silos.executor import Silos
+from runs.silos.given import MARGIN, check_start
 from runs.silos.server import serve
 from runs.silos.transport import AnswerPolicy
 
@@ -235,6 +236,97 @@ def test_what_is_no_number_by_a_free_name_is_refused_in_one_line(found, why, tmp
 def halved(w):
     w["W"].mul_(0.5)
     return {"accuracy": 0.5}
+
+
+class Tied(nn.Module):
+    """A network whose embedding is also its last layer."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(5)
+        self.e, self.h = nn.Embedding(5, 3, dtype=torch.float64), nn.Linear(3, 5, bias=False, dtype=torch.float64)
+        self.h.weight = self.e.weight
+
+    def forward(self, x):
+        return self.h(self.e(x))
+
+
+class OfTied:
+    samples, fingerprint = 6.0, "five words"
+
+    def __init__(self, shift):
+        self.net, self.words, self.next = Tied(), torch.arange(6) % 5, (torch.arange(6) + shift) % 5
+
+    def loss(self, w, batch=None):
+        return nn.functional.cross_entropy(functional_call(self.net, dict(w), (self.words,)), self.next)
+
+
+def of_tied(folder, given):
+    line = Beside(silos_of([OfTied(1), OfTied(2)], "ab", folder))
+    config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(folder / "results"), "steps": 1, "rounds": 1}
+    return serve({**config, "learning_rate": 0.5, "seconds": 5.0}, line, given)
+
+
+def test_tied_weights_of_a_state_dict_are_refused_and_train_as_the_refusal_says(tmp_path):
+    with pytest.raises(RunError, match=r"start\(\) gives 'e.weight' and 'h.weight', which are tied: .* Leave"):
+        of_tied(tmp_path / "a", lambda: {n: w for n, w in Tied().state_dict().items() if w.is_floating_point()})
+    with pytest.raises(FederationError, match=r"silo a: the loss gets several values for weights"):
+        of_tied(tmp_path / "b", lambda: {n: w.clone() for n, w in Tied().state_dict().items()})
+    last = of_tied(tmp_path / "c", lambda: dict(Tied().named_parameters()))
+    w = Tied().e.weight.detach()
+    ends = []
+    for client in (OfTied(1), OfTied(2)):  # by hand, with one weight in both places
+        one = w.clone().requires_grad_()
+        nn.functional.cross_entropy(one[client.words] @ one.T, client.next).backward()
+        ends.append(w - 0.5 * one.grad)
+    mean = (ends[0] + ends[1]) / 2
+    losses = [nn.functional.cross_entropy(mean[c.words] @ mean.T, c.next) for c in (OfTied(1), OfTied(2))]
+    assert last["loss"] == pytest.approx(float(sum(losses) / 2), rel=1e-12)
+
+
+def parts_of_one():
+    return torch.arange(12.0, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("given", "tied"),
+    [
+        (lambda v: {"a": v, "b": v}, True),
+        (lambda v: {"a": v, "b": v.view(3, 4).T}, True),
+        (lambda v: {"a": v[:6], "c": v[8:], "b": v[5:7]}, True),
+        (lambda v: {"a": v[:1].expand(3), "b": v[:2]}, True),
+        (lambda v: {"a": v[:4], "b": v.view(torch.float32)[6:9]}, True),
+        (lambda v: {"a": v[:6], "b": v[6:]}, False),
+        (lambda v: {"a": v[::2], "b": v[1::2]}, False),
+        (lambda v: {"a": v[:3], "b": v.view(torch.float32)[6:9]}, False),
+        (lambda v: {"a": v[:1].expand(3), "b": v[1:1], "c": v[1:]}, False),
+        (lambda v: {"a": v, "b": v.clone()}, False),
+    ],
+)
+def test_weights_that_share_numbers_are_tied_and_neighbours_in_memory_are_not(given, tied):
+    made = given(parts_of_one())
+    if not tied:
+        assert check_start(made).keys() == made.keys()
+        return
+    with pytest.raises(RunError, match=r"gives 'a' and 'b', which are tied"):
+        check_start(made)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_start_whose_uploads_would_overflow_is_the_cause_and_no_silo(kind, tmp_path):
+    wide = torch.float64 if kind == torch.float64 else torch.float32
+    most = (torch.finfo(wide).max / 6) ** 0.5 / MARGIN
+    assert check_start({"W": torch.full((2, 3), 0.9 * most, dtype=kind)})["W"].dtype == kind
+    for value in (1.1 * most, -1.1 * most, 1e30 if wide != kind or kind == torch.float32 else 1e160):
+        with pytest.raises(RunError, match=r"^start\(\) gives numbers for 'W' up to .*; make them at most "):
+            check_start({"V": torch.ones(2, dtype=kind), "W": torch.full((2, 3), value, dtype=kind)})
+    with pytest.raises(RunError, match=r"^start\(\) gives numbers for 'W' up to 1e\+30"):
+        serve(
+            {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results")},
+            Beside({}),
+            lambda: {"W": torch.full((2, 2), 1e30)},
+        )
+    assert not (tmp_path / "results").exists()
 
 
 def test_an_evaluation_that_changes_the_model_is_refused_and_leaves_it_as_it_was(tmp_path):

@@ -486,6 +486,85 @@ def test_a_server_remembers_data_that_a_silo_could_not_read_for_a_time(tmp_path)
     assert trained(3, Data(X + 1.0))["round"] == 3
 
 
+class Growing:
+    """A silo whose data are those of the round, as with a function that reads them for each message."""
+
+    def __init__(self, node, client):
+        self.node, self.client = node, client
+
+    def answer(self, letter):
+        round = json.loads(letter.text).get("round", 0)
+        return replace(self.node, client=self.client(round)).answer(letter)
+
+
+def grown(folder, client, **patience):
+    """Lines of a server whose silo east has other data in other rounds, and the last step of the run or its error."""
+    parts = run_of("fedavg")
+    there = Met(parts.problem.clients, folder, parts.problem.start, seconds=0.5, **patience)
+    there.line.silos[101] = Growing(there.line.silos[101], lambda round: client(parts.problem.clients[1], round))
+    try:
+        return there.said, there.run(parts.algorithm, 3)[-1]
+    except FederationError as error:
+        return there.said, str(error)
+
+
+def more(client, round):
+    return replace(client, samples=client.samples + 990.0) if round >= 2 else client
+
+
+def other(client, round):
+    return replace(client, B=client.B + 1.0) if round >= 2 else client
+
+
+@pytest.mark.parametrize(
+    ("client", "why"), [(more, r"answered with [\d.e+]+ samples instead of"), (other, "answered with other data, ")]
+)
+def test_data_that_change_while_the_silo_stays_are_refused_by_name(client, why, tmp_path):
+    said, error = grown(tmp_path / "a", client)
+    assert re.match(f"round 2, local_descent: silo east: {why}", error)
+    assert "; give it what it had, or begin another run" in error
+    said, last = grown(tmp_path / "b", client, wrong="left out", least=2)
+    assert last.state.round == 3
+    assert [re.search(f"round 2, trip 1, silo east: refused, {why}", text) for text in said if "refused" in text] != []
+
+
+def test_data_that_stay_the_same_are_taken(tmp_path):
+    said, last = grown(tmp_path, lambda client, round: replace(client, B=client.B.clone()))
+    assert last.state.round == 3
+    assert len(said) == 3, "each is there"
+
+
+def test_data_that_cannot_be_read_for_a_while_are_compared_later(tmp_path):
+    def unreadable(client, round):
+        return Unread(client) if round == 2 else client
+
+    def then_other(client, round):
+        return Unread(client) if round == 2 else other(client, round)
+
+    said, last = grown(tmp_path / "a", unreadable)
+    assert last.state.round == 3
+    assert sum("silo east: its data cannot be read now" in text for text in said) == 1
+    said, error = grown(tmp_path / "b", then_other)
+    assert error.startswith("round 3, local_descent: silo east: answered with other data, ")
+
+
+class Away(dict):
+    """A table whose file cannot be read."""
+
+    def items(self):
+        raise OSError("the disk is away")
+
+
+class Unread:
+    """A client with data of which nothing can be read."""
+
+    def __init__(self, client):
+        self.client, self.rows = client, Away()
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+
 def test_answered_requests_are_forgotten_with_the_rounds_that_nobody_goes_back_to(tmp_path):
     keeping = ClientStore(tmp_path, RUN)
     for round in range(1, 41):

@@ -1,5 +1,6 @@
 """Uploads that are finite and far out: whoever sent them is named, and no other silo."""
 
+import errno
 import json
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from algorithms.tree import Tree
 from runs.settings import RunError
 from runs.silos.server import serve
 from runs.silos.wire import Message, Packed, pack, unpack
+from workloads.written import FolderRecord
 
 
 @pytest.fixture(autouse=True)
@@ -289,26 +291,83 @@ def test_silos_whose_losses_differ_among_themselves_are_not_remembered(tmp_path)
     assert "suspects" not in content
 
 
-def test_a_log_that_was_changed_hides_no_silo_and_names_the_remedy_of_an_app(tmp_path):
+def honest(node, request, letter):
+    return letter
+
+
+def test_a_note_in_the_log_hides_no_silo_and_ends_no_run(tmp_path):
     def change(node, request, letter):
         content, asked = json.loads(letter.text), json.loads(request.text)
         if asked.get("silo") != "east" or asked.get("round") != 2:
             return letter
         with (tmp_path / "results" / "log.txt").open("a") as log:
-            log.write("a note\n")
+            log.write("a note")
         return Message(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room"}), {})
 
     spoilt = scaled_by("south", 900.0)
-    with pytest.raises(RunError) as error:
+    with pytest.raises(FederationError, match=r"silo east: no room; but before, silo south sent"):
         trained(tmp_path, lambda *letters: change(*letters[:2], spoilt(*letters)), 3, wrong="left out", least=2)
-    assert "silo east: refused, no room" in str(error.value)
-    assert str(error.value).endswith("name another `folder` in the app's config")
+    lines = log_of(tmp_path)
+    (place,) = [number for number, text in enumerate(lines) if text == "a note"]
+    assert "silo east: refused, no room" in lines[place + 1]
+
+
+def noted_at_the_end(data):
+    return data + b"restarted the server"
+
+
+def noted_at_the_start(data):
+    return b"my notes\n" + data
+
+
+def with_lines_of_windows(data):
+    return data.replace(b"\n", b"\r\n")
+
+
+def emptied(data):
+    return b""
+
+
+@pytest.mark.parametrize("edit", [noted_at_the_end, noted_at_the_start, with_lines_of_windows, emptied])
+def test_an_edited_log_is_kept_and_goes_on(edit, tmp_path, capsys):
+    log = tmp_path / "results" / "log.txt"
+    trained(tmp_path, honest, 1)
+    edited = edit(log.read_bytes())
+    log.write_bytes(edited)
+    assert trained(tmp_path, honest, 2)["round"] == 2
+    found = log.read_bytes()
+    assert found.startswith(edited)
+    assert found.endswith(b" received\n")
+    assert len(found.splitlines()) == len(edited.splitlines()) + 1
+    capsys.readouterr()
+    assert rankproof.main(["runs", "show", str(log.parent)]) == 0
+    assert "silos" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("made", ["folder", "link", "full"])
+def test_a_log_that_cannot_be_written_ends_no_run(made, tmp_path, capsys, monkeypatch):
+    log, own = tmp_path / "results" / "log.txt", FolderRecord.write
+
+    def full(record, files):
+        if log in files:
+            raise OSError(errno.ENOSPC, "No space left on device", str(log))
+        own(record, files)
+
+    def change(node, request, letter):
+        if json.loads(request.text).get("round") == 1 and not log.is_symlink() and not log.exists():
+            log.mkdir() if made == "folder" else log.symlink_to(tmp_path / "away") if made == "link" else None
+        return letter
+
+    if made == "full":
+        monkeypatch.setattr(FolderRecord, "write", full)
+    assert trained(tmp_path, change, 1)["round"] == 1
+    (text,) = [text for text in capsys.readouterr().err.splitlines() if "cannot write" in text]
+    assert text.endswith("; the run goes on, but its log lacks the line before")
+    assert f"{log}: {'No space left on device' if made == 'full' else 'it is not a file'}" in text
+    assert not (tmp_path / "away").exists()
 
 
 def test_remedies_of_a_run_of_silos_are_options_of_its_app(tmp_path):
-    def honest(node, request, letter):
-        return letter
-
     trained(tmp_path, honest, 2)
     for more in ({"rounds": 1}, {"rounds": 2, "learning_rate": 0.06}, {"rounds": 2, "names": NAMES[:2]}):
         with pytest.raises(RunError, match="name another `folder` in the app's config") as error:
