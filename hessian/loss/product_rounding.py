@@ -6,6 +6,10 @@ A few samples do not represent the others where these differ by more than the ty
 large numbers: inputs of size 1000 saturate most units, and the curvature comes from the few samples that do not, whose
 activations are rounded by 1000 units of the type. Then products on all of the data are compared, along directions that
 end near the largest eigenvalue.
+
+Where a model cannot be evaluated in double precision, or a budget of memory leaves no room for it, products are compared
+with products in the same type, in which every operation takes numbers that are changed by up to a unit of rounding. The
+difference estimates how much products are rounded, and includes it.
 """
 
 from __future__ import annotations
@@ -23,11 +27,13 @@ from hessian.loss.batches import Batch, as_dtype, iterate_tensors
 from hessian.loss.graphs import Layout
 from hessian.loss.objective import Objective
 from hessian.loss.routes import RouteWarning
-from hessian.numerics.differentiation import exact_algebra
+from hessian.numerics.differentiation import UNREAL, changed_by_units, exact_algebra
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
 
 Positions = Sequence[int]
+FAILURES = (CurvatureError, RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
+"""Errors by which a model or a loss refuses another type."""
 
 FLOOR = 10.0
 """Units of rounding of a type in which something is computed that products are never said to be better than."""
@@ -36,8 +42,6 @@ ORDINARY = 1e3
 LARGE = 32.0
 """Largest input, weight or activation up to which a few samples suffice to measure rounding: an activation is rounded
 by its size, in units of the type, and curvatures change by as much."""
-UNREAL = 1e30
-"""Numbers from here on stand for minus infinity, as in the masks of attention."""
 MOST = 0.05
 """Relative rounding beyond which products are refused."""
 DIRECTIONS = 8
@@ -93,7 +97,12 @@ def faint_loss(losses: Sequence[float], dtype: torch.dtype) -> str:
 
 
 def require_little(
-    rounding: float, own: torch.dtype, through: torch.dtype | None, in_interval: bool, faint: str = ""
+    rounding: float,
+    own: torch.dtype,
+    through: torch.dtype | None,
+    in_interval: bool,
+    faint: str = "",
+    estimated: bool = False,
 ) -> None:
     """Refuse rounding that a result cannot take account of.
 
@@ -103,6 +112,7 @@ def require_little(
         through: Type of lower precision that the model computes in, if one shows.
         in_interval: The result has an interval that takes account of it.
         faint: Why derivatives are mostly rounding, in words of `faint_loss`.
+        estimated: It was not measured against double precision.
 
     Raises:
         CurvatureError: It is too much for any interval, or is that of half precision where there is none.
@@ -112,6 +122,11 @@ def require_little(
     if faint and through is None:
         raise CurvatureError(
             f"products with the matrix in {_name(own)} are off by {rounding:.2g} of their size: {faint}"
+        )
+    if estimated and through is None:
+        raise CurvatureError(
+            f"products with the matrix in {_name(own)} are rounded by about {rounding:.2g} of their size, as where inputs "
+            "or activations are large: scale the inputs, or measure model.double()"
         )
     why = (
         f"the model or the loss computes in {_name(through)}, as autocast, .half() and .to({_name(through)}) do"
@@ -185,26 +200,29 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
         columns: Positions of those of its columns.
 
     Returns:
-        The difference, or 0 where the model cannot be evaluated in double precision.
+        The difference; from products that are changed by units of rounding where there is no double precision.
     """
     like = objective.parameters[0]
     total = Layout.of([objective.parameters[i] for i in columns]).total
     generator = torch.Generator().manual_seed(0)
     v = torch.randn(total, generator=generator, dtype=torch.float64, device="cpu").to(like.device, like.dtype)
     worst = size_along = gap_along = 0.0
+    reference = _double_product if objective.may_be_double else _changed_product
     for tried in range(DIRECTIONS):
         try:
-            exact = _double_product(objective, matrix, rows, columns, v.double())
+            try:
+                exact = reference(objective, matrix, rows, columns, v)
+            except FAILURES:
+                if reference is _changed_product:
+                    raise
+                reference = _changed_product  # as in the checks, which then are in the model's own precision
+                exact = reference(objective, matrix, rows, columns, v)
         except torch.OutOfMemoryError:
-            warnings.warn(
-                "the rounding of products was measured on a few samples alone, because products in double precision "
-                "on all of them do not fit into memory: give smaller batches",
-                RouteWarning,
-                stacklevel=2,
-            )
+            _warn("products in double precision on all of them do not fit into memory: give smaller batches")
             break
-        except (CurvatureError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
-            break  # as in the checks, which then are in the model's own precision
+        except FAILURES as error:
+            _warn(f"the model or the loss fails in double precision ({' '.join(str(error).split())[:160]})")
+            break
         size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
@@ -220,9 +238,20 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
     return max(worst, ROWS * gap_along / size_along) + FLOOR * torch.finfo(like.dtype).eps
 
 
+def _warn(why: str) -> None:
+    warnings.warn(
+        f"the rounding of products was measured on a few samples alone, because {why}", RouteWarning, stacklevel=3
+    )
+
+
 @exact_algebra()
 def _double_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
-    return _product(objective, matrix, rows, columns, v)
+    return _product(objective, matrix, rows, columns, v.double())
+
+
+def _changed_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
+    with changed_by_units(v.dtype):
+        return _product(objective, matrix, rows, columns, v).double()
 
 
 def _product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:

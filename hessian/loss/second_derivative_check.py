@@ -19,7 +19,9 @@ rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import torch
 from torch import Tensor
@@ -28,8 +30,8 @@ from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
 from hessian.loss.factories import user_error
 from hessian.loss.graphs import Block, Graph, Positions, inexact_embedding, require_dense
 from hessian.loss.objective import Objective
-from hessian.loss.product_rounding import FLOOR, faint_loss, find_lowest, require_little, types_towards
-from hessian.numerics.differentiation import gradients_of
+from hessian.loss.product_rounding import FAILURES, FLOOR, faint_loss, find_lowest, require_little, types_towards
+from hessian.numerics.differentiation import changed_by_units, gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import (
     Vector,
@@ -128,7 +130,8 @@ def require_second_derivatives(
             found, through = _rounding(replace(line, precision=precision), tested, own)
             if block is None:
                 faint = _faint(line, as_dtype(tested, own), own)
-                require_little(found, own, through, in_interval, faint)
+                estimated = precision.dtype == own
+                require_little(found, own, through, in_interval, faint, estimated)
             rounding = max(rounding, found)
             del tested
     return rounding
@@ -411,17 +414,24 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
     same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
     least = find_lowest(same, own)
     found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
-    if dtype != own:
-        images = []
-        for kind in (dtype, own):  # the larger vectors first, for their memory, drawn again for the others
-            point, v = line.of(0, own)
-            line.drawn.clear()
-            point = [p.detach().to(kind).requires_grad_() for p in point]
-            graph, _ = _graphs(line, as_dtype(batch, kind), point)
-            images.append(detach_parts(graph.product([d.to(kind) for d in v], False, last=True)))
-            del graph, point, v
-        size = norm_of(sizes_of(images[0]))
-        found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
+    if own == torch.float64:
+        return found, through
+    images = []
+    for kind, changed in ((dtype, dtype == own), (own, False)):  # the larger vectors first, for their memory
+        point, v = line.of(0, own)
+        line.drawn.clear()
+        point = [p.detach().to(kind).requires_grad_() for p in point]
+        try:
+            with changed_by_units(kind) if changed else nullcontext():
+                graph, _ = _graphs(line, as_dtype(batch, kind), point)
+                images.append(detach_parts(graph.product([d.to(kind) for d in v], False, last=True)))
+        except FAILURES:
+            if not changed:
+                raise
+            return inf, through  # not even an estimate
+        del graph, point, v
+    size = norm_of(sizes_of(images[0]))
+    found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
     return found, through
 
 
