@@ -14,6 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import parametrizations
 from torch.nn.utils.weight_norm import WeightNorm
 
+from hessian.loss.batches import iterate_tensors
 from hessian.loss.kept_tensors import KEPT, Call, describe_held_parameter, require_nothing_kept
 from hessian.numerics.differentiation import (
     constants_in,
@@ -299,7 +300,7 @@ class PureModel:
         return ""
 
     def find_other_dtype(self) -> str:
-        """Describe a floating parameter or buffer of another dtype than the chosen ones; empty if there is none."""
+        """Describe a floating tensor of another dtype than the chosen parameters; empty if the model holds none."""
         own = next(iter(self._chosen.values())).dtype
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.is_floating_point() and tensor.dtype != own:
@@ -307,6 +308,17 @@ class PureModel:
                     f"{name.removeprefix('model.')} is {tensor.dtype}, and the data are handed in in {own}, as the "
                     "parameters are: call model.float() or model.double()"
                 )
+        for place, module in self._joint.named_modules():
+            for key, value in vars(module).items():
+                tensors = () if key in ("_parameters", "_buffers", "_modules") else iterate_tensors(value)
+                for tensor in tensors:
+                    if tensor.is_floating_point() and tensor.dtype != own:
+                        name = f"{place}.{key}".removeprefix("model.")
+                        return (
+                            f"{name} is {tensor.dtype}, and the parameters are {own}: it is a plain attribute, which "
+                            f"model.double() and model.float() leave as it is, so call "
+                            f"self.register_buffer({key!r}, ...) where the model sets it"
+                        )
         return ""
 
     def holds_others_fixed(self) -> bool:

@@ -7,9 +7,9 @@ large numbers: inputs of size 1000 saturate most units, and the curvature comes 
 activations are rounded by 1000 units of the type. Then products on all of the data are compared, along directions that
 end near the largest eigenvalue.
 
-Where a model cannot be evaluated in double precision, or a budget of memory leaves no room for it, products are compared
-with products in the same type, in which every operation takes numbers that are changed by up to a unit of rounding. The
-difference estimates how much products are rounded, and includes it.
+Where a model cannot be evaluated in double precision, or a budget of memory leaves no room for it, products are
+compared with products in the same type, in which every operation takes numbers that are changed by up to a unit of
+rounding. The difference is an estimate of how much products are rounded.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from hessian.loss.batches import Batch, as_dtype, iterate_tensors
+from hessian.loss.factories import USER_ERRORS
 from hessian.loss.graphs import Layout
 from hessian.loss.objective import Objective
 from hessian.loss.routes import RouteWarning
@@ -32,8 +33,6 @@ from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
 
 Positions = Sequence[int]
-FAILURES = (CurvatureError, RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
-"""Errors by which a model or a loss refuses another type."""
 
 FLOOR = 10.0
 """Units of rounding of a type in which something is computed that products are never said to be better than."""
@@ -48,6 +47,8 @@ DIRECTIONS = 8
 """Along which all of the data are compared: a random one, and what products make of it, the last near the largest."""
 ROWS = 3.0**0.5
 """Times the largest row of a tridiagonal matrix that its norm may be: a basis takes the one for the other."""
+ESTIMATE = 3.0
+"""Times an estimate by chance that rounding may be."""
 FIRST, USUAL = 2, 3.0
 """Directions after which the others are left out if products along these are rounded by no more units than usual."""
 
@@ -125,8 +126,8 @@ def require_little(
         )
     if estimated and through is None:
         raise CurvatureError(
-            f"products with the matrix in {_name(own)} are rounded by about {rounding:.2g} of their size, as where inputs "
-            "or activations are large: scale the inputs, or measure model.double()"
+            f"products with the matrix in {_name(own)} are rounded by about {rounding:.2g} of their size, as where "
+            "inputs or activations are large: scale the inputs, or measure model.double()"
         )
     why = (
         f"the model or the loss computes in {_name(through)}, as autocast, .half() and .to({_name(through)}) do"
@@ -212,7 +213,7 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
         try:
             try:
                 exact = reference(objective, matrix, rows, columns, v)
-            except FAILURES:
+            except USER_ERRORS:
                 if reference is _changed_product:
                     raise
                 reference = _changed_product  # as in the checks, which then are in the model's own precision
@@ -220,7 +221,7 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
         except torch.OutOfMemoryError:
             _warn("products in double precision on all of them do not fit into memory: give smaller batches")
             break
-        except FAILURES as error:
+        except USER_ERRORS as error:
             _warn(f"the model or the loss fails in double precision ({' '.join(str(error).split())[:160]})")
             break
         size = norm_of(exact)
@@ -235,7 +236,8 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
     if worst == 0.0:
         return 0.0
     # What is compared is rounded itself.
-    return max(worst, ROWS * gap_along / size_along) + FLOOR * torch.finfo(like.dtype).eps
+    chance = ESTIMATE if reference is _changed_product else 1.0
+    return chance * max(worst, ROWS * gap_along / size_along) + FLOOR * torch.finfo(like.dtype).eps
 
 
 def _warn(why: str) -> None:

@@ -27,10 +27,10 @@ import torch
 from torch import Tensor
 
 from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
-from hessian.loss.factories import user_error
+from hessian.loss.factories import USER_ERRORS, user_error
 from hessian.loss.graphs import Block, Graph, Positions, inexact_embedding, require_dense
 from hessian.loss.objective import Objective
-from hessian.loss.product_rounding import FAILURES, FLOOR, faint_loss, find_lowest, require_little, types_towards
+from hessian.loss.product_rounding import ESTIMATE, FLOOR, faint_loss, find_lowest, require_little, types_towards
 from hessian.numerics.differentiation import changed_by_units, gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import (
@@ -151,7 +151,7 @@ def _reach_all(objective: Objective, few: Batch, place: int) -> bool:
     """Return whether the loss of a few samples depends on all parameters that the loss of their batch depends on."""
     try:
         return objective.find_reached(few, place + 1, objective.parameters) == objective.reached[place]
-    except (CurvatureError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
+    except USER_ERRORS:
         return True  # the test reports or avoids what fails
 
 
@@ -294,6 +294,8 @@ def _require(
     """Run each test with the first samples and dtype with which it is decisive, and return these."""
     model, left, fault = line.objective.model, list(misses), ""
     failure: Exception | None = None
+    in_double = ""
+    own = line.objective.parameters[0].dtype
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
             given = as_dtype(part, dtype)
@@ -303,7 +305,7 @@ def _require(
         except CurvatureError as error:
             failure = error
             continue
-        except (RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError) as error:
+        except USER_ERRORS as error:
             text = " ".join(str(error).split())
             if any(words in text for words in _NOT_DIFFERENTIABLE):
                 raise CurvatureError(
@@ -311,6 +313,7 @@ def _require(
                     "that has, such as Sigmoid for Hardsigmoid"
                 ) from error
             failure = error
+            in_double = in_double or (text[:160] or type(error).__name__ if dtype != own else "")
             continue
         if fault == NOT_FINITE:
             raise CurvatureError(line.objective.why_not_finite(line.matrix))
@@ -318,6 +321,13 @@ def _require(
             raise CurvatureError(noise)
         if fault and (faint := _faint(at, given, dtype)):
             raise CurvatureError(f"the derivatives of the loss cannot be tested: {faint}")
+        if fault and in_double and dtype == own:
+            raise CurvatureError(
+                f"the products cannot be tested: the model or the loss fails in double precision ({in_double}), and "
+                f"differences in {str(own).removeprefix('torch.')} are rounded too much, or the products are wrong: "
+                f"{fault}; let it compute in double precision, with register_buffer for its tensors, no check of the "
+                f"dtype and operations that take double, or scale the inputs; else {_ADVICE}"
+            )
         if fault:
             raise CurvatureError(
                 f"the products are not second derivatives: {fault}; "
@@ -425,13 +435,14 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
             with changed_by_units(kind) if changed else nullcontext():
                 graph, _ = _graphs(line, as_dtype(batch, kind), point)
                 images.append(detach_parts(graph.product([d.to(kind) for d in v], False, last=True)))
-        except FAILURES:
+        except USER_ERRORS:
             if not changed:
                 raise
             return inf, through  # not even an estimate
         del graph, point, v
     size = norm_of(sizes_of(images[0]))
-    found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
+    chance = ESTIMATE if dtype == own else 1.0
+    found = max(found, chance * norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
     return found, through
 
 

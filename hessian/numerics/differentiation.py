@@ -11,21 +11,27 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import core_aten_decompositions, get_decompositions
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
-
 
 UNREAL = 1e30
 """Numbers from here on stand for minus infinity, as in the masks of attention."""
 WHOLE = 2.0**16
 """Whole numbers up to here are taken as exact."""
 _EXACT = frozenset(
-    "eq ne lt le gt ge max min amax amin maximum minimum argmax argmin sort topk sign floor ceil round trunc frac "
-    "remainder fmod isnan isinf isfinite nonzero searchsorted bucketize one_hot item _local_scalar_dense "
-    "_to_copy where".split()
+    """eq ne lt le gt ge max min amax amin maximum minimum argmax argmin sort topk sign floor ceil round trunc frac
+    remainder fmod isnan isinf isfinite nonzero searchsorted bucketize histc one_hot item _local_scalar_dense _to_copy
+    where""".split()  # noqa: SIM905 - a long list
 )
 """Operations that round nothing, or jump where their arguments change by a unit of rounding."""
+
+_FUSED = [
+    getattr(torch.ops.aten, name)
+    for name in ("_softmax", "_log_softmax", "native_layer_norm", "native_group_norm", "var", "var_mean")
+]
+"""Operations that torch counts as single ones, in which differences of rounded numbers are taken."""
 
 
 @contextmanager
@@ -149,6 +155,7 @@ class changed_by_units(TorchDispatchMode):  # noqa: N801 - a context manager
         super().__init__()
         self._dtype, self._unit = dtype, torch.finfo(dtype).eps
         self._generator = torch.Generator().manual_seed(0)
+        self._steps = core_aten_decompositions() | get_decompositions(_FUSED)
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -158,6 +165,9 @@ class changed_by_units(TorchDispatchMode):  # noqa: N801 - a context manager
         shares_memory = any(one.alias_info is not None for one in schema.arguments)
         if shares_memory or schema.name.rpartition("::")[2] in _EXACT:
             return func(*args, **options)
+        if (steps := self._steps.get(func)) is not None:
+            with self:  # what one operation does inside, such as a difference of softmax's, is rounded as well
+                return steps(*args, **options)
         return func(*tree_map_only(Tensor, self._change, args), **tree_map_only(Tensor, self._change, options))
 
     def _change(self, tensor: Tensor) -> Tensor:
