@@ -64,7 +64,7 @@ def _numbered_paths(folder: Path) -> list[Path]:
         raise CurvatureError(f"there is no folder {folder}: name one that holds files of weights")
     found = [path for path in sorted(folder.iterdir()) if path.suffix in ENDINGS and path.is_file()]
     for path in found:
-        if re.search(r"\d+-of-\d+$", path.stem):
+        if re.search(r"-\d{5}-of-\d{5}$", path.stem):
             raise CurvatureError(
                 f"{path.name} in {folder} is a shard of one state, as save_pretrained writes large models: save the "
                 "whole state in one file, by torch.save(model.state_dict(), 'step-100.pt')"
