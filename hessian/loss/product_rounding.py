@@ -7,8 +7,7 @@ large numbers: inputs of size 1000 saturate most units, and the curvature comes 
 activations are rounded by 1000 units of the type. Then products on all of the data are compared, along directions that
 end near the largest eigenvalue.
 
-Where a model cannot be evaluated in double precision, or a budget of memory leaves no room for it, products are
-compared with products in the same type, in which every operation takes numbers that are changed by up to a unit of
+Where a model cannot be evaluated in double precision, products are compared with products in the same type, in which every operation takes numbers that are changed by up to a unit of
 rounding. The difference is an estimate of how much products are rounded.
 """
 
@@ -208,7 +207,7 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
     generator = torch.Generator().manual_seed(0)
     v = torch.randn(total, generator=generator, dtype=torch.float64, device="cpu").to(like.device, like.dtype)
     worst = size_along = gap_along = 0.0
-    reference = _double_product if objective.may_be_double else _changed_product
+    reference = _double_product
     for tried in range(DIRECTIONS):
         try:
             try:

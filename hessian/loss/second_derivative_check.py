@@ -127,11 +127,11 @@ def require_second_derivatives(
         if others:
             _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
         if tests_products:
-            found, through = _rounding(replace(line, precision=precision), tested, own)
+            estimates = precision.dtype == own and torch.float64 in precise  # which take memory
+            found, through = _rounding(replace(line, precision=precision), tested, own, estimates)
             if block is None:
                 faint = _faint(line, as_dtype(tested, own), own)
-                estimated = precision.dtype == own
-                require_little(found, own, through, in_interval, faint, estimated)
+                require_little(found, own, through, in_interval, faint, estimates)
             rounding = max(rounding, found)
             del tested
     return rounding
@@ -410,13 +410,14 @@ def _embedding(line: _Line, batch: Batch) -> str:
         return inexact_embedding(line.loss(batch, at))
 
 
-def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch.dtype | None]:
+def _rounding(line: _Line, batch: Batch, own: torch.dtype, estimates: bool) -> tuple[float, torch.dtype | None]:
     """Return the rounding of a product relative to its size, at the first point of a line, and the type that causes it.
 
     Args:
         line: A line with the precision in which it could be tested.
         batch: Samples in the type of the data.
         own: The type of the parameters.
+        estimates: Estimate it where double precision fails; otherwise it is none there.
     """
     dtype = line.precision.dtype
     through = find_lowest(_types(line, as_dtype(batch, own), own), own)
@@ -424,7 +425,7 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
     same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
     least = find_lowest(same, own)
     found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
-    if own == torch.float64:
+    if own == torch.float64 or (dtype == own and not estimates):
         return found, through
     images = []
     for kind, changed in ((dtype, dtype == own), (own, False)):  # the larger vectors first, for their memory

@@ -173,11 +173,14 @@ class changed_by_units(TorchDispatchMode):  # noqa: N801 - a context manager
     def _change(self, tensor: Tensor) -> Tensor:
         if tensor.dtype != self._dtype or tensor.layout is not torch.strided or tensor.is_meta:
             return tensor
-        drawn = torch.rand(tensor.shape, generator=self._generator, dtype=self._dtype, device="cpu").to(tensor.device)
-        changed = drawn.mul_(2.0).sub_(1.0).mul_(self._unit).mul_(tensor).add_(tensor)
+        # In place, for the memory: one more tensor, and another for a moment.
+        share = torch.rand(tensor.shape, generator=self._generator, dtype=self._dtype, device="cpu").to(tensor.device)
+        share.mul_(2.0).sub_(1.0).mul_(self._unit)
         # Small whole numbers are exact, and are often labels or counts.
-        kept = (tensor.abs() >= UNREAL) | ((tensor == tensor.round()) & (tensor.abs() < WHOLE))
-        return torch.where(kept, tensor, changed)
+        kept = tensor.round().eq_(tensor).bool()
+        kept &= (tensor < WHOLE) & (tensor > -WHOLE)
+        kept |= (tensor >= UNREAL) | (tensor <= -UNREAL)
+        return share.masked_fill_(kept, 0.0).mul_(tensor).add_(tensor)
 
 
 @contextmanager

@@ -242,7 +242,7 @@ class Curvature:
         """Return the same of a block, on its own scale."""
         self._require_derivatives(block)
         on_few = self._on_few[block]
-        if few_suffice(on_few, self.dtype, self._objective.largest):
+        if few_suffice(on_few, self.dtype, self._objective.largest) or not self._objective.may_be_double:
             return on_few
         if block not in self._roundings:
             started = time.perf_counter()
