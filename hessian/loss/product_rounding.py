@@ -7,8 +7,9 @@ large numbers: inputs of size 1000 saturate most units, and the curvature comes 
 activations are rounded by 1000 units of the type. Then products on all of the data are compared, along directions that
 end near the largest eigenvalue.
 
-Where a model cannot be evaluated in double precision, products are compared with products in the same type, in which every operation takes numbers that are changed by up to a unit of
-rounding. The difference is an estimate of how much products are rounded.
+Where a model cannot be evaluated in double precision, products are compared with products in the same type, in which
+every operation takes numbers that are changed by up to a unit of rounding. The difference is an estimate of how much
+products are rounded.
 """
 
 from __future__ import annotations
