@@ -24,7 +24,7 @@ from figures.spectrum.measured_spectrum import (
     settings_of,
 )
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
-from hessian.loss.state_files import load_state, numbered_states
+from hessian.loss.state_files import load_state, numbered_states, order_of_states
 from hessian.numerics.intervals import Interval
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
@@ -65,6 +65,8 @@ def measure_checkpoints(
         CurvatureError: Names, files, model, loss or data are not valid; the message names cause and remedy.
     """
     files = numbered_states(folder)
+    if progress is not None:
+        progress(f"{len(files)} files in the order of {order_of_states(folder)}")
     states = [lambda model, path=path: load_state(model, path) for path in files.values()]
     rows: list[dict[str, Any]] = []
     before = None

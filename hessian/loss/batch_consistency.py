@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from hessian.loss.batches import Batch, as_dtype, count_samples, detach_tensors, join, loss_of, rows_of, take_rows
+from hessian.loss.factories import USER_ERRORS
 from hessian.loss.graphs import HessianGraph, Layout
 from hessian.loss.objective import Objective
 from hessian.numerics.differentiation import gradients_of
@@ -204,7 +205,7 @@ class BatchConsistency:
                 "those that are not",
                 keywords=("count",),
             ) from error
-        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+        except USER_ERRORS as error:
             raise _UnlikeError(
                 f"the model or the loss fails on other batches, {' '.join(str(error).split())[:120]}"
             ) from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SubsetRandomSampler, WeightedRandomSampler
 
 from hessian.numerics.symmetric import CurvatureError
@@ -21,6 +24,14 @@ mapping of keyword arguments of the model (Hugging Face style)."""
 Loss = Callable[[Any, Any], Tensor]
 """Maps (output, targets) to a scalar, or (output, batch) where batches are mappings."""
 _SEVERAL = "several inputs are ((a, b), targets), several targets (inputs, (s, t))"
+_SAID = {
+    "int64": "long|int64",
+    "int32": "int|int32",
+    "int16": "short|int16",
+    "int8": "char|signed char|int8",
+    "uint8": "byte|unsigned char|uint8",
+}
+"""Words of torch's errors for types."""
 _SHUFFLING = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
 
 
@@ -152,16 +163,28 @@ def _are_batches(data: Sequence[Any]) -> bool:
 
 
 def require_dense_tensors(data: Any) -> None:
-    """Refuse sparse, nested, quantized and meta tensors.
+    """Refuse sparse, nested, quantized and meta tensors, and packed sequences.
 
     Raises:
         CurvatureError: The data hold one; the message says how to turn it into a dense one.
     """
+    if _holds_packed(data):
+        raise CurvatureError(
+            "the data hold a PackedSequence, whose rows are not samples: give padded sequences with their lengths, "
+            "((padded, lengths), targets) as pad_packed_sequence(packed, batch_first=True) makes them, and call "
+            "pack_padded_sequence in the model's forward"
+        )
     for leaf in iterate_tensors(data):
         if leaf.is_meta:
             raise CurvatureError("the data lie on the meta device and hold no numbers: make them on another one")
         if fault := not_dense(leaf):
             raise CurvatureError(f"the data hold {fault}")
+
+
+def _holds_packed(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_holds_packed, value.values()))
+    return isinstance(value, PackedSequence) or (isinstance(value, tuple | list) and any(map(_holds_packed, value)))
 
 
 def _require_batch(item: Any, number: int) -> Batch:
@@ -326,7 +349,7 @@ def join(first: Any, second: Any) -> Any:
     if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() == second.keys():
         return {key: join(first[key], second[key]) for key in first}
     if isinstance(first, tuple | list) and isinstance(second, tuple | list) and len(first) == len(second):
-        return tuple(join(one, other) for one, other in zip(first, second, strict=True))
+        return _like(first, [join(one, other) for one, other in zip(first, second, strict=True)])
     if isinstance(first, Tensor | Mapping | tuple | list) or first != second:
         raise ValueError("unlike things")
     return first
@@ -350,16 +373,43 @@ def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, Mapping):
         return {key: _map(item, change) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return tuple(_map(item, change) for item in value)
+        return _like(value, [_map(item, change) for item in value])
     return value
 
 
-def output_of(call: Callable[[tuple[Any, ...], dict[str, Any]], Any], batch: Batch) -> Any:
-    """Call the model with the inputs, or with the mapping's entries as keywords, and return its output."""
+def _like(value: Sequence[Any], items: Sequence[Any]) -> tuple[Any, ...]:
+    """Return items as a tuple, a named one if the value is one."""
+    make: Callable[[Sequence[Any]], tuple[Any, ...]] = getattr(value, "_make", tuple)
+    return make(items)
+
+
+def output_of(call: Callable[[tuple[Any, ...], dict[str, Any]], Any], forward: Callable[..., Any], batch: Batch) -> Any:
+    """Call the model with the inputs, or with the mapping's entries as keywords, and return its output.
+
+    Args:
+        call: Calls the model with positional arguments and keywords.
+        forward: Its function, whose arguments tell whether it takes a named tuple whole.
+        batch: The batch.
+    """
     inputs = batch if isinstance(batch, Mapping) else batch[0]
     if isinstance(inputs, Mapping):
         return call((), dict(inputs))
-    return call(inputs if isinstance(inputs, tuple) else (inputs,), {})
+    return call(inputs if isinstance(inputs, tuple) and not _takes_whole(forward, inputs) else (inputs,), {})
+
+
+def _takes_whole(forward: Callable[..., Any], inputs: tuple[Any, ...]) -> bool:
+    """Return whether a function takes named inputs as one argument, and not each by its name."""
+    fields = getattr(inputs, "_fields", None)
+    if fields is None:
+        return False
+    arguments = inspect.signature(forward)
+    if tuple(arguments.parameters)[: len(fields)] == fields:
+        return False
+    try:
+        arguments.bind(inputs)
+    except TypeError:
+        return False
+    return True
 
 
 def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
@@ -410,13 +460,23 @@ def labels_out_of_range(output: Any, batch: Batch) -> str:
     return f"the labels run from {low} to {high}, and {classes} outputs are for labels 0 to {classes - 1}"
 
 
-def strange_inputs(batch: Batch) -> str:
-    """Describe inputs that are not floating-point numbers; empty if all are."""
+def strange_inputs(batch: Batch, said: str) -> str:
+    """Describe inputs that are not floating-point numbers where an error is about their type; empty if it is not.
+
+    Args:
+        batch: Inputs with targets.
+        said: The error, in which torch names a type by its dtype or by the older name of its tensors.
+    """
     inputs = batch if isinstance(batch, Mapping) else batch[0]
     kinds = sorted(
         {str(leaf.dtype).removeprefix("torch.") for leaf in iterate_tensors(inputs) if not leaf.is_floating_point()}
     )
-    return f"the inputs are {' and '.join(kinds)}: where the model wants numbers, pass x.float()" if kinds else ""
+    # An embedding asks for whole numbers, and names them.
+    if "indices" in said or not any(
+        re.search(rf"\b({_SAID.get(kind, kind)})(Tensor)?\b", said, re.IGNORECASE) for kind in kinds
+    ):
+        return ""
+    return f"the inputs are {' and '.join(kinds)}: where the model wants numbers, pass x.float()"
 
 
 def reduction_of(loss: Loss, named: str | None) -> str:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from hessian.lanczos.memory import PROGRAM, Budget, bytes_of
 from hessian.loss.batch_consistency import BatchConsistency
 from hessian.loss.batches import Batch, Batches, Loss, copy_tensors, iterate_tensors, reduction_of, size_of
+from hessian.loss.factories import USER_ERRORS
 from hessian.loss.graphs import Block
 from hessian.loss.kept_tensors import Call
 from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, select_parameters
@@ -181,7 +182,7 @@ def count_check_numbers(objective: Objective, matrix: str) -> int:
 
     def product(kind: str) -> None:
         # What fails here fails in the checks, which tell it in words.
-        with suppress(RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
+        with suppress(*USER_ERRORS):
             objective.graph(batch, 1, 1.0, kind).product(zeros, False)
 
     def peak(computation: Callable[[], object], vectors: int) -> int:

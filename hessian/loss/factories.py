@@ -92,6 +92,10 @@ def find_law(spec: str) -> Law:
     return function
 
 
+USER_ERRORS = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
+"""Errors by which a model, a loss or data that cannot be evaluated say so."""
+
+
 def user_error(error: BaseException, what: str) -> CurvatureError:
     """Convert an error of a user's code to one line with its kind and its place."""
     frames = traceback.extract_tb(error.__traceback__)

@@ -14,8 +14,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import parametrizations
 from torch.nn.utils.weight_norm import WeightNorm
 
+from hessian.loss.batches import iterate_tensors
 from hessian.loss.kept_tensors import KEPT, Call, describe_held_parameter, require_nothing_kept
-from hessian.numerics.differentiation import exact_evaluation, gradients_of, plain_weight_norm, without_cudnn
+from hessian.numerics.differentiation import (
+    constants_in,
+    exact_evaluation,
+    gradients_of,
+    plain_weight_norm,
+    without_cudnn,
+)
 from hessian.numerics.symmetric import CurvatureError
 
 Selection = Sequence[str] | str | None
@@ -203,6 +210,7 @@ class PureModel:
             for name, module, key, parameter in _find_hanging(model)
         ]
         self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
+        self._has_constants = False  # which are not cast with the weights; known after the first refusal
         self._weight_norm = has_weight_norm(model)
         self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
@@ -232,6 +240,27 @@ class PureModel:
             at: In place of the chosen parameters, in their order.
         """
         chosen = self._chosen if at is None else dict(zip(self._chosen, at, strict=True))
+        dtype, own = (next(iter(tensors.values())).dtype for tensors in (chosen, self._chosen))
+        if dtype == own:
+            return self._run(evaluate, chosen)
+        if not self._has_constants:
+            try:
+                return self._run(evaluate, chosen)
+            except (CurvatureError, torch.OutOfMemoryError):
+                raise
+            except RuntimeError as error:
+                refused = error
+        try:
+            with constants_in(dtype, own):
+                value = self._run(evaluate, chosen)
+        except RuntimeError:
+            if self._has_constants:
+                raise
+            raise refused from None
+        self._has_constants = True
+        return value
+
+    def _run(self, evaluate: Callable[[], Any], chosen: dict[str, Tensor]) -> Any:
         dtype, own = (next(iter(tensors.values())).dtype for tensors in (chosen, self._chosen))
 
         def as_chosen(tensor: Tensor) -> Tensor:  # what the model holds in another dtype is meant so
@@ -271,7 +300,7 @@ class PureModel:
         return ""
 
     def find_other_dtype(self) -> str:
-        """Describe a floating parameter or buffer of another dtype than the chosen ones; empty if there is none."""
+        """Describe a floating tensor of another dtype than the chosen parameters; empty if the model holds none."""
         own = next(iter(self._chosen.values())).dtype
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.is_floating_point() and tensor.dtype != own:
@@ -279,6 +308,17 @@ class PureModel:
                     f"{name.removeprefix('model.')} is {tensor.dtype}, and the data are handed in in {own}, as the "
                     "parameters are: call model.float() or model.double()"
                 )
+        for place, module in self._joint.named_modules():
+            for key, value in vars(module).items():
+                tensors = () if key in ("_parameters", "_buffers", "_modules") else iterate_tensors(value)
+                for tensor in tensors:
+                    if tensor.is_floating_point() and tensor.dtype != own:
+                        name = f"{place}.{key}".removeprefix("model.")
+                        return (
+                            f"{name} is {tensor.dtype}, and the parameters are {own}: it is a plain attribute, which "
+                            f"model.double() and model.float() leave as it is, so call "
+                            f"self.register_buffer({key!r}, ...) where the model sets it"
+                        )
         return ""
 
     def holds_others_fixed(self) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from hessian.loss.batches import (
     size_of,
     strange_inputs,
 )
-from hessian.loss.factories import user_error
+from hessian.loss.factories import USER_ERRORS, user_error
 from hessian.loss.graphs import GaussNewtonGraph, Graph, HessianGraph, Middle, not_smooth_at_zero
 from hessian.loss.model_state import PureModel
 from hessian.loss.output_curvature import (
@@ -103,7 +104,7 @@ class Objective:
 
     def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
         """Return the model's output on a batch, at the chosen parameters or at others."""
-        return self.model.run(lambda: output_of(self.model, batch), at)
+        return self.model.run(lambda: output_of(self.model, self.model.module.forward, batch), at)
 
     def loss_at(self, output: Any, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
         """Return the loss of an output."""
@@ -117,7 +118,7 @@ class Objective:
             CurvatureError: It is not, not finite, or no scalar.
         """
         value: Tensor = self.model.run(
-            lambda: loss_of(self.loss, output_of(self.model, batch), batch, number), at
+            lambda: loss_of(self.loss, output_of(self.model, self.model.module.forward, batch), batch, number), at
         )  # in one run: the loss may read the parameters
         return value if at is not None else self._require_repeatable(value, number)
 
@@ -213,7 +214,7 @@ class Objective:
                 return multiples_of(output, *self._likelihood(batch, number, None))
             except (CurvatureError, torch.OutOfMemoryError):
                 raise
-            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+            except USER_ERRORS as error:
                 raise user_error(error, f"the law or the loss on batch {number}") from error
 
     def _likelihood(
@@ -308,7 +309,7 @@ class Objective:
                         found.append((samples, self.batch_loss(given, number).item()))
                 except (CurvatureError, torch.OutOfMemoryError):
                     raise
-                except (RuntimeError, IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
+                except USER_ERRORS as error:
                     raise self._failure(error, batch, number) from error
                 require_untouched(given, batch, number)
         return found
@@ -325,7 +326,12 @@ class Objective:
                 "leave parameters= out; Curvature(...).block('layer.*') then is the block of some of them"
             )
         if not why and isinstance(error, RuntimeError):
-            why = self.model.find_other_dtype() or (strange_inputs(batch) if output is None else "")
+            why = self.model.find_other_dtype() or (strange_inputs(batch, str(error)) if output is None else "")
+        if not why and re.search(r"got:? \(?(torch\.)?Double|not implemented for 'Double'", str(error)):
+            why = (
+                "an operation of the model or the loss does not take float64, so measure model.float(), or choose an "
+                "operation that does"
+            )
         found = user_error(error, f"the model or the loss on batch {number}")
         return CurvatureError(f"{str(found).rstrip('.')}; {why}") if why else found
 
@@ -363,6 +369,13 @@ class Objective:
             # Not equality: an accelerator may add in another order, with an error relative to what it adds.
             scale = abs(one) if like.device.type == "cpu" else max(1.0, abs(one))
             if not abs(one - other) <= 1e3 * torch.finfo(like.dtype).eps * scale:
+                if self.numbers is not None:
+                    raise CurvatureError(
+                        f"batch {number} has loss {one:.9g} in this process and {other:.9g} in a worker, which gets "
+                        "the model, the loss and the data alone: keep what the model or the loss reads in these, such "
+                        "as in the targets, and not in a global of a module that data() sets, or leave workers out; or "
+                        "the order of the data, the model or the loss is random"
+                    )
                 raise CurvatureError(
                     f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model "
                     "is random, or the loss changes from call to call; fix the order, call model.eval() if dropout is "

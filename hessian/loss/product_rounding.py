@@ -6,6 +6,10 @@ A few samples do not represent the others where these differ by more than the ty
 large numbers: inputs of size 1000 saturate most units, and the curvature comes from the few samples that do not, whose
 activations are rounded by 1000 units of the type. Then products on all of the data are compared, along directions that
 end near the largest eigenvalue.
+
+Where a model cannot be evaluated in double precision, products are compared with products in the same type, in which
+every operation takes numbers that are changed by up to a unit of rounding. The difference is an estimate of how much
+products are rounded.
 """
 
 from __future__ import annotations
@@ -20,10 +24,11 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from hessian.loss.batches import Batch, as_dtype, iterate_tensors
+from hessian.loss.factories import USER_ERRORS
 from hessian.loss.graphs import Layout
 from hessian.loss.objective import Objective
 from hessian.loss.routes import RouteWarning
-from hessian.numerics.differentiation import exact_algebra
+from hessian.numerics.differentiation import UNREAL, changed_by_units, exact_algebra
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
 
@@ -36,14 +41,14 @@ ORDINARY = 1e3
 LARGE = 32.0
 """Largest input, weight or activation up to which a few samples suffice to measure rounding: an activation is rounded
 by its size, in units of the type, and curvatures change by as much."""
-UNREAL = 1e30
-"""Numbers from here on stand for minus infinity, as in the masks of attention."""
 MOST = 0.05
 """Relative rounding beyond which products are refused."""
 DIRECTIONS = 8
 """Along which all of the data are compared: a random one, and what products make of it, the last near the largest."""
 ROWS = 3.0**0.5
 """Times the largest row of a tridiagonal matrix that its norm may be: a basis takes the one for the other."""
+ESTIMATE = 3.0
+"""Times an estimate by chance that rounding may be."""
 FIRST, USUAL = 2, 3.0
 """Directions after which the others are left out if products along these are rounded by no more units than usual."""
 
@@ -93,7 +98,12 @@ def faint_loss(losses: Sequence[float], dtype: torch.dtype) -> str:
 
 
 def require_little(
-    rounding: float, own: torch.dtype, through: torch.dtype | None, in_interval: bool, faint: str = ""
+    rounding: float,
+    own: torch.dtype,
+    through: torch.dtype | None,
+    in_interval: bool,
+    faint: str = "",
+    estimated: bool = False,
 ) -> None:
     """Refuse rounding that a result cannot take account of.
 
@@ -103,6 +113,7 @@ def require_little(
         through: Type of lower precision that the model computes in, if one shows.
         in_interval: The result has an interval that takes account of it.
         faint: Why derivatives are mostly rounding, in words of `faint_loss`.
+        estimated: It was not measured against double precision.
 
     Raises:
         CurvatureError: It is too much for any interval, or is that of half precision where there is none.
@@ -112,6 +123,11 @@ def require_little(
     if faint and through is None:
         raise CurvatureError(
             f"products with the matrix in {_name(own)} are off by {rounding:.2g} of their size: {faint}"
+        )
+    if estimated and through is None:
+        raise CurvatureError(
+            f"products with the matrix in {_name(own)} are rounded by about {rounding:.2g} of their size, as where "
+            "inputs or activations are large: scale the inputs, or measure model.double()"
         )
     why = (
         f"the model or the loss computes in {_name(through)}, as autocast, .half() and .to({_name(through)}) do"
@@ -185,26 +201,29 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
         columns: Positions of those of its columns.
 
     Returns:
-        The difference, or 0 where the model cannot be evaluated in double precision.
+        The difference; from products that are changed by units of rounding where there is no double precision.
     """
     like = objective.parameters[0]
     total = Layout.of([objective.parameters[i] for i in columns]).total
     generator = torch.Generator().manual_seed(0)
     v = torch.randn(total, generator=generator, dtype=torch.float64, device="cpu").to(like.device, like.dtype)
     worst = size_along = gap_along = 0.0
+    reference = _double_product
     for tried in range(DIRECTIONS):
         try:
-            exact = _double_product(objective, matrix, rows, columns, v.double())
+            try:
+                exact = reference(objective, matrix, rows, columns, v)
+            except USER_ERRORS:
+                if reference is _changed_product:
+                    raise
+                reference = _changed_product  # as in the checks, which then are in the model's own precision
+                exact = reference(objective, matrix, rows, columns, v)
         except torch.OutOfMemoryError:
-            warnings.warn(
-                "the rounding of products was measured on a few samples alone, because products in double precision "
-                "on all of them do not fit into memory: give smaller batches",
-                RouteWarning,
-                stacklevel=2,
-            )
+            _warn("products in double precision on all of them do not fit into memory: give smaller batches")
             break
-        except (CurvatureError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
-            break  # as in the checks, which then are in the model's own precision
+        except USER_ERRORS as error:
+            _warn(f"the model or the loss fails in double precision ({' '.join(str(error).split())[:160]})")
+            break
         size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
@@ -217,12 +236,24 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
     if worst == 0.0:
         return 0.0
     # What is compared is rounded itself.
-    return max(worst, ROWS * gap_along / size_along) + FLOOR * torch.finfo(like.dtype).eps
+    chance = ESTIMATE if reference is _changed_product else 1.0
+    return chance * max(worst, ROWS * gap_along / size_along) + FLOOR * torch.finfo(like.dtype).eps
+
+
+def _warn(why: str) -> None:
+    warnings.warn(
+        f"the rounding of products was measured on a few samples alone, because {why}", RouteWarning, stacklevel=3
+    )
 
 
 @exact_algebra()
 def _double_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
-    return _product(objective, matrix, rows, columns, v)
+    return _product(objective, matrix, rows, columns, v.double())
+
+
+def _changed_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
+    with changed_by_units(v.dtype):
+        return _product(objective, matrix, rows, columns, v).double()
 
 
 def _product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:

@@ -19,17 +19,19 @@ rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import torch
 from torch import Tensor
 
 from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
-from hessian.loss.factories import user_error
+from hessian.loss.factories import USER_ERRORS, user_error
 from hessian.loss.graphs import Block, Graph, Positions, inexact_embedding, require_dense
 from hessian.loss.objective import Objective
-from hessian.loss.product_rounding import FLOOR, faint_loss, find_lowest, require_little, types_towards
-from hessian.numerics.differentiation import gradients_of
+from hessian.loss.product_rounding import ESTIMATE, FLOOR, faint_loss, find_lowest, require_little, types_towards
+from hessian.numerics.differentiation import changed_by_units, gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import (
     Vector,
@@ -125,10 +127,11 @@ def require_second_derivatives(
         if others:
             _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
         if tests_products:
-            found, through = _rounding(replace(line, precision=precision), tested, own)
+            estimates = precision.dtype == own and torch.float64 in precise  # which take memory
+            found, through = _rounding(replace(line, precision=precision), tested, own, estimates)
             if block is None:
                 faint = _faint(line, as_dtype(tested, own), own)
-                require_little(found, own, through, in_interval, faint)
+                require_little(found, own, through, in_interval, faint, estimates)
             rounding = max(rounding, found)
             del tested
     return rounding
@@ -148,7 +151,7 @@ def _reach_all(objective: Objective, few: Batch, place: int) -> bool:
     """Return whether the loss of a few samples depends on all parameters that the loss of their batch depends on."""
     try:
         return objective.find_reached(few, place + 1, objective.parameters) == objective.reached[place]
-    except (CurvatureError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
+    except USER_ERRORS:
         return True  # the test reports or avoids what fails
 
 
@@ -291,6 +294,8 @@ def _require(
     """Run each test with the first samples and dtype with which it is decisive, and return these."""
     model, left, fault = line.objective.model, list(misses), ""
     failure: Exception | None = None
+    in_double = ""
+    own = line.objective.parameters[0].dtype
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
             given = as_dtype(part, dtype)
@@ -300,7 +305,7 @@ def _require(
         except CurvatureError as error:
             failure = error
             continue
-        except (RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError) as error:
+        except USER_ERRORS as error:
             text = " ".join(str(error).split())
             if any(words in text for words in _NOT_DIFFERENTIABLE):
                 raise CurvatureError(
@@ -308,6 +313,7 @@ def _require(
                     "that has, such as Sigmoid for Hardsigmoid"
                 ) from error
             failure = error
+            in_double = in_double or (text[:160] or type(error).__name__ if dtype != own else "")
             continue
         if fault == NOT_FINITE:
             raise CurvatureError(line.objective.why_not_finite(line.matrix))
@@ -315,6 +321,13 @@ def _require(
             raise CurvatureError(noise)
         if fault and (faint := _faint(at, given, dtype)):
             raise CurvatureError(f"the derivatives of the loss cannot be tested: {faint}")
+        if fault and in_double and dtype == own:
+            raise CurvatureError(
+                f"the products cannot be tested: the model or the loss fails in double precision ({in_double}), and "
+                f"differences in {str(own).removeprefix('torch.')} are rounded too much, or the products are wrong: "
+                f"{fault}; let it compute in double precision, with register_buffer for its tensors, no check of the "
+                f"dtype and operations that take double, or scale the inputs; else {_ADVICE}"
+            )
         if fault:
             raise CurvatureError(
                 f"the products are not second derivatives: {fault}; "
@@ -397,13 +410,14 @@ def _embedding(line: _Line, batch: Batch) -> str:
         return inexact_embedding(line.loss(batch, at))
 
 
-def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch.dtype | None]:
+def _rounding(line: _Line, batch: Batch, own: torch.dtype, estimates: bool) -> tuple[float, torch.dtype | None]:
     """Return the rounding of a product relative to its size, at the first point of a line, and the type that causes it.
 
     Args:
         line: A line with the precision in which it could be tested.
         batch: Samples in the type of the data.
         own: The type of the parameters.
+        estimates: Estimate it where double precision fails; otherwise it is none there.
     """
     dtype = line.precision.dtype
     through = find_lowest(_types(line, as_dtype(batch, own), own), own)
@@ -411,17 +425,25 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
     same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
     least = find_lowest(same, own)
     found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
-    if dtype != own:
-        images = []
-        for kind in (dtype, own):  # the larger vectors first, for their memory, drawn again for the others
-            point, v = line.of(0, own)
-            line.drawn.clear()
-            point = [p.detach().to(kind).requires_grad_() for p in point]
-            graph, _ = _graphs(line, as_dtype(batch, kind), point)
-            images.append(detach_parts(graph.product([d.to(kind) for d in v], False, last=True)))
-            del graph, point, v
-        size = norm_of(sizes_of(images[0]))
-        found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
+    if own == torch.float64 or (dtype == own and not estimates):
+        return found, through
+    images = []
+    for kind, changed in ((dtype, dtype == own), (own, False)):  # the larger vectors first, for their memory
+        point, v = line.of(0, own)
+        line.drawn.clear()
+        point = [p.detach().to(kind).requires_grad_() for p in point]
+        try:
+            with changed_by_units(kind) if changed else nullcontext():
+                graph, _ = _graphs(line, as_dtype(batch, kind), point)
+                images.append(detach_parts(graph.product([d.to(kind) for d in v], False, last=True)))
+        except USER_ERRORS:
+            if not changed:
+                raise
+            return inf, through  # not even an estimate
+        del graph, point, v
+    size = norm_of(sizes_of(images[0]))
+    chance = ESTIMATE if dtype == own else 1.0
+    found = max(found, chance * norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
     return found, through
 
 

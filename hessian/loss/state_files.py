@@ -20,28 +20,79 @@ _EXTRA = "_extra_state"
 """Last part of the name under which a state_dict holds what `get_extra_state` of a module returns."""
 
 
+_WORDS = ("step", "iteration", "iter", "it", "round", "epoch", "ep")
+"""Words before the number of a state; the first that every name has, with different numbers, orders them."""
+_NUMBER = r"\d+(?:\.\d+)*(?:[eE][+-]?\d+)?"
+
+
 def numbered_states(folder: Path) -> dict[int, Path]:
-    """Return the files of weights in a folder, by the last number in their names, increasing.
+    """Return the files of weights in a folder, increasing by the numbers that `order_of_states` names.
 
     Raises:
-        CurvatureError: No folder, no such file, or two of the same number.
+        CurvatureError: No folder, no such file, a shard of a state, or two files of the same number.
     """
+    paths = _numbered_paths(folder)
+    word = _word_of(paths)
+    found: dict[int, Path] = {}
+    for path in paths:
+        number = _number_of(path, word)
+        if number is None:
+            raise CurvatureError(
+                f"{path.name} in {folder} has no whole number that could order it: name it like step-100{path.suffix}"
+            )
+        if number in found:
+            raise CurvatureError(
+                f"{found[number].name} and {path.name} in {folder} have the same number {number}: give every state its "
+                "own, or leave one of the files out"
+            )
+        found[number] = path
+    return dict(sorted(found.items()))
+
+
+def order_of_states(folder: Path) -> str:
+    """Return in words which number orders the files: the one after step, iter, round or epoch, else the last whole one.
+
+    Raises:
+        CurvatureError: As `numbered_states`.
+    """
+    word = _word_of(_numbered_paths(folder))
+    return f"the number after {word!r}" if word else "the last whole number of each name"
+
+
+def _numbered_paths(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise CurvatureError(f"there is no folder {folder}: name one that holds files of weights")
-    found: dict[int, Path] = {}
-    for path in sorted(folder.iterdir()):
-        numbers = re.findall(r"\d+", path.stem)
-        if path.suffix not in ENDINGS or not path.is_file() or not numbers:
-            continue
-        if (number := int(numbers[-1])) in found:
-            raise CurvatureError(f"{found[number].name} and {path.name} in {folder} have the same number {number}")
-        found[number] = path
+    found = [path for path in sorted(folder.iterdir()) if path.suffix in ENDINGS and path.is_file()]
+    for path in found:
+        if re.search(r"-\d{5}-of-\d{5}$", path.stem):
+            raise CurvatureError(
+                f"{path.name} in {folder} is a shard of one state, as save_pretrained writes large models: save the "
+                "whole state in one file, by torch.save(model.state_dict(), 'step-100.pt')"
+            )
+    found = [path for path in found if re.search(r"\d", path.stem)]
     if not found:
         raise CurvatureError(
             f"{folder} holds no file of weights with a number in its name, such as step-100.safetensors; read are "
             f"{', '.join(ENDINGS)}"
         )
-    return dict(sorted(found.items()))
+    return found
+
+
+def _word_of(paths: list[Path]) -> str:
+    """Return the word whose numbers order files; empty if it is the last whole number of each name."""
+    for word in _WORDS:
+        numbers = [_number_of(path, word) for path in paths]
+        if None not in numbers and len(set(numbers)) == len(paths):
+            return word
+    return ""
+
+
+def _number_of(path: Path, word: str) -> int | None:
+    """Return the whole number after a word, or the last one if the word is empty; None if there is none."""
+    before = rf"(?<![a-z]){word}s?[^a-z0-9]*" if word else r""
+    found = re.findall(rf"{before}({_NUMBER})", path.stem, re.IGNORECASE)
+    whole = [text for text in found if text.isdecimal()]
+    return int(whole[-1]) if whole else None
 
 
 def load_state(model: nn.Module, path: Path) -> None:

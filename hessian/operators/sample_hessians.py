@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from hessian.loss.batches import Batch, Loss, count_samples, iterate_tensors, rows_of, size_of, take_rows
 from hessian.loss.checked_objective import checked_objective
-from hessian.loss.factories import user_error
+from hessian.loss.factories import USER_ERRORS, user_error
 from hessian.loss.graphs import HessianGraph, Layout, at_even_place
 from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
@@ -203,7 +203,7 @@ def _graph_of(objective: Objective, sample: Batch, number: int) -> HessianGraph:
             return HessianGraph.of(objective.batch_loss(sample, number, parameters), parameters)
     except (CurvatureError, torch.OutOfMemoryError):
         raise
-    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+    except USER_ERRORS as error:
         found = user_error(error, f"the model or the loss on one sample of batch {number} alone")
         raise CurvatureError(
             f"{str(found).rstrip('.')}; the model must take a batch of one sample, as it does with squeeze(1) but not "

@@ -2,15 +2,18 @@
 
 import copy
 import warnings
+from typing import NamedTuple
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils import parametrizations, weight_norm
+from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian import Curvature, CurvatureError, exact_hessian, stable_rank
+from hessian.loss.checked_objective import checked_objective
 
 DRAWN = torch.Generator().manual_seed(3)
 X = torch.randn(11, 4, generator=DRAWN, dtype=torch.float64)
@@ -325,3 +328,92 @@ def test_no_other_data_are_warned_of(loss, data, last):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Curvature(network(last), loss, data)
+
+
+class Fields(NamedTuple):
+    rows: torch.Tensor
+    scale: torch.Tensor
+
+
+class Whole(nn.Module):
+    """Takes a named tuple as one argument."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 3).double()
+
+    def forward(self, fields, factor=1.0):
+        return torch.tanh(self.net(fields.rows)) * fields.scale * factor
+
+
+class ByName(Whole):
+    """Takes each field as an argument."""
+
+    def forward(self, rows, scale):
+        return super().forward(Fields(rows, scale))
+
+
+@pytest.mark.parametrize("kind", [Whole, ByName])
+def test_named_inputs_come_whole_where_the_model_takes_them_whole(kind):
+    generator = torch.Generator().manual_seed(2)
+    rows, scale = (torch.randn(11, width, generator=generator, dtype=torch.float64) for width in (4, 3))
+    labels = torch.randint(3, (11,), generator=generator)
+    model = kind()
+    by_hand = torch.nn.functional.cross_entropy(torch.tanh(model.net(rows)) * scale, labels)
+    for data in (
+        (Fields(rows, scale), labels),
+        [(Fields(rows[:4], scale[:4]), labels[:4]), (Fields(rows[4:], scale[4:]), labels[4:])],
+    ):
+        operator = Curvature(model, nn.CrossEntropyLoss(), data)
+        assert operator.loss == pytest.approx(float(by_hand.detach()), rel=1e-12)
+        assert (operator @ torch.ones(operator.P, dtype=torch.float64)).isfinite().all()
+
+
+def test_packed_sequences_are_refused_with_what_to_give():
+    packed = pack_sequence([torch.ones(n, 2) for n in (5, 4, 4, 2)])
+    labels = torch.tensor([0, 1, 1, 0])
+    for data in ((packed, labels), [(packed, labels), (packed, labels)], {"x": packed, "y": labels}):
+        with pytest.raises(CurvatureError, match=r"hold a PackedSequence.*\(\(padded, lengths\), targets\)"):
+            Curvature(nn.Linear(2, 2), nn.CrossEntropyLoss(), data)
+
+
+class Tokens(nn.Module):
+    """Embeds tokens, and multiplies by a tensor that `double` does not reach."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.mix = nn.Embedding(9, 4), torch.eye(4)
+
+    def forward(self, tokens):
+        return self.embed(tokens).mean(1) @ self.mix
+
+
+def test_the_tensor_of_another_type_is_named_and_not_the_tokens():
+    tokens, labels = torch.arange(20).reshape(5, 4) % 9, torch.arange(5) % 4
+    with pytest.raises(CurvatureError, match=r"mix is torch\.float32.*register_buffer\('mix', \.\.\.\)") as found:
+        Curvature(Tokens().double(), nn.CrossEntropyLoss(), (tokens, labels))
+    assert "x.float()" not in str(found.value)
+    with pytest.raises(CurvatureError, match=r"the inputs are int64.*x\.float\(\)"):
+        Curvature(nn.Linear(4, 4), nn.CrossEntropyLoss(), (tokens, labels))
+
+
+def test_a_loss_that_reads_what_a_worker_lacks_is_named():
+    state = {"scale": 1.0}
+    data = [(torch.linspace(-1.0, 2.0, 4 * n).reshape(n, 4).sin(), torch.arange(n) % 3) for n in (5, 8)]
+    loss = lambda output, labels: state["scale"] * nn.functional.cross_entropy(output, labels)  # noqa: E731
+    share = checked_objective(nn.Linear(4, 3), loss, data).share(range(2, 3), torch.device("cpu"))
+    state["scale"] = 2.0
+    with pytest.raises(CurvatureError, match=r"batch 2 has loss .* in this process and .* in a worker.*global"):
+        share.batch_loss(data[1], 2)
+
+
+def test_assertions_of_a_model_are_one_line():
+    class Strict(nn.Linear):
+        """Takes three rows."""
+
+        def forward(self, x):
+            assert len(x) == 3, "three rows only"
+            return super().forward(x)
+
+    with pytest.raises(CurvatureError, match=r"AssertionError.*three rows only"):
+        Curvature(Strict(4, 3), nn.CrossEntropyLoss(), (torch.ones(5, 4), torch.arange(5) % 3))

@@ -202,3 +202,75 @@ def test_large_inputs_are_seen_before_layers_that_are_not_measured(monkeypatch):
     x, y = drawn(60)
     assert Curvature(Inside(plain), CE, (1e3 * x, y), parameters="net.2.*").rounding >= 0.0
     assert called == [1]
+
+
+class Rotated(nn.Module):
+    """A perceptron after a fixed rotation that it holds in one of several ways."""
+
+    def __init__(self, held, seed=1):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.net = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
+            rotation = torch.linalg.qr(torch.randn(5, 5))[0]
+        self.held = held
+        if held == "attribute":
+            self.rotation = rotation
+        elif held == "closure":
+            self.rotate = lambda x: x @ rotation
+        elif held == "written":
+            self.rotation = [rotation]
+        else:
+            self.register_buffer("rotation", rotation)
+
+    def forward(self, x):
+        if self.held == "single":
+            assert x.dtype == torch.float32, "single precision only"
+        if self.held == "closure":
+            return self.net(self.rotate(x))
+        if self.held == "written":
+            turned = torch.zeros(len(x), 5)
+            turned[torch.arange(len(x))] = x @ self.rotation[0]
+            return self.net(turned)
+        return self.net(x @ self.rotation)
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+@pytest.mark.parametrize("held", ["attribute", "closure", "written", "single"])
+def test_rounding_is_measured_where_constants_stay_in_single_precision(held, seed):
+    x, y = large(seed, "raw", 61)
+    buffered = Rotated("buffer", seed)
+    spectral, frobenius, rank = norms_of(by_hand(buffered, x, y))
+    operator = Curvature(Rotated(held, seed), CE, (x, y))
+    if held in ("attribute", "closure"):
+        assert operator.rounding == Curvature(buffered, CE, (x, y)).rounding
+    assert operator.rounding > 1e-6
+    found = stable_rank_of(operator, rng=np.random.default_rng(0))
+    assert spectral in found.spectral_norm
+    assert frobenius in found.frobenius
+    assert rank in found
+
+
+def test_constants_of_a_loss_are_double_in_the_checks():
+    weight = torch.tensor([0.2, 1.0, 3.0])
+    x, y = large(3, "scaled", 40)
+    model = nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3))
+    found = [
+        Curvature(model, loss, (x, y)).rounding
+        for loss in (lambda o, t: functional.cross_entropy(o, t, weight), nn.CrossEntropyLoss(weight))
+    ]
+    assert found[0] == found[1] > 0.0
+
+
+class Detached(Rotated):
+    """Takes single precision only, with a derivative that leaves a part out."""
+
+    def forward(self, x):
+        out = super().forward(x)
+        return out * (1.0 + out.detach().square())
+
+
+def test_a_miss_in_single_precision_names_why_double_precision_fails():
+    x, y = drawn(60, 5, 3)
+    with pytest.raises(CurvatureError, match=r"fails in double precision \(single precision only.*register_buffer"):
+        stable_rank(Detached("single"), CE, (x, y))

@@ -6,7 +6,7 @@ from safetensors.torch import save_file, save_model
 from torch import nn
 
 from hessian import CurvatureError
-from hessian.loss.state_files import load_state
+from hessian.loss.state_files import load_state, numbered_states, order_of_states
 
 
 class Tied(nn.Module):
@@ -162,3 +162,37 @@ def test_a_cast_may_round_on_the_scale_of_a_tensor(tmp_path, dtype):
     torch.save({"weight": weight, "bias": torch.zeros(2).double()}, tmp_path / "step-1.pt")
     load_state(model, tmp_path / "step-1.pt")
     assert torch.equal(model.weight, weight.to(dtype))
+
+
+@pytest.mark.parametrize(
+    ("names", "order", "said"),
+    [
+        (("epoch=2-loss=0.90", "epoch=10-loss=0.80", "epoch=11-loss=0.10"), (0, 1, 2), "'epoch'"),
+        (("epoch=1-step=30", "epoch=0-step=7"), (1, 0), "'step'"),
+        (("epoch2-step5", "epoch1-step5"), (1, 0), "'epoch'"),
+        (("round-9_lr=1e-04", "round-10_lr=1e-05"), (0, 1), "'round'"),
+        (("model-9-acc0.71", "model-10-acc0.13", "best-11"), (0, 1, 2), "last whole"),
+        (("Steps_10_v1.2", "Steps_9_v1.3"), (1, 0), "'step'"),
+        (("vit16-3", "vit16-2"), (1, 0), "last whole"),
+    ],
+)
+def test_the_number_of_training_orders_files(tmp_path, names, order, said):
+    for name in names:
+        torch.save({}, tmp_path / f"{name}.pt")
+    assert [path.stem for path in numbered_states(tmp_path).values()] == [names[place] for place in order]
+    assert said in order_of_states(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"), "is a shard of one state.*one file"),
+        (("acc0.5.pt", "acc0.7.pt"), "no whole number.*step-100"),
+        (("a-3.pt", "b-3.pt"), "the same number 3: give every state its own"),
+    ],
+)
+def test_files_without_an_order_are_refused(tmp_path, names, said):
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(CurvatureError, match=said):
+        numbered_states(tmp_path)
