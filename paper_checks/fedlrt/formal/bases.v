@@ -57,6 +57,10 @@ Arguments kept_at_most {r X}.
 Definition W_next {r X} (t : truncation r X) : M (rows r) (columns r) :=
   (U r × first (kept t) (P t)) × diagonal (kept t) (sigma t) × (V r × first (kept t) (Q t))^T.
 
+Lemma entry_first {m n} k (A : M m n) i j :
+  (i < m)%nat -> (j < k)%nat -> entry (first k A) i j = entry A i j.
+Proof. apply entry_from. Qed.
+
 Lemma corner_product {m n k p} (A : M m n) (B : M k k) (C : M n p) :
   (k <= n)%nat ->
   A × corner n 0 B × C = first k A × B × (first k (C^T))^T.
@@ -65,9 +69,9 @@ Proof.
   rewrite !entry_product by assumption.
   rewrite (sum_split_at k n) by assumption. rewrite (sum_zero (n - k)), Rplus_0_r.
   - apply sum_ext; intros l low_l. rewrite !entry_product by lia.
-    rewrite entry_transpose by lia. unfold first at 3. rewrite entry_from, entry_transpose by lia. f_equal.
+    rewrite entry_transpose, entry_first, entry_transpose by lia. f_equal.
     rewrite (sum_split_at k n) by assumption. rewrite (sum_zero (n - k)), Rplus_0_r.
-    + apply sum_ext; intros q low_q. unfold first, corner. rewrite !entry_from by lia.
+    + apply sum_ext; intros q low_q. rewrite entry_first by lia. unfold corner. rewrite entry_from by lia.
       now rewrite (proj2 (Nat.ltb_lt q k) low_q), (proj2 (Nat.ltb_lt l k) low_l).
     + intros q low_q. unfold corner. rewrite entry_from by lia.
       rewrite (proj2 (Nat.ltb_ge (k + q) k)) by lia. simpl. ring.
@@ -87,8 +91,8 @@ Qed.
 Lemma first_product {m n p} k (A : M m n) (B : M n p) : (k <= p)%nat -> first k (A × B) = A × first k B.
 Proof.
   intro small. apply same_entries; intros i j low_i low_j.
-  unfold first at 1. rewrite entry_from, !entry_product by lia.
-  apply sum_ext; intros. unfold first. now rewrite entry_from by lia.
+  rewrite entry_first, !entry_product by lia.
+  apply sum_ext; intros. now rewrite entry_first by lia.
 Qed.
 
 Lemma diagonal_corner n k d : (k <= n)%nat -> diagonal n (kept_values k d) = corner n 0 (diagonal k d).
@@ -126,11 +130,11 @@ Qed.
 Lemma cut_le_theta {r X} (t : truncation r X) : ‖(W_next t ⊖ model r X)‖ <= theta t.
 Proof.
   rewrite next_coefficients. set (D := diagonal (width r) (kept_values (kept t) (sigma t))).
-  change (model r) with (into (coordinates r)). rewrite <- into_sub, into_norm.
   set (i := bases (P t) (Q t) (orthonormal_P t) (orthonormal_Q t)).
-  rewrite (decomposition t) at 1. change (P t × D × (Q t)^T) with (into i D).
-  change (P t × diagonal (width r) (sigma t) × (Q t)^T) with (into i (diagonal (width r) (sigma t))).
-  rewrite <- into_sub, into_norm. unfold D. rewrite diagonal_sub. unfold norm. rewrite diagonal_square.
+  assert (whole : model r X = into (coordinates r) (into i (diagonal (width r) (sigma t))))
+    by exact (f_equal (model r) (decomposition t)).
+  rewrite whole. change (model r (P t × D × (Q t)^T)) with (into (coordinates r) (into i D)).
+  rewrite <- !into_sub, !into_norm. unfold D. rewrite diagonal_sub. unfold norm. rewrite diagonal_square.
   eapply Rle_trans; [|exact (tail t)]. apply sqrt_le_1_alt.
   assert (small := kept_at_most t).
   rewrite (sum_split_at (kept t) (width r)) by assumption. rewrite sum_zero.
