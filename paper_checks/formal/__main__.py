@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from paper_checks.formal.compile import CoqError, compile_papers, coq_version, differences, write_record
-from paper_checks.formal.theorems import FormalError
+from paper_checks.formal.theorems import FormalError, sources_of
 from paper_checks.ledger import PAPERS
 
 
@@ -30,6 +31,7 @@ def main() -> int:
             if settings.record:
                 for one in found:
                     print(f"recorded in {write_record(one, version)}")
+                found = [replace(one, theorems=sources_of(one.paper).theorems()) for one in found]
             told = [text for one in found for text in differences(one, one.paper.claims())]
     except (CoqError, FormalError, OSError) as error:
         print(error, file=sys.stderr)
