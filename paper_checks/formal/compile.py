@@ -13,7 +13,7 @@ from pathlib import Path
 
 from paper_checks.claim import GRADES, Claim
 from paper_checks.formal.bridge import flaws
-from paper_checks.formal.theorems import RECORD, THEORY, THEORY_NAME, FormalTheorem, Sources, sources_of
+from paper_checks.formal.theorems import RECORD, THEORY, THEORY_NAME, FormalTheorem, sources_of
 from paper_checks.paper import Paper
 from workloads.files import write_whole
 
@@ -41,7 +41,7 @@ class Compiled:
         paper: the paper.
         theorems: its theorems about claims.
         axioms: what each assumes, by its name.
-        lines: lines of all files, those of the shared theory not counted.
+        lines: lines of its files, those of the shared theory not counted.
         seconds: time to compile.
     """
 
@@ -63,11 +63,11 @@ def coq_version() -> str | None:
 def compile_papers(
     papers: Sequence[Paper], build: Path, progress: Callable[[str], object] = lambda file: None
 ) -> list[Compiled]:
-    """Compile the shared theory and the files of each paper from nothing, and return what each theorem assumes.
+    """Compile the files of each paper, with the theory that they import, and return what each theorem assumes.
 
     Args:
         papers: papers, of which those without Coq files are skipped.
-        build: an empty folder for what Coq writes.
+        build: an empty folder; sources are copied there, and Coq writes there.
         progress: called with the name of each file before it is compiled.
 
     Raises:
@@ -75,14 +75,16 @@ def compile_papers(
     """
     if coq_version() is None:
         raise CoqError("coqc is not installed: apt-get install coq libcoq-coquelicot")
-    rooms = [Sources(THEORY, THEORY_NAME, THEORY_NAME), *(sources_of(paper) for paper in papers)]
-    rooms = [room for room in rooms if room.files]
-    options = [part for room in rooms for part in ("-R", room.logical, room.logical)]
-    for room in rooms:
-        shutil.copytree(room.folder, build / room.logical, ignore=lambda _, names: [n for n in names if n[-2:] != ".v"])
+    rooms = {paper: sources_of(paper) for paper in papers if sources_of(paper).files}
+    named = {THEORY_NAME: THEORY, **{room.logical: room.folder for room in rooms.values()}}
+    options = [part for name in named for part in ("-R", name, name)]
+    for name, folder in named.items():
+        (build / name).mkdir(parents=True)
+        for file in folder.glob("*.v"):
+            shutil.copy(file, build / name)
     done: set[Path] = set()
     found = []
-    for room in rooms:
+    for paper, room in rooms.items():
         began = time.perf_counter()
         for file in room.in_order():
             if file not in done:
@@ -90,12 +92,9 @@ def compile_papers(
                 logical = THEORY_NAME if file.parent == THEORY else room.logical
                 progress(f"{logical}/{file.name}")
                 _coqc(build, options, f"{logical}/{file.name}")
-        if room.logical == THEORY_NAME:
-            continue
         theorems = room.theorems()
         axioms = _axioms(build, options, [one.name for one in theorems])
         lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in room.files)
-        (paper,) = (one for one in papers if sources_of(one) == room)
         found.append(Compiled(paper, theorems, axioms, lines, time.perf_counter() - began))
     return found
 
@@ -116,7 +115,7 @@ def _axioms(build: Path, options: Sequence[str], names: Sequence[str]) -> dict[s
     modules = dict.fromkeys(name.rpartition(".")[0] for name in names)
     lines = [f"Require {module}." for module in modules]
     for name in names:
-        lines += [f'Eval compute in tt. (* {name} *)', f"Print Assumptions {name}."]
+        lines += [f"Eval compute in tt. (* {name} *)", f"Print Assumptions {name}."]
     (build / "assumptions.v").write_text("\n".join(lines) + "\n", encoding="utf-8")
     answers = _coqc(build, options, "assumptions.v").split("     = tt\n     : unit\n")[1:]
     if len(answers) != len(names):

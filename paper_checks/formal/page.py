@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from paper_checks.formal.theorems import FormalTheorem, formal_theorems
+from paper_checks.formal.theorems import formal_theorems, sources_of
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Paper
 from workloads.files import write_whole
@@ -36,6 +36,13 @@ def _paper(paper: Paper) -> Iterator[str]:
             what = f"{one.role}: {one.covers}" if one.covers else one.role
             stale = "" if one.checked else " (stale)"
             yield f"| [{id}](#{_anchor(id)}) | {claims[id].grade} | `{one.name}`{stale} | {what} |"
+    sources = sources_of(paper)
+    setting = sources.setting([one.statement for id in order for one in theorems[id]])
+    if setting:
+        yield from ("", f"### Setting of {paper.called}", "", "Definitions that several statements share.")
+    for file, parts in setting.items():
+        place = f"{sources.place}/{file.name}"
+        yield from ("", f"[{place}](../{place}):", "", "```coq", *_lines(parts), "```")
     for id in order:
         yield from ("", f"### {id}")
         shown = set[str]()

@@ -32,6 +32,7 @@ _MARKED = re.compile(r"\(\* (?:" + "|".join(ROLES) + r"): ")
 _DEFINITION = re.compile(
     r"^(?:\(\*\*(?:(?!\*\)).)*?\*\)\n)?(?:Definition|Fixpoint|Record) (\w+)\b.*?\.$", re.DOTALL | re.MULTILINE
 )
+_COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
 _CONSTANT = re.compile(r"\((\w+) := ((?:[^()]|\([^()]*\))*)\)")
 _IMPORT = re.compile(r"^From (\w+) Require Import ([\w\s]+)\.$", re.MULTILINE)
 
@@ -159,6 +160,19 @@ class Sources:
             found |= dict.fromkeys((*self._below(path, (*above, file)), path))
         return tuple(found)
 
+    def setting(self, statements: Sequence[str]) -> dict[Path, list[str]]:
+        """Return the definitions that statements use and do not show, by file, in the order of the imports.
+
+        Args:
+            statements: statements of theorems of these files.
+        """
+        used, found = list(statements), dict[Path, list[str]]()
+        for file in reversed([path for path in self.in_order() if path.parent == self.folder]):
+            kept = [text for text in _definitions(_read(file), *used) if not any(text in one for one in statements)]
+            used += kept
+            found |= {file: kept} if kept else {}
+        return dict(reversed(found.items()))
+
     def record(self) -> dict[str, Any]:
         """Return the record of what was compiled; empty where there is none.
 
@@ -223,12 +237,12 @@ def established(theorems: Sequence[FormalTheorem], role: Role, reading: str) -> 
     return bool(found) and all(found)
 
 
-def _definitions(text: str, says: str) -> list[str]:
-    """Return the definitions of a file that a statement uses, directly or not, in the order of the file."""
+def _definitions(text: str, *says: str) -> list[str]:
+    """Return the definitions of a file that statements use, directly or not, in the order of the file."""
     known = {one[1]: one for one in _DEFINITION.finditer(text)}
-    used, ahead = set[str](), [says]
+    used, ahead = set[str](), list(says)
     while ahead:
-        for name in set(re.findall(r"\w+", ahead.pop())) & set(known) - used:
+        for name in set(re.findall(r"[\w']+", _COMMENT.sub(" ", ahead.pop()))) & set(known) - used:
             used.add(name)
             ahead.append(known[name][0])
     return [one[0] for name, one in known.items() if name in used]
