@@ -53,7 +53,7 @@ def test_an_axiom_of_ones_own_is_named_and_never_recorded(tmp_path, proof):
 @needs_coq
 def test_a_false_theorem_does_not_compile(tmp_path):
     invented = Invented(tmp_path, f"{STATED.replace('= 2', '= 3')}Proof. reflexivity. Qed.\n")
-    with pytest.raises(CoqError, match="X/x.v does not compile: .*Unable to unify"):
+    with pytest.raises(CoqError, match=r"X/x\.v does not compile: .*Unable to unify"):
         compile_papers([invented], tmp_path / "build")
 
 

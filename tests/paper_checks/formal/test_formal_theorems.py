@@ -224,7 +224,9 @@ def test_the_card_and_the_json_show_the_formal_statement():
 
 # Files.
 
-STATES = "Definition x_states {K : R} : Prop := forall x, x <= K * x.\n\n(* proves: a/b *)\nTheorem x : x_states (K := 2).\n"
+STATES = (
+    "Definition x_states {K : R} : Prop := forall x, x <= K * x.\n\n(* proves: a/b *)\nTheorem x : x_states (K := 2).\n"
+)
 
 
 def written(tmp_path, **files):
