@@ -23,7 +23,7 @@ AXIOMS = (
     "FunctionalExtensionality.functional_extensionality_dep",
     "Classical_Prop.classic",
 )
-"""What Coq's own library of the real numbers assumes; nothing else may be."""
+"""Axioms of Coq's own library of the real numbers; a theorem assumes no others."""
 LONGEST = 600.0
 """Seconds that one file may take."""
 _AXIOM = re.compile(r"^(?!Axioms:)([\w.']+)\s*:", re.MULTILINE)
@@ -35,7 +35,7 @@ class CoqError(RuntimeError):
 
 @dataclass(frozen=True)
 class Compiled:
-    """What the kernel said of a paper's theorems.
+    """Answers of the kernel on a paper's theorems.
 
     Attributes:
         paper: the paper.

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Role = Literal["proves", "refutes", "part of", "best"]
 ROLES: tuple[Role, ...] = get_args(Role)
-"""What a theorem is to its claim: it proves the established form, refutes the printed one, proves a part of what is
-established, or holds with the best constants known."""
+"""Relations of a theorem to its claim: it proves the established form, refutes the printed one, proves a part of the
+established form, or holds with the best constants known."""
 THEORY = Path(__file__).parent / "theory"
 THEORY_NAME = "Rankproof"
 RECORD = "checked.json"
@@ -185,7 +185,9 @@ class Sources:
             if not all(isinstance(one["digest"], str) for one in content["theorems"].values()):
                 raise TypeError("a digest is text")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise FormalError(f"{path} is no record of theorems: {error!r}; write it again by `make formal`") from None
+            raise FormalError(
+                f"{path} does not hold a record of theorems: {error!r}; write it again by `make formal`"
+            ) from None
         return dict(content)
 
     def theorems(self) -> tuple[FormalTheorem, ...]:

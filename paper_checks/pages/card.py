@@ -539,7 +539,7 @@ FORMAL_ROLES: Mapping[Role, str] = {
     "part of": "proves a part of the established statement",
     "best": "proves it with the best constants known",
 }
-"""What a formal theorem is to its claim, in words."""
+"""Relations of a formal theorem to its claim, in words."""
 
 
 def describe_formal(theorem: FormalTheorem) -> str:

@@ -1,4 +1,4 @@
-"""What needs Coq: every file compiles from nothing, and the kernel's axioms are read. Skipped where Coq is absent."""
+"""Coq files compile from nothing, and the kernel's axioms are read. Skipped where Coq is absent."""
 
 import shutil
 

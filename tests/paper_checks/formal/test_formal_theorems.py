@@ -275,7 +275,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path, files, told):
 @pytest.mark.parametrize("content", ["[]", "{", '{"theorems": []}', '{"theorems": {"x": {"digest": 1}}}', "{}"])
 def test_a_broken_record_is_named(tmp_path, content):
     (tmp_path / RECORD).write_text(content)
-    with pytest.raises(FormalError, match="is no record of theorems"):
+    with pytest.raises(FormalError, match="does not hold a record of theorems"):
         written(tmp_path, x=f"{STATES}Proof.\n").theorems()
 
 
