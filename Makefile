@@ -3,6 +3,8 @@
 # `make test-all`: the same with the slow tests: families of many cases, real federations, every claim once more.
 # `make test-deep`: property tests on 2,000 new examples each; what they find becomes an example of `make test`.
 # `make mutants ROOM=rmt`: wrong lines on purpose, and which of them the room's tests notice.
+# `make formal`: compile the theorems in Coq, which `apt-get install coq libcoq-coquelicot` installs, and compare them
+#                with the record and the ledger. Nothing else needs Coq.
 # `make docs`:   write the pages of findings in docs/ from the ledger.
 # `make site`:   build docs/ with an API reference as a site into site/, strictly; reading it takes no network.
 # Both share one virtual environment and reuse it; verdicts are never reused.
@@ -17,7 +19,7 @@ ROOMS := rmt workloads hessian toymodels algorithms runs figures paper_checks
 SLOW := -m 'not slow'
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: verify test test-all tests test-deep mutants lint docs site bench clean
+.PHONY: verify test test-all tests test-deep mutants formal lint docs site bench clean
 
 verify: $(READY)
 	-$(BIN)/rankproof data fetch mnist fashion-mnist
@@ -38,6 +40,9 @@ test-deep: $(READY)
 mutants: $(READY)
 	$(BIN)/python benchmarks/mutants.py $(ROOM)
 
+formal: $(READY)
+	$(BIN)/python -m paper_checks.formal
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,6 +50,7 @@ lint: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m paper_checks.findings docs
+	$(BIN)/python -m paper_checks.formal.page docs
 	$(BIN)/python -m paper_checks.engine.constants docs/figures
 	$(BIN)/python -m paper_checks.pages.status_map docs/figures
 	$(BIN)/python -m figures.rmt.crossing docs/figures

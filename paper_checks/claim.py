@@ -21,7 +21,7 @@ from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "corrected", "refuted", "ambiguous", "not checkable here"]
 Print = Literal["as meant", "misprint", "unstated", "inconsistent"]
-Grade = Literal["proof", "certified", "statistical", "search"]
+Grade = Literal["kernel", "proof", "certified", "statistical", "search"]
 Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm", "experiment"]
 Importance = Literal["result", "step", "detail"]
 
@@ -32,7 +32,7 @@ PRINTS: tuple[Print, ...] = ("as meant", "misprint", "unstated", "inconsistent")
 KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm", "experiment")
 IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
 LONGEST_REASON = 140  # characters of the sentence that says why a statement fails
-GRADES: tuple[Grade, ...] = ("proof", "certified", "statistical", "search")  # strongest first
+GRADES: tuple[Grade, ...] = ("kernel", "proof", "certified", "statistical", "search")  # strongest first
 
 Constants = Mapping[str, Any]
 Measure = Callable[[Context], Any]

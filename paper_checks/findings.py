@@ -15,6 +15,7 @@ from pathlib import Path
 
 from figures.stored_numbers import FOLDER
 from paper_checks.claim import Claim, Importance, Reading
+from paper_checks.formal.theorems import FormalTheorem, formal_theorems
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.card import (
     COUNTED,
@@ -88,12 +89,14 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     for headline in page.headlines:
         links = ", ".join(f"[{id}](#{_anchor(id)})" for id in headline.claims)
         lines.append(f"- {_mathematics(headline.says)} {links}")
+    formal = formal_theorems(paper)
     for importance, title in PARTS.items():
         part = [(about, [claim for claim in group if claim.importance == importance]) for about, group in told]
         if any(group for _, group in part):
             lines += ["", f"## {title}"]
         for about, group in part:
-            lines += _section(about.rstrip("."), group, replayed, folder, paper.package, folded=importance != "result")
+            folded = importance != "result"
+            lines += _section(about.rstrip("."), group, replayed, formal, folder, paper.package, folded)
     seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
     if seen:
         lines += [
@@ -139,6 +142,7 @@ def _section(
     about: str,
     group: Sequence[Claim],
     replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]],
+    formal: Mapping[str, Sequence[FormalTheorem]],
     folder: Path,
     package: str,
     folded: bool,
@@ -152,7 +156,7 @@ def _section(
     yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
-        yield from _entry(claim, replayed[claim.id], folder, package)
+        yield from _entry(claim, replayed[claim.id], formal.get(claim.id, ()), folder, package)
     if folded:
         yield ""
         yield "</details>"
@@ -261,7 +265,13 @@ def _proof_name(id: str) -> str:
     return id.replace("/", "--").replace("@", "--")
 
 
-def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Path, package: str) -> Iterator[str]:
+def _entry(
+    claim: Claim,
+    replayed: Sequence[tuple[Stored, Replayed]],
+    formal: Sequence[FormalTheorem],
+    folder: Path,
+    package: str,
+) -> Iterator[str]:
     """Yield one claim: the printed text; unless it simply holds, the witness and what holds; then its proof."""
     yield f"#### {claim.id}"
     yield ""
@@ -304,10 +314,14 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
             found = ", as found" if file.id in refuted else _name_reading(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
+    if formal:
+        names = ", ".join(f"`{one.name}` ({one.role})" for one in formal)
+        yield ""
+        yield f"Checked by Coq's kernel ([statements](kernel.md#{_anchor(claim.id)})): {names}."
     without = _without_proof(claim, replayed)
     if without is not None and (compared := _describe_comparison(claim)):
         yield ""
-        yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}{without}: {_mathematics(compared)}"
+        yield f"{'Proved' if claim.grade in ('kernel', 'proof') else 'Checked'}{without}: {_mathematics(compared)}"
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."

@@ -12,6 +12,7 @@ from paper_checks.engine.proved_constants import unnamed_constants
 from paper_checks.engine.sensitivity import NoticedChange
 from paper_checks.engine.verdict import Decision
 from paper_checks.evaluation import as_in_json
+from paper_checks.formal.theorems import FormalTheorem
 from paper_checks.paper import Finding, Paper
 from paper_checks.replay import Replayed, Stored
 from paper_checks.replaying.places import check_place
@@ -35,6 +36,7 @@ class Result:
         expected_grade: the grade on record at the budget of the run.
         finding: the finding that explains the entry; None where it simply holds.
         replays: the place of the evaluation that replays each stored file, ``file:line``; None where none is written.
+        formal: theorems about the claim that a proof assistant's kernel checked, or has to check again.
     """
 
     claim: Claim
@@ -47,6 +49,7 @@ class Result:
     expected_grade: Grade | None
     replays: tuple[str | None, ...] = ()
     finding: Finding | None = None
+    formal: tuple[FormalTheorem, ...] = ()
 
     @property
     def source(self) -> str:
@@ -122,6 +125,7 @@ class Result:
                 if answer.kind == "certificate"
             ],
             "witness_words": dict(violated.words) if violated else {},
+            "formal": [one.as_json() for one in self.formal],
         }
 
     def distinct_files(self) -> list[tuple[Stored, Replayed, list[str]]]:

@@ -24,6 +24,7 @@ from paper_checks.engine.processes import map_work
 from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
 from paper_checks.engine.verdict import Decision, decide
 from paper_checks.evaluation import as_in_json
+from paper_checks.formal.theorems import FormalError, formal_theorems
 from paper_checks.paper import Paper
 from paper_checks.replay import (
     Replayed,
@@ -86,6 +87,10 @@ def run(
     began = time.perf_counter()
     papers = tuple(dict.fromkeys(ledger.home[claim.id] for claim in claims))
     files = {claim.id: ledger.home[claim.id].to_replay(claim.id) for claim in claims}
+    try:
+        formal = {id: found for paper in papers for id, found in formal_theorems(paper).items()}
+    except FormalError as error:
+        raise ReplayError(str(error)) from None
     pieces = groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module))
     themes = [_Theme(ledger.home[some[0].id], some, seed, budget) for some in (tuple(found) for _, found in pieces)]
     on_file = _on_file(claims, ledger, files, jobs)
@@ -111,7 +116,8 @@ def run(
         decision = answer.decision
         if decision is None:
             assert answer.judged is not None
-            decision = decide(claim, answer.judged, (*replayed[claim.id], *lost[claim.id]), answer.changes)
+            answers_on_file = (*replayed[claim.id], *lost[claim.id])
+            decision = decide(claim, answer.judged, answers_on_file, answer.changes, formal.get(claim.id, ()))
         results.append(
             Result(
                 claim,
@@ -127,6 +133,7 @@ def run(
                     for place in replay_places(ledger.home[claim.id].package, files[claim.id])
                 ),
                 ledger.home[claim.id].finding_of(claim.id),
+                formal.get(claim.id, ()),
             )
         )
     strays = _of_no_claim(papers if ledger.whole else ())
@@ -150,13 +157,13 @@ def _done(work: _Named | _OnFile) -> tuple[_Measured | Replayed, ...]:
 
 
 def _of_no_claim(papers: Iterable[Paper]) -> tuple[str, ...]:
-    return tuple(
-        f"{paper.name}/{file}"
-        for paper in papers
-        for file in of_no_claim(
-            paper.package, paper.folder, [id for claim in paper.claims() for id in claim.file_ids()]
-        )
-    )
+    found = []
+    for paper in papers:
+        ids = [id for claim in paper.claims() for id in claim.file_ids()]
+        found += [f"{paper.name}/{file}" for file in of_no_claim(paper.package, paper.folder, ids)]
+        formal = (one for some in formal_theorems(paper).values() for one in some)
+        found += [f"{paper.name}/formal: {one.name} of {one.id}" for one in formal if one.id not in ids]
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def made_by() -> str:
     for room in ROOMS:
         place = _ROOT / room
         for file in sorted(place.rglob("*.*")) if place.is_dir() else [place]:
-            if file.suffix in (".py", ".json"):
+            if file.suffix in (".py", ".json", ".v"):
                 content = file.read_bytes()
                 digest.update(f"{file.relative_to(_ROOT)}\0{len(content)}\0".encode() + content)
     digest.update(json.dumps([package_versions(PACKAGES), platform.python_version(), platform.machine()]).encode())

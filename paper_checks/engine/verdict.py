@@ -11,6 +11,8 @@ from paper_checks.engine.lines import refuted_lines
 from paper_checks.engine.proved_constants import is_same_constant
 from paper_checks.engine.sensitivity import NoticedChange, describe_overstated, describe_unnoticed
 from paper_checks.evaluation import as_in_json, plain
+from paper_checks.formal.bridge import flaws
+from paper_checks.formal.theorems import FormalTheorem, established
 from paper_checks.replay import Replayed
 
 
@@ -38,7 +40,11 @@ class _DefectError(Exception):
 
 
 def decide(
-    claim: Claim, judged: Judged, replayed: Sequence[Replayed], changes: Sequence[NoticedChange] = ()
+    claim: Claim,
+    judged: Judged,
+    replayed: Sequence[Replayed],
+    changes: Sequence[NoticedChange] = (),
+    formal: Sequence[FormalTheorem] = (),
 ) -> Decision:
     """Decide a claim.
 
@@ -48,13 +54,15 @@ def decide(
     If it fails, the statement is ``corrected`` by a correction or another reading that passes, with its own mutants
     refuted, and ``refuted`` if only a weaker control passes. It is ``ambiguous`` where the claim says why the author
     could mean either reading, one passes and one fails. Everything else is withheld, with its reason. A certificate
-    proves the established form, a reading or the correction; one that does not verify is a defect.
+    proves the established form, a reading or the correction; one that does not verify is a defect. A part of the
+    verdict whose theorems a kernel checked, in the files that are there, has the grade ``kernel``.
 
     Args:
         claim: the claim.
         judged: its forms.
         replayed: the results of its stored witnesses and certificates.
         changes: smallest noticed changes of the established form.
+        formal: theorems about the claim in a proof assistant's files.
     """
     readings = judged.readings(claim)
     for one in readings:
@@ -63,7 +71,7 @@ def decide(
                 "not checkable here", None, f"{_of(one, readings)}{one.evidence.reason or 'undecided at this budget'}"
             )
     try:
-        return _decide(claim, judged, readings, replayed, changes)
+        return _decide(claim, judged, readings, replayed, changes, formal)
     except _DefectError as error:
         return Decision("not checkable here", None, f"defect of the check: {error}", str(error))
 
@@ -74,11 +82,15 @@ def _decide(
     readings: Sequence[JudgedReading],
     replayed: Sequence[Replayed],
     changes: Sequence[NoticedChange],
+    formal: Sequence[FormalTheorem],
 ) -> Decision:
+    flaw = next(flaws(claim, formal), "")
+    if flaw:
+        raise _DefectError(flaw)
     failing = [one for one in readings if not one.evidence.ok]
     correctable = claim.correction is not None  # its certificate is stored as one of the first reading
-    refutations = [_grade_refuted(one, readings, replayed, correctable=correctable) for one in failing]
-    passing = [_stands(claim, one, readings, replayed) for one in readings if one.evidence.ok]
+    refutations = [_grade_refuted(one, readings, replayed, formal, correctable=correctable) for one in failing]
+    passing = [_stands(claim, one, readings, replayed, formal) for one in readings if one.evidence.ok]
     if failing and not passing:
         _require_control(claim, judged)
     blind = describe_unnoticed(changes) if judged.standing(claim) is not None else ""
@@ -93,7 +105,8 @@ def _decide(
     _require_print(claim, judged, readings)
     if not failing:
         return Decision("holds", _weakest(passing))
-    correction = [_grade_corrected(claim, judged, claim.correction, replayed)] if claim.correction is not None else []
+    fix = claim.correction
+    correction = [] if fix is None else [_grade_corrected(claim, judged, fix, replayed, formal)]
     grade = _weakest([*refutations, *passing, *correction])
     if claim.ambiguous and passing:
         return Decision("ambiguous", grade)
@@ -129,7 +142,12 @@ def _answer(kind: str, key: str, replayed: Sequence[Replayed]) -> Replayed | Non
 
 
 def _grade_refuted(
-    one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed], *, correctable: bool
+    one: JudgedReading,
+    readings: Sequence[JudgedReading],
+    replayed: Sequence[Replayed],
+    formal: Sequence[FormalTheorem],
+    *,
+    correctable: bool,
 ) -> Grade:
     """Return the grade of a reading's refutation, which has a witness of its own."""
     if _answer("certificate", one.key, replayed) and not (one.first and correctable):
@@ -143,10 +161,18 @@ def _grade_refuted(
         raise _DefectError(
             f"{_of(one, readings)}violated, but its replay cannot fail: it comes to the same with other stored values"
         )
+    if established(formal, "refutes", one.key):
+        return "kernel"
     return "proof" if witness.exact else "statistical"
 
 
-def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed]) -> Grade:
+def _stands(
+    claim: Claim,
+    one: JudgedReading,
+    readings: Sequence[JudgedReading],
+    replayed: Sequence[Replayed],
+    formal: Sequence[FormalTheorem],
+) -> Grade:
     """Return the grade of a reading that passes."""
     of = _of(one, readings)
     witness = _answer("witness", one.key, replayed)
@@ -160,6 +186,8 @@ def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading],
     blind = _blind(claim, one.evidence, one.mutants)
     if blind:
         raise _DefectError(of + blind)
+    if established(formal, "proves", one.key):
+        return "kernel"
     return "proof" if certificate is not None else one.evidence.grade
 
 
@@ -174,7 +202,9 @@ def _require_control(claim: Claim, judged: Judged) -> None:
         raise _DefectError("violated, but its control is vacuous: no case satisfied its assumptions")
 
 
-def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
+def _grade_corrected(
+    claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed], formal: Sequence[FormalTheorem]
+) -> Grade:
     """Return the grade of a correction that passes."""
     correction = judged.correction
     assert correction is not None
@@ -199,6 +229,8 @@ def _grade_corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequenc
         raise _DefectError(
             f"the correction is said by asks= to be {form.asks!r}, and the compared sides show {judged.strength!r}"
         )
+    if not judged.printed.ok and established(formal, "proves", ""):
+        return "kernel"
     return "proof" if certificate is not None else correction.grade
 
 

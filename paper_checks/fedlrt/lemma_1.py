@@ -212,7 +212,7 @@ def claim_gu_gv(
     ),
     uses=("fedlrt/eq-22", "fedlrt/eq-23"),
     importance="result",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def lemma_1(
     points: list[Wide],

@@ -54,7 +54,7 @@ def measure_drift(context: Context) -> list[Round]:
     also=("fedlrt/thm-6",),
     uses=("fedlrt/thm-6-proof",),
     importance="result",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def thm_1(
     rounds: list[Round], constant: float = math.e, limit: int = 1, power: int = 1, corrected: bool = True

@@ -94,7 +94,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
     importance="result",
     because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, more than "
     r"$L\vartheta$.",
-    expect=("corrected", "proof"),
+    expect=("corrected", "kernel"),
     intended=Intended(
         "literal",
         r"Section 3.2: “general assumption that $\mathcal{L}_c$ and $\mathcal{L}$ are L-smooth "

@@ -92,7 +92,7 @@ def measure_spent(context: Context) -> list[Spent]:
     },
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     importance="result",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def thm_7(
     cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: float = 1.0, smooth: bool = True

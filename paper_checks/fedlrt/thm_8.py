@@ -60,7 +60,7 @@ def measure_descent(context: Context) -> list[Round]:
     hypotheses=(Dropped("variance correction", {"corrected": False}),),
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     importance="result",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def thm_8(rounds: list[Round], constant: float = 12.0, leading: float = 1.0, corrected: bool = True) -> Evidence:
     r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, for any number of clients.

@@ -14,6 +14,7 @@ from paper_checks.claim import AS_CORRECTED, KINDS, LITERAL, Claim, Evidence, Gr
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.engine.judging import obtained_beside
 from paper_checks.engine.lines import Strength
+from paper_checks.formal.theorems import FormalTheorem, Role
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
 from paper_checks.paper import Paper
 from paper_checks.replay import Replayed, Stored
@@ -420,6 +421,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         place = result.replay_place(file)
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
         lines += _entry("not named", describe_unnamed(result, answer))
+    lines += [line for one in result.formal for line in _formal_lines(one)]
     lines += _entry("again", f"rankproof replay {claim.id}" if result.stored else "")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
@@ -529,6 +531,30 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
     lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
     return lines + _entry("replay at", place or "")
+
+
+FORMAL_ROLES: Mapping[Role, str] = {
+    "proves": "proves the established statement",
+    "refutes": "refutes the printed statement",
+    "part of": "proves a part of the established statement",
+    "best": "proves it with the best constants known",
+}
+"""Relations of a formal theorem to its claim, in words."""
+
+
+def describe_formal(theorem: FormalTheorem) -> str:
+    """Return what a theorem is to its claim, its constants, and whether the kernel checked these very files."""
+    reading = f", read as “{theorem.reading.replace('-', ' ')}”" if theorem.reading else ""
+    covers = f" ({theorem.covers})" if theorem.covers else ""
+    constants = f", with {constants_text(theorem.constants)}" if theorem.constants else ""
+    return f"{theorem.name} {FORMAL_ROLES[theorem.role]}{covers}{reading}{constants}: {theorem.status}"
+
+
+def _formal_lines(theorem: FormalTheorem) -> Iterator[str]:
+    """Yield the lines of a formal theorem: what it is, its place, and its source as it is written."""
+    yield from _entry("kernel", describe_formal(theorem))
+    yield from _entry("in Coq", f"{theorem.file}:{theorem.line}")
+    yield from (f"  | {line}" for line in theorem.statement.splitlines())
 
 
 def _describe_unit(name: str, answer: Replayed, space: str = " ") -> str:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from paper_checks.pages.report_figures import ReportFigure
 
 GRADE_MEANS: Mapping[Grade, str] = {
+    "kernel": "the kernel of the proof assistant Coq checked the statement and every step of its proof. Readers "
+    "compare the formal statement with the printed one.",
     "proof": "a machine did it exactly: identities of symbols, comparisons of exact numbers or intervals, or a case in "
     "exact numbers that violates the statement, evaluated again by other code. Where a card says “proof, step by "
     "step”, a machine does the steps that are calculated; the words between them are there for readers to judge.",

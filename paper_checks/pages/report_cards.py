@@ -13,6 +13,7 @@ from paper_checks.result import OUTCOME, Result
 _ARGUMENT = re.compile(r"^(\w+): (.*)$")
 _SENTENCE = re.compile(r"\. (?=[A-Z$])")
 _HOLDS: dict[Grade, str] = {
+    "kernel": "kernel, by a theorem in Coq",
     "proof": "proof, by symbols or exact numbers of the check",
     "certified": "certified, by a bound with its gap",
     "statistical": "statistical, on random draws",

@@ -40,7 +40,7 @@ from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterat
         ),
         Dropped(r"$\delta_t \le \delta_0$ for any unit vector $a^t$", {"monotone": False}),
     ),
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def lem_A_16(
     data: Slopes,

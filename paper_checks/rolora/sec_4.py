@@ -77,7 +77,7 @@ def txt_odd_even(rounds: list[Round], odd: str = "A") -> Evidence:
     mutants=[{"synchronised": False}, {"weight": 1.01}],
     uses=("rolora/alg-1",),
     importance="result",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
     """The common A is taken out of the sum; where the $A_i$ differ, the two sides do."""
@@ -112,7 +112,7 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     uses=("rolora/alg-1",),
     importance="result",
     because=r"In (3) and Algorithm 1 $B_i^{t+1}$ is a client's own update, before the mean is taken; these differ.",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
     intended=Intended(
         "B distributed",
         "“clients freeze $B^{t+1}$ and update $A^t$” (after (4)): the B of the even round is the distributed mean",

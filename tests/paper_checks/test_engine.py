@@ -496,6 +496,7 @@ def test_json_follows_the_contract(results):
         "replay_source",
         "proofs",
         "witness_words",
+        "formal",
     ]
     assert entry["witness"] == {"x": 1.0}
     json.dumps(entry)

@@ -76,7 +76,7 @@ def draw_pairs(context: Context) -> list[Pair]:
     measure=draw_pairs,
     mutants=[{"constant": 0.99}, {"power": 1}, {"factor": "moving"}, {"jointly": True}],
     uses=("fedloru-v2/assump-4.1",),
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def lem_B_5(
     pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: str = "fixed", jointly: bool = False

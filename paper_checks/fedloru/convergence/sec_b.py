@@ -165,7 +165,7 @@ def eq_61_62(
     mutants=[{"accumulated": 0.999}],
     hypotheses=(Dropped(r"$\bar A_{t+1}\bar B_{t+1} = 0$", {"restarts": ("momentum",)}),),
     uses=("fedloru-v2/alg-1",),
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def claim_reinit(
     followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
