@@ -29,12 +29,12 @@ class Descent:
     Attributes:
         steps: Number of steps in a round; not used if `epochs` are given.
         learning_rate: Learning rate of each step; a number, or a schedule over rounds or steps.
-        batch: Number of samples of a step, drawn without replacement for each step; default: all samples.
+        batch: Samples per step, drawn without replacement; default: all samples.
         epochs: Number of passes over the client's samples in a round, each in a new order and in batches, of which the
             last may be smaller; instead of `steps`.
-        optimiser: Turns gradients into steps; default: plain gradient descent.
+        optimiser: Optimiser of the local steps; default: plain gradient descent.
         clip: Largest norm of the gradient of all parameters, including any correction; default: no clipping.
-        optimiser_state: `fresh` in every round, or `personal`: kept by the client between the rounds in which it works.
+        optimiser_state: `fresh` in every round, or `personal`, which each client keeps between its rounds.
 
     Raises:
         FederationError: A value is out of its range.

@@ -98,7 +98,7 @@ class Cosine:
         rate: The first rate, $\eta$.
         period: T, in rounds or steps.
         minimum: m, approached at the end of a period; not above the rate.
-        restart: Restart after each period; else the rate increases along the cosine again.
+        restart: Restart after each period; otherwise the rate rises again along the cosine.
         per: Unit of the index, `round` or `step`.
 
     Raises:

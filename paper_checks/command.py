@@ -43,7 +43,7 @@ REPLAY_SECONDS = 0.15
 """Time to replay a stored file, on average."""
 FIGURE_SECONDS = 4.0
 """Time to draw a figure whose numbers are stored."""
-_CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
+_CLAIM = "id of a claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
 
 
 def declare(commands: Any) -> None:
@@ -52,35 +52,35 @@ def declare(commands: Any) -> None:
         commands,
         "check",
         _check,
-        "run claims and compare their verdicts and grades with the recorded ones",
+        "check claims and compare their verdicts and grades with the recorded ones",
         "rankproof check fedlrt/ --verdict corrected --json verdicts.json",
         several="ids",
     )
     add_choice(check, f"{_CLAIM}; default: all")
     _add_budget(check)
     add_place_options(check, "claims")
-    _add_json(check, "write manifest and results as JSON", nargs=None)
-    check.add_argument("--store", action="store_true", help="keep the witnesses found (for authors of claims)")
+    _add_json(check, "write the manifest and the results to FILE as JSON", nargs=None)
+    check.add_argument("--store", action="store_true", help="save the witnesses that this run finds (for authors of claims)")
     check.add_argument(
-        "--record", action="store_true", help="put the numbers behind verdicts on record (for authors of claims)"
+        "--record", action="store_true", help="record the numbers behind the verdicts (for authors of claims)"
     )
 
     claims = add_command(
         commands,
         "claims",
         _claims,
-        "list the ledger of claims without running it",
+        "list the claims with their recorded verdicts, without checking them",
         "rankproof claims --verdict refuted --paper fedlrt",
         several="ids",
     )
     add_choice(claims, f"{_CLAIM}; default: all")
-    _add_json(claims, "as JSON; default: on standard output", nargs="?")
+    _add_json(claims, "write JSON, to FILE or to standard output", nargs="?")
 
     findings = add_command(
         commands,
         "findings",
         _findings,
-        "what was found about a paper, the most consequential first, with the claims that it explains",
+        "print our findings about a paper, most consequential first, each with the claims that it explains",
         "rankproof findings rolora",
         several=None,
     )
@@ -88,18 +88,18 @@ def declare(commands: Any) -> None:
         "papers_asked", nargs="*", type=read_name, metavar="PAPER", help="fedloru, fedlrt, rolora, ...; default: all"
     )
     add_papers(findings)
-    _add_json(findings, "as JSON; default: on standard output", nargs="?")
+    _add_json(findings, "write JSON, to FILE or to standard output", nargs="?")
 
     show = add_command(
         commands,
         "show",
         _show,
-        "cards of claims: statement, verdict, evidence, witness",
+        "show claims in full: statement, verdict, evidence and witness",
         "rankproof show fedloru-v2/prop-3.1",
         several="ids",
     )
     show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=_CLAIM)
-    show.add_argument("--again", action="store_true", help="measure again; default: the last results of this code")
+    show.add_argument("--again", action="store_true", help="measure again instead of showing the last results of this code")
     add_papers(show)
     _add_budget(show)
 
@@ -111,22 +111,22 @@ def declare(commands: Any) -> None:
         "rankproof replay fedlrt/thm-2",
         several="ids",
     )
-    add_choice(replay, f"{_CLAIM}, or a reading such as fedloru-v2/eq-1@one-matrix-x")
-    replay.add_argument("--all", action="store_true", help="replay every claim that has one")
+    add_choice(replay, f"{_CLAIM}; or one reading of a claim, such as fedloru-v2/eq-1@one-matrix-x")
+    replay.add_argument("--all", action="store_true", help="replay every stored file")
     replay.add_argument("--script", action="store_true", help="print a witness as a self-contained Python script")
 
     report = add_command(
         commands,
         "report",
         _report,
-        "check every claim, draw every figure, write one HTML file",
+        "check every claim, draw every figure and write one HTML file",
         "rankproof report --out report --no-figures",
         several=None,
     )
     report.add_argument(
         "--out", type=read_name, default="report", metavar="DIR", help="folder to write to; default: report"
     )
-    report.add_argument("--no-figures", action="store_true", help="claims only")
+    report.add_argument("--no-figures", action="store_true", help="leave out the figures")
     add_paper(report)
     add_papers(report)
     _add_budget(report)
@@ -136,7 +136,7 @@ def declare(commands: Any) -> None:
         commands,
         "pages",
         _pages,
-        "write the pages of findings and proofs of your own papers",
+        "write the pages of findings and proofs for your own papers",
         "rankproof pages --papers my-paper --out my-paper/docs",
         several=None,
     )
@@ -147,25 +147,25 @@ def declare(commands: Any) -> None:
         commands,
         "new-paper",
         _new_paper,
-        "write a package for a paper of your own: two claims, a replay, tests",
+        "write a package for a paper of your own, with two example claims, a replay and tests",
         "rankproof new-paper my-paper --out papers/my-paper",
         several=None,
     )
-    new.add_argument("name", type=read_name, metavar="NAME", help="small letters, digits and hyphens")
-    new.add_argument("--out", type=read_name, metavar="FOLDER", help="a folder that is new or empty; default: NAME")
+    new.add_argument("name", type=read_name, metavar="NAME", help="name of the package, in lower-case letters, digits and hyphens")
+    new.add_argument("--out", type=read_name, metavar="FOLDER", help="new or empty folder to write to; default: NAME")
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--budget", choices=("quick", "full"), default="quick", help="sample sizes; default: quick")
+    parser.add_argument("--budget", choices=("quick", "full"), default="quick", help="number of samples drawn for each claim; default: quick")
     parser.add_argument(
-        "--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0"
+        "--seed", type=at_least(0), default=0, metavar="N", help="seed of all random streams; default: 0"
     )
     parser.add_argument(
         "--jobs",
         type=at_least(1),
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes; default: one per processor",
+        help="number of processes; default: one per processor",
     )
 
 
@@ -176,7 +176,7 @@ def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> 
         nargs=nargs,
         const="-" if nargs else None,
         metavar="FILE",
-        help=f"{help}; - is standard output",
+        help=f"{help}; - means standard output",
     )
 
 

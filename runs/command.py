@@ -29,18 +29,18 @@ _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `rankproof train`; `_fill` adds the options of the algorithm and the problem."""
     add = parser.add_argument
-    add("algorithm", nargs="?", metavar="ALGORITHM", help="algorithm, such as fedlrt, or module:Class; see --list")
+    add("algorithm", nargs="?", metavar="ALGORITHM", help="name of an algorithm, such as fedlrt, or module:Class; see --list")
     add(
         "--data",
         metavar="PROBLEM",
-        help="what to train on: a name of --list, a folder of images with a subfolder for each class (./my-images), or "
+        help="what to train on: a name from --list, a folder of images with one subfolder per class (./my-images), or "
         f"module:function that returns training and test data; default: {PROBLEM}",
     )
     add("--list", action="store_true", help="list algorithms and problems")
-    add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH OF THE SETTINGS")
+    add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH, with a hash of the settings")
     add("--force", action="store_true", help="delete the existing run and start over")
     add("--resume", metavar="DIR", help="resume the run in DIR")
-    add("--trust", action="store_true", help="with --resume: allow the code that the settings in DIR name to run")
+    add("--trust", action="store_true", help="with --resume: allow the code named in the settings in DIR to run")
     parser.fill = lambda words: _fill(parser, words)
 
 
@@ -60,7 +60,7 @@ def train(options: argparse.Namespace) -> int:
 
     if options.list:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
-        print("your own:   --data ./FOLDER of images by class, or --data module:function; --model module:function")
+        print("your own:   --data ./FOLDER (images by class) or --data module:function; --model module:function")
         return 0
     try:
         plan, folder = _plan_from(options)
@@ -89,7 +89,7 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     conduct = CONDUCT.options({})
     parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
-    parts["how to conduct the run"] = conduct, CONDUCT.options
+    parts["running and saving"] = conduct, CONDUCT.options
     algorithm, problem = _names_in(words)
     if not resumed:
         parts["every run"] = RUN.options({}), RUN.options

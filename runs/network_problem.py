@@ -271,7 +271,7 @@ def network_problem(
         validation: Inputs and targets to evaluate in addition to the test split.
         own: Held-out samples of each client, for personal weights, among `train`: in nobody's part, each once at a
             client.
-        eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
+        eval_batch: Samples per batch in evaluations and full gradients; batch norm normalises each batch separately.
         name: Name of the problem.
         accuracy: Whether outputs (n, classes) are compared with targets in evaluations; default: where the loss is one
             of torch's for classes, since whole numbers may also be counts.

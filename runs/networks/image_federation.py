@@ -54,19 +54,19 @@ class ImageFederation:
             ((inputs, labels), (test inputs, test labels)), or two datasets or loaders.
         model: Name of a network, or module:function that returns one; what it draws from torch comes from the seed.
         clients: Number of clients.
-        partition: How the samples are divided among them.
+        partition: How the samples are divided among the clients.
         side: Height and width to which images are averaged; default: as they are.
         width: Width of the network; default: the paper's.
         norm: Normalisation of a residual network.
-        adapt: Treatment of images that do not fit the network.
+        adapt: How to adapt images whose size does not fit the network.
         statistics: Statistics of batch norm: averaged with the weights, or those of each batch alone.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, from the first; default: all.
         held_out: Training samples kept for validation.
         own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
-        crop: Black pixels around an image from which crops are taken, fewer than its side.
-        flip: Mirror every second image.
-        eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
+        crop: Width in pixels of the black border added before random cropping; less than the side of the image.
+        flip: Mirror each image with probability 1/2.
+        eval_batch: Samples per batch in evaluations and full gradients; batch norm normalises each batch separately.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = {"eval_batch": EARLIER_NAMES["eval_batch"]}

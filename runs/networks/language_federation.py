@@ -35,12 +35,12 @@ class LanguageFederation:
 
     Attributes:
         data: Name of a data set of texts.
-        model: hf:minilm, hf:smollm2, hf:FOLDER, hf:FILE.gguf, or hf:OWNER/NAME of the user's cache.
+        model: hf:minilm, hf:smollm2, hf:FOLDER, hf:FILE.gguf, or hf:OWNER/NAME in your Hugging Face cache.
         layers: Patterns of the trained layers; default: all weights are trained.
         task: Task of the data: classification, or causal (continue instructions with answers).
-        head: Patterns of further trained layers; default: a classifier's head.
+        head: Patterns for the names of further layers to train; default: the head of a classifier.
         clients: Number of clients.
-        partition: How the texts are divided among them.
+        partition: How the texts are divided among the clients.
         max_length: Maximum number of tokens of a text.
         truncate: Cut longer texts instead of refusing them.
         dtype: Type of the frozen weights.
@@ -52,12 +52,12 @@ class LanguageFederation:
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, drawn at random, the same for every seed; default: all.
         held_out: Training samples kept for validation.
-        training_loss: Number of training samples to evaluate, drawn at random; default: none.
+        training_loss: Number of training samples on which to evaluate the loss, drawn at random; default: none.
         own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
         eval_batch: Samples per batch in evaluations and in full gradients.
         start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
             and rank its rank, or one of them where they differ between layers, which keep theirs.
-        allow_pickle: Allow pickled weights, which may run code, if the model has no others.
+        allow_pickle: Allow pickled weights, which may run code, if the model has no other weights.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = EARLIER_NAMES
