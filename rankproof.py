@@ -114,7 +114,7 @@ def _one_line(error: Exception) -> str:
         reason = error.strerror or str(error)
         if error.filename is None:
             return f"cannot read or write: {reason}"
-        return " ".join(f"cannot use {error.filename}: {reason}; name another place".split())
+        return " ".join(f"cannot use {error.filename}: {reason}; name another path".split())
     return " ".join(str(error).split())
 
 
@@ -184,7 +184,9 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> NoReturn:
         from figures.provenance import package_versions
 
-        print(f"rankproof {package_versions(['rankproof'])['rankproof'] or '(not installed; run from a source folder)'}")
+        print(
+            f"rankproof {package_versions(['rankproof'])['rankproof'] or '(not installed; run from a source folder)'}"
+        )
         parser.exit()
 
 

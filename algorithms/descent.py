@@ -58,10 +58,12 @@ class Descent:
         if self.clip is not None and not self.clip > 0.0:
             raise FederationError(f"clip must be positive, got {self.clip}")
         if callable(given) and not hasattr(given, "per"):
-            raise FederationError("a learning rate that changes must say what it counts: give it `per`, round or step")
+            raise FederationError(
+                "a learning-rate schedule needs an attribute `per`, 'round' or 'step', which says what it counts"
+            )
         if self.optimiser is not None and not (hasattr(self.optimiser, "start") and hasattr(self.optimiser, "step")):
             raise FederationError(
-                f"an optimiser has start and step, as those of algorithms.optimisers; got {self.optimiser}"
+                f"an optimiser needs the methods start and step, as in algorithms.optimisers; got {self.optimiser}"
             )
         if self.optimiser_state not in ("fresh", "personal"):
             raise FederationError(f"optimiser_state must be 'fresh' or 'personal', got {self.optimiser_state!r}")
@@ -83,9 +85,7 @@ class Descent:
                 for all of its data.
         """
         if self.batch is not None and getattr(client, "whole", False):
-            raise FederationError(
-                "clients know the whole of their data at once, so they take no batches; leave batch out"
-            )
+            raise FederationError("clients of this problem use all of their data in each step; leave batch out")
         if self.batch is None and not getattr(client, "random", False):
             return None
         count = int(client.samples)
@@ -125,8 +125,8 @@ def require_fresh(settings: Descent, parameters: str) -> None:
     """
     if settings.optimiser_state == "personal":
         raise FederationError(
-            f"{parameters} again in every round, so that the state of an optimiser would belong to other parameters; "
-            "leave optimiser_state fresh"
+            f"{parameters} again in every round, so a kept optimiser state would belong to other parameters; "
+            f"leave optimiser_state fresh"
         )
 
 
@@ -268,7 +268,7 @@ def descend(
     if state is None and settings.optimiser is not None:
         state = settings.optimiser.start(w)
     if memory.drawn is None and settings.batch is not None:
-        raise FederationError(f"no batches of {settings.batch} were drawn: hand `draw=settings.draw` to the mean")
+        raise FederationError(f"no batches of {settings.batch} were drawn: pass `draw=settings.draw` to the mean")
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]

@@ -55,7 +55,7 @@ class FedHM:
             FederationError: A rank does not fit a layer, or there is not one rank for each client.
         """
         if self.ranks and len(self.ranks) != len(fed.clients):
-            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+            raise FederationError(f"expected a rank for each of {len(fed.clients)} clients, got {len(self.ranks)}")
         for name in factorised_names(w, self.layers):
             for rank in sorted({*(self.ranks or (self.rank,))}):
                 fit_rank(name, w[name], rank, self.convolution, self.cap)

@@ -54,7 +54,7 @@ class FlexLoRA(LoRA):
             FederationError: There is not one rank for each client, or the adapter's rank does not fit a layer.
         """
         if self.ranks and len(self.ranks) != len(fed.clients):
-            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+            raise FederationError(f"expected a rank for each of {len(fed.clients)} clients, got {len(self.ranks)}")
         return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:

@@ -202,7 +202,7 @@ class Truncation:
             kept = min(kept + 1, len(sigma))
         kept = min(max(kept, self.least), len(sigma) if self.most is None else self.most)
         if kept < 1:
-            raise FederationError(f"tau = {self.tau:g} leaves rank 0; lower it, or name a least rank")
+            raise FederationError(f"tau = {self.tau:g} leaves rank 0; lower it, or set a smallest rank")
         return kept
 
 

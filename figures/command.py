@@ -58,7 +58,9 @@ def declare(commands: Any) -> None:
     )
     spectrum.add_argument("--model", metavar="MODULE:FACTORY", help="function that returns the torch.nn.Module")
     spectrum.add_argument(
-        "--data", metavar="MODULE:FACTORY", help="function that returns (inputs, targets), a mapping, or an iterable of batches"
+        "--data",
+        metavar="MODULE:FACTORY",
+        help="function that returns (inputs, targets), a mapping, or an iterable of batches",
     )
     _add_out(spectrum)
     _add_spectrum_options(spectrum)
@@ -76,11 +78,16 @@ def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) ->
         "--scale",
         choices=("quick", "laptop", "paper"),
         default=None if stored else "quick",
-        help="size of the experiments; default: " + ("the scale of the stored numbers, else quick" if stored else "quick"),
+        help="size of the experiments; default: "
+        + ("the scale of the stored numbers, else quick" if stored else "quick"),
     )
     parser.add_argument("--device", type=read_name, default="cpu", metavar="D", help="torch device; default: cpu")
-    parser.add_argument("--recompute", action="store_true", help="compute all numbers again, even if they are cached or stored")
-    parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (no figure uses any at present)")
+    parser.add_argument(
+        "--recompute", action="store_true", help="compute all numbers again, even if they are cached or stored"
+    )
+    parser.add_argument(
+        "--require-real", action="store_true", help="refuse stand-in data (no figure uses any at present)"
+    )
     parser.add_argument(
         "--root", type=read_name, metavar="DIR", help="folder of the data sets; default: $RANKPROOF_DATA, else data"
     )
@@ -168,12 +175,26 @@ def _make_one(figure: Figure, options: argparse.Namespace, out: Path, pool: Exec
 def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--loss", metavar="NAME", help="cross-entropy, mse or module:function; default: cross-entropy")
-    add("--reduction", choices=("mean", "sum"), help="how the loss combines samples; default: the loss's own reduction, else mean")
-    add("--count", metavar="MODULE:FUNCTION", help="function that counts the samples or tokens of a batch; default: the length of its tensors")
+    add(
+        "--reduction",
+        choices=("mean", "sum"),
+        help="how the loss combines samples; default: the loss's own reduction, else mean",
+    )
+    add(
+        "--count",
+        metavar="MODULE:FUNCTION",
+        help="function that counts the samples or tokens of a batch; default: the length of its tensors",
+    )
     matrices = ("hessian", "gauss-newton", "residual", "fisher", "empirical-fisher")
     add("--matrix", choices=matrices, default="hessian", help="matrix to measure; default: hessian")
     add("--law", metavar="MODULE:FUNCTION", help="distribution of the targets given the output, for the Fisher matrix")
-    add("--parameters", nargs="+", default=(), metavar="PATTERN", help="only these parameters, by patterns such as 'layer1.*'; default: all")
+    add(
+        "--parameters",
+        nargs="+",
+        default=(),
+        metavar="PATTERN",
+        help="only these parameters, by patterns such as 'layer1.*'; default: all",
+    )
     add(
         "--blocks",
         nargs="?",
@@ -186,7 +207,8 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         "--checkpoints",
         type=read_name,
         metavar="DIR",
-        help="measure the stable rank, largest eigenvalues and overlaps for every numbered file of weights in DIR, or for "
+        help="measure the stable rank, largest eigenvalues and overlaps for every numbered file of weights in "
+        "DIR, or for "
         "every checkpoint if DIR is a run of rankproof train, which also supplies network, data and loss",
     )
     add(
@@ -210,7 +232,13 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         help="number of processes that share the data, or their devices, such as cuda:0,cuda:1; default: none",
     )
     add("--ray", metavar="ADDRESS", help="with --workers: run them as actors of this Ray cluster; local starts one")
-    add("--width", type=read_number, default=0.05, metavar="W", help="target for the relative width of the interval; default: 0.05")
+    add(
+        "--width",
+        type=read_number,
+        default=0.05,
+        metavar="W",
+        help="target for the relative width of the interval; default: 0.05",
+    )
     add(
         "--confidence",
         type=read_number,
@@ -218,7 +246,13 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="C",
         help="confidence level of the intervals; default: 0.95",
     )
-    add("--outliers", type=at_least(1), default=10, metavar="K", help="number of eigenpairs at each end of the spectrum; default: 10")
+    add(
+        "--outliers",
+        type=at_least(1),
+        default=10,
+        metavar="K",
+        help="number of eigenpairs at each end of the spectrum; default: 10",
+    )
     add("--probes", type=at_least(1), default=4, metavar="N", help="random probes for the spectral density; default: 4")
     add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps per probe; default: 60")
     add("--seed", type=at_least(0), default=0, metavar="N", help="seed of all random streams; default: 0")
@@ -229,7 +263,11 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="maximum number of matrix-vector products for each part of the measurement; default: 2000",
     )
-    add("--memory", metavar="SIZE", help="memory budget for model, graph and vectors, such as '6 GiB'; default: no limit")
+    add(
+        "--memory",
+        metavar="SIZE",
+        help="memory budget for model, graph and vectors, such as '6 GiB'; default: no limit",
+    )
     add("--scratch", metavar="DIR", help="with --memory: folder for vectors that do not fit")
 
 

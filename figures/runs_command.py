@@ -75,10 +75,16 @@ def declare(commands: Any) -> None:
         help="folder for plots (default: results) or for the adapter (default: FOLDER/adapter)",
     )
     runs.add_argument(
-        "--root", type=read_name, metavar="DIR", help="folder of the texts that the run used; default: $RANKPROOF_DATA, else data"
+        "--root",
+        type=read_name,
+        metavar="DIR",
+        help="folder of the texts that the run used; default: $RANKPROOF_DATA, else data",
     )
     runs.add_argument(
-        "--trust", action="store_const", const=True, help="allow pickled weights named in the run's settings, which may run code"
+        "--trust",
+        action="store_const",
+        const=True,
+        help="allow pickled weights named in the run's settings, which may run code",
     )
 
 

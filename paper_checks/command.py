@@ -60,7 +60,9 @@ def declare(commands: Any) -> None:
     _add_budget(check)
     add_place_options(check, "claims")
     _add_json(check, "write the manifest and the results to FILE as JSON", nargs=None)
-    check.add_argument("--store", action="store_true", help="save the witnesses that this run finds (for authors of claims)")
+    check.add_argument(
+        "--store", action="store_true", help="save the witnesses that this run finds (for authors of claims)"
+    )
     check.add_argument(
         "--record", action="store_true", help="record the numbers behind the verdicts (for authors of claims)"
     )
@@ -99,7 +101,9 @@ def declare(commands: Any) -> None:
         several="ids",
     )
     show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=_CLAIM)
-    show.add_argument("--again", action="store_true", help="measure again instead of showing the last results of this code")
+    show.add_argument(
+        "--again", action="store_true", help="measure again instead of showing the last results of this code"
+    )
     add_papers(show)
     _add_budget(show)
 
@@ -151,12 +155,19 @@ def declare(commands: Any) -> None:
         "rankproof new-paper my-paper --out papers/my-paper",
         several=None,
     )
-    new.add_argument("name", type=read_name, metavar="NAME", help="name of the package, in lower-case letters, digits and hyphens")
+    new.add_argument(
+        "name", type=read_name, metavar="NAME", help="name of the package, in lower-case letters, digits and hyphens"
+    )
     new.add_argument("--out", type=read_name, metavar="FOLDER", help="new or empty folder to write to; default: NAME")
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--budget", choices=("quick", "full"), default="quick", help="number of samples drawn for each claim; default: quick")
+    parser.add_argument(
+        "--budget",
+        choices=("quick", "full"),
+        default="quick",
+        help="number of samples drawn for each claim; default: quick",
+    )
     parser.add_argument(
         "--seed", type=at_least(0), default=0, metavar="N", help="seed of all random streams; default: 0"
     )

@@ -29,7 +29,12 @@ _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `rankproof train`; `_fill` adds the options of the algorithm and the problem."""
     add = parser.add_argument
-    add("algorithm", nargs="?", metavar="ALGORITHM", help="name of an algorithm, such as fedlrt, or module:Class; see --list")
+    add(
+        "algorithm",
+        nargs="?",
+        metavar="ALGORITHM",
+        help="name of an algorithm, such as fedlrt, or module:Class; see --list",
+    )
     add(
         "--data",
         metavar="PROBLEM",
@@ -37,7 +42,11 @@ def add_arguments(parser: Parser) -> None:
         f"module:function that returns training and test data; default: {PROBLEM}",
     )
     add("--list", action="store_true", help="list algorithms and problems")
-    add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH, with a hash of the settings")
+    add(
+        "--out",
+        metavar="DIR",
+        help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH, with a hash of the settings",
+    )
     add("--force", action="store_true", help="delete the existing run and start over")
     add("--resume", metavar="DIR", help="resume the run in DIR")
     add("--trust", action="store_true", help="with --resume: allow the code named in the settings in DIR to run")
@@ -108,7 +117,7 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         if algorithm is not None:
             raise RunError(f"{algorithm} on {problem} takes no {flag}{suggest_option(flag, parser.flags)}")
         if not (near := suggestion(flag, parser.flags)):
-            near = "; options of algorithms and problems are known once you name the algorithm, as in train fedavg"
+            near = "; to use the options of an algorithm or problem, name the algorithm, as in train fedavg"
         parser.error(f"unrecognized arguments: {flag}{near}")
 
 
@@ -194,9 +203,11 @@ def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
         stored = read_plan(folder, options.trust)
         return replace(stored, conduct=replace(stored.conduct, **conduct)), folder
     if options.trust:
-        raise RunError("--trust is for --resume: what is named on the command line is trusted")
+        raise RunError(
+            "--trust is for --resume only, because code named on the command line is always trusted; leave it out"
+        )
     if not options.algorithm:
-        raise RunError("name an algorithm, or a folder to --resume; --list shows what there is")
+        raise RunError("name an algorithm, or a folder to --resume; --list lists the algorithms and problems")
     problem = options.data if options.data is not None else PROBLEM
     given = _given_values(options, options_of(options.algorithm, problem, {}, every=True))
     plan = make_plan(options.algorithm, problem, given, Conduct(**conduct))

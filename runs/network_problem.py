@@ -343,6 +343,6 @@ def require_once(parts: Parts, own: Parts | None) -> None:
         place = trained[0]
         client = int(np.searchsorted(own.bounds, place, side="right")) - 1
         raise FederationError(
-            f"own: sample {own.order[place]} of client {client} is trained on, so that it is not held out; leave it "
-            "out of one of them"
+            f"own: sample {own.order[place]} of client {client} is also used for training; leave it out of one of "
+            f"the two"
         )

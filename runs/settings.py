@@ -166,12 +166,12 @@ class Conduct:
         parts = self.gpus_per_worker
         if self.executor != "ray":
             if self.address is not None or parts is not None:
-                raise RunError("address and gpus_per_worker are for executor ray: choose it, or leave them out")
+                raise RunError("address and gpus_per_worker require executor ray: choose it, or leave them out")
         elif self.address == "":
             raise RunError("address must name a Ray cluster, such as auto; or leave it out")
         elif (parts is None) != self.device.startswith(("cpu", "meta")):
             raise RunError(
-                f"gpus_per_worker is for devices that are GPUs, and needed there, got {parts} for {self.device}"
+                f"gpus_per_worker is required for GPU devices and for these only, got {parts} for {self.device}"
             )
         elif parts is not None:
             require_graphics(parts, RunError)

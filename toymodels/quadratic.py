@@ -118,7 +118,7 @@ def problem_of_own(
     if shares is not None and len(shares) != len(clients):
         raise ProblemError(f"expected {len(clients)} shares, got {len(shares)}")
     if shares is not None and not sum(shares) > 0.0:
-        raise ProblemError(f"shares must not be 0 altogether, got {list(shares)}")
+        raise ProblemError(f"shares must not all be 0, got {list(shares)}")
     parts = [1.0 / len(clients)] * len(clients) if shares is None else [float(w) / sum(shares) for w in shares]
     whole = mean_of(clients, parts)
     spectrum = torch.linalg.eigvalsh(whole.matrix)
@@ -165,7 +165,8 @@ def random_quadratics(
     rank = min(shape) if target_rank is None else integer("target_rank", target_rank)
     if min(m, n, clients) < 1 or not low <= high or not 1 <= rank <= min(shape) or heterogeneity < 0.0:
         raise ProblemError(
-            f"expected positive sizes, curvatures in order, a rank of 1 to {min(shape)} and heterogeneity >= 0, got "
+            f"expected positive sizes, low <= high curvature, a rank from 1 to {min(shape)} and heterogeneity >= "
+            f"0, got "
             f"{shape}, {clients}, {curvatures}, {rank} and {heterogeneity}"
         )
 

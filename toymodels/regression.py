@@ -203,7 +203,9 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
         raise ProblemError(f"the rank must be a whole number of at least 0, got {rank}")
     rank = int(rank)
     if problem.minimiser is None:
-        raise ProblemError("the clients have fewer samples than d in total: many matrices minimise the loss")
+        raise ProblemError(
+            "the clients have fewer samples than d in total: so the minimiser is not unique; give them more samples"
+        )
     L = torch.linalg.cholesky(_mean_gram(problem.clients, problem.shares))
     U, sigma, Vh = torch.linalg.svd(L.mT @ problem.minimiser["W"], full_matrices=False)
     return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)

@@ -103,7 +103,7 @@ class Parts(Sequence[Indices]):
         if isinstance(number, slice):
             return [self[k] for k in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
-            raise IndexError(f"no client {number} among {len(self)}")
+            raise IndexError(f"client {number} does not exist; there are {len(self)}")
         k = number % len(self)
         return self.order[self.bounds[k] : self.bounds[k + 1]]
 

@@ -94,7 +94,7 @@ class BatchConsistency:
         try:
             return join(tail, head)
         except (ValueError, RuntimeError) as error:
-            raise _UnlikeError(f"samples of two batches cannot be put into one, {error}") from error
+            raise _UnlikeError(f"samples of two batches cannot be joined into one, {error}") from error
 
     def _compare(self, whole: Any, parts: list[Any], number: int, second: bool) -> None:
         """Compare in the parameters' dtype, and if that leaves a doubt, in double precision."""
@@ -103,9 +103,10 @@ class BatchConsistency:
         if sum(counts) != total:
             found = f"{total} for batch {number}, and {' and '.join(map(str, counts))} for two parts of its rows"
             if self.named:
-                raise _UnlikeError(f"count does not add up over rows: {found}")
+                raise _UnlikeError(f"count is not additive over rows: {found}")
             raise CurvatureError(
-                f"count must add up: it gives {found}. If dimension 0 is not that of the samples, as in time-first "
+                f"count must be additive: it gives {found}. If dimension 0 is not that of the samples, as in "
+                f"time-first "
                 "batches or with one sequence for each item, name reduction='mean' or reduction='sum' next to count=, "
                 "because parts of the samples cannot then be compared",
                 keywords=("count", "reduction"),
@@ -152,7 +153,8 @@ class BatchConsistency:
             )
         raise CurvatureError(
             f"the loss is not a {word} over independent samples: {shown}. Class weights and ignored or padded targets "
-            "make it a mean over something else: give count= with what it divides by, or reduction='sum' with a loss "
+            "make it a mean over something else: give count= with the number that it divides by, or "
+            "reduction='sum' with a loss "
             "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process. "
             "Samples are along dimension 0: of time-first batches or single sequences, put the samples there, by "
             "x.transpose(0, 1) or x[None], and let the model turn them back; or name both count=, a function that "
@@ -206,7 +208,7 @@ class BatchConsistency:
             ) from error
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
             raise _UnlikeError(
-                f"the model or the loss fails on other batches, {' '.join(str(error).split())[:120]}"
+                f"the model or the loss fails on other batch sizes, {' '.join(str(error).split())[:120]}"
             ) from error
 
 

@@ -27,7 +27,7 @@ def numbered_states(folder: Path) -> dict[int, Path]:
         CurvatureError: No folder, no such file, or two of the same number.
     """
     if not folder.is_dir():
-        raise CurvatureError(f"there is no folder {folder}: name one that holds files of weights")
+        raise CurvatureError(f"folder {folder} does not exist: name one that holds files of weights")
     found: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         numbers = re.findall(r"\d+", path.stem)
@@ -38,8 +38,8 @@ def numbered_states(folder: Path) -> dict[int, Path]:
         found[number] = path
     if not found:
         raise CurvatureError(
-            f"{folder} holds no file of weights with a number in its name, such as step-100.safetensors; read are "
-            f"{', '.join(ENDINGS)}"
+            f"{folder} holds no file of weights with a number in its name, such as step-100.safetensors; readable "
+            f"formats are {', '.join(ENDINGS)}"
         )
     return dict(sorted(found.items()))
 
@@ -58,7 +58,7 @@ def load_state(model: nn.Module, path: Path) -> None:
         if kind is not None:
             raise CurvatureError(
                 f"{path} cannot be read as weights, because it holds an object of {kind[1]}, which could run code: "
-                "save tensors and plain values alone, also in get_extra_state"
+                "save only tensors and plain values, also in get_extra_state"
             ) from error
         said = " ".join(str(error).split())[:120]
         raise CurvatureError(f"{path} cannot be read as weights ({said}): save model.state_dict()") from error
@@ -69,7 +69,7 @@ def load_state(model: nn.Module, path: Path) -> None:
     # What get_extra_state returns is part of a state_dict, and the model takes it back by set_extra_state.
     strange = [name for name in others if str(name).rpartition(".")[2] != _EXTRA]
     if strange:
-        raise CurvatureError(f"{path} holds more than tensors by name: save model.state_dict() alone")
+        raise CurvatureError(f"{path} holds more than tensors by name: save only model.state_dict()")
     if foreign := [name for name in others if name not in own]:
         raise CurvatureError(
             f"{path} holds {foreign[0]}, what get_extra_state returned, and the model has no such method there: build "

@@ -31,7 +31,9 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
     """Add the option that chooses a paper of the ledger."""
-    parser.add_argument("--paper", type=read_name, metavar="P", help="only claims of this paper or version; default: all")
+    parser.add_argument(
+        "--paper", type=read_name, metavar="P", help="only claims of this paper or version; default: all"
+    )
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:

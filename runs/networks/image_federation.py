@@ -98,7 +98,7 @@ class ImageFederation:
             ("adapt", self.model),
         ):
             if ":" in of and getattr(self, name) != getattr(type(self), name):
-                raise RunError(f"{name} changes nothing of what {of} returns; leave it out, or do it there")
+                raise RunError(f"{name} has no effect on what {of} returns; leave it out, or apply it there")
 
     @property
     def folder(self) -> bool:

@@ -310,7 +310,7 @@ def _require_whole(place: Place, module: nn.Module, info: Mapping[str, Any], tas
     if others:
         raise RunError(
             f"{place} lacks {others[0]}{f' and {len(others) - 1} more weights' if others[1:] else ''} of a "
-            f"{type(module).__name__}: it is another kind of model, or its files are not whole"
+            f"{type(module).__name__}: it is another kind of model, or its files are incomplete"
         )
     setattr(module, _DRAWN, tuple(lacking))
 

@@ -116,8 +116,8 @@ def _named_parts(client: Any, names: Any) -> list[tuple[str, Any]]:
     lacking = sorted(name for name in names if not hasattr(client, name))
     if lacking:
         raise FederationError(
-            f"its client's fingerprint names {lacking[0]!a}, and the client has no such attribute; give the names "
-            "of those that hold its data"
+            f"its client's fingerprint names {lacking[0]!a}, and the client has no such attribute; name the "
+            f"attributes that hold its data"
         )
     return [(name, getattr(client, name)) for name in sorted(set(names))]
 

@@ -221,7 +221,7 @@ def test_work_that_depends_on_values_is_not_stacked():
     def choosing(client, memory):
         return Reply(upload=client.value if float(client.value) > 1 else -client.value)
 
-    with pytest.raises(FederationError, match="depend on each client's values; use the sequential executor"):
+    with pytest.raises(FederationError, match="depends on the client's values; use the sequential executor"):
         fed.gather(choosing, to=(0, 1))
 
 

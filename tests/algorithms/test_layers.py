@@ -156,7 +156,7 @@ def test_many_clients_at_once_with_batch_norm():
     for number in range(2):
         alone = call(network, {name: tensor[number] for name, tensor in many.items()}, IMAGES)
         assert torch.allclose(found[number], alone, rtol=1e-12, atol=1e-12)
-    with pytest.raises(FederationError, match="running statistics of norms cannot be followed"):
+    with pytest.raises(FederationError, match="running statistics of norms cannot be tracked"):
         torch.vmap(lambda w: observe(network, {**w, RUNNING[0]: module.get_buffer(RUNNING[0])}, IMAGES)[0])(many)
 
 
@@ -183,12 +183,12 @@ def test_strict_names_shapes_and_values():
             call(network, {**weights, **wrong}, IMAGES)
     with pytest.raises(FederationError, match=r"the weights lack 1\.weight, 3\.bias"):
         call(network, {name: w for name, w in weights.items() if name not in ("1.weight", "3.bias")}, IMAGES)
-    with pytest.raises(FederationError, match="no layer with a matrix is named 'conv'"):
+    with pytest.raises(FederationError, match="no layer with a matrix weight matches 'conv'"):
         factorable(module, "3, conv")
     with pytest.raises(FederationError, match="no layer does"):
         call(module, {**weights, "3.weight": value}, IMAGES)
     cumulative = normed(momentum=None)
-    with pytest.raises(FederationError, match="momentum None cannot be followed"):
+    with pytest.raises(FederationError, match="momentum None cannot be tracked"):
         observe(cumulative, parameters(cumulative, **{RUNNING[0]: normal(5)}), IMAGES)
 
 

@@ -205,7 +205,7 @@ def test_values_say_what_they_are():
 
 def test_what_does_not_fit_is_refused():
     kernel = normal(4, 2, 3, 3)
-    with pytest.raises(FederationError, match=r"matrix \(4, 17\) do not make a weight of shape \(4, 2, 3, 3\)"):
+    with pytest.raises(FederationError, match=r"matrix \(4, 17\) do not give a weight of shape \(4, 2, 3, 3\)"):
         dense(Factored(normal(4, 2), normal(2, 2), normal(17, 2)), kernel.shape)
     with pytest.raises(FederationError, match="do not make"):
         dense(Added(kernel, 1.0, normal(12, 2), normal(2, 18)), kernel.shape)
@@ -253,7 +253,7 @@ def test_a_name_goes_before_a_pattern():
     assert layer_names(shapes, "*, block[ab].inner") == ("block[ab].inner.weight", "*.weight")
     assert layer_names(shapes, "bloc[k][ab].weight") == ("blocka.weight",)
     assert len(layer_names(shapes, "**")) == 7
-    with pytest.raises(FederationError, match=r"no layer with a matrix is named '\*\.bias'"):
+    with pytest.raises(FederationError, match=r"no layer with a matrix weight matches '\*\.bias'"):
         layer_names(shapes, "*.bias")
 
 

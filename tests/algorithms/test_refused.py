@@ -57,7 +57,7 @@ def test_no_optimiser_remembers_factors_that_are_new_in_every_round(make):
     [Descent(2, 0.1, optimiser=Sgd(0.9)), Descent(2, 0.1, clip=1.0), Descent(2, Cosine(0.1, period=4, per="step"))],
 )
 def test_line_9_as_printed_is_for_plain_steps_of_one_size(local):
-    with pytest.raises(FederationError, match="plain steps at a rate that stays for a round"):
+    with pytest.raises(FederationError, match="plain steps at a constant rate within each round"):
         FedLin(local, as_printed=True)
     FedLin(local)
     FedLin(Descent(2, Cosine(0.1, period=4)), as_printed=True)
@@ -148,7 +148,7 @@ def test_line_9_as_printed_needs_a_rate_and_naive_rounds_do_not():
 @pytest.mark.parametrize("ask", ["mean", "gather"])
 def test_a_cohort_is_some_of_the_clients_each_once(ask, cohort):
     fed = Federation(quadratics().clients)
-    with pytest.raises(FederationError, match="a cohort is some of the clients 0 to 2, each once"):
+    with pytest.raises(FederationError, match="a cohort must be distinct clients from 0 to 2, each once"):
         getattr(fed, ask)(answer, to=cohort, found=[torch.ones(1)] * 3)
 
 
@@ -205,7 +205,7 @@ def test_decompositions_of_short_numbers_are_refused(make, dtype):
 
 @pytest.mark.parametrize("made", [quadratics, lambda: regression(3, 2, 2, np.random.default_rng(0))])
 def test_a_problem_without_samples_takes_no_batches(made):
-    with pytest.raises(FederationError, match=r"round 1.* so they take no batches"):
+    with pytest.raises(FederationError, match=r"round 1.* use all of their data in each step"):
         list(rounds(FedAvg(Descent(1, 0.1, batch=1)), made(), rounds=1))
 
 
@@ -238,8 +238,8 @@ def test_states_that_cannot_follow_moving_bases_are_refused():
         ({"batch": 8.0}, "batch must be a whole number of at least 1, got 8.0"),
         ({"steps": True}, "steps must be a whole number of at least 1, got True"),
         ({"epochs": 1.5}, "epochs must be a whole number of at least 1, got 1.5"),
-        ({"learning_rate": lambda index: 0.1}, "must say what it counts"),
-        ({"optimiser": torch.optim.SGD}, "an optimiser has start and step, as those of algorithms.optimisers"),
+        ({"learning_rate": lambda index: 0.1}, "which says what it counts"),
+        ({"optimiser": torch.optim.SGD}, "an optimiser needs the methods start and step, as in algorithms.optimisers"),
     ],
 )
 def test_settings_of_another_kind_are_refused(given, message):
@@ -312,7 +312,7 @@ def test_a_round_that_returns_nothing_is_named():
 
 @pytest.mark.parametrize("cohort", [2.0, {0, 1}, np.array(2.0)])
 def test_what_is_no_cohort_is_named(cohort):
-    with pytest.raises(FederationError, match="a cohort is how many clients, or a row of their numbers, got"):
+    with pytest.raises(FederationError, match="a cohort must be a number of clients, or a list of client numbers, got"):
         one_round(FedAvg(Descent(2, 0.1)).round, Federation(quadratics().clients), Tree(quadratics().start), cohort)
 
 

@@ -311,7 +311,7 @@ REFUSED = {
         "no target of a batch is a value",
     ),
     "penalty": ({"penalty": True}, "in addition to the model's output"),
-    "a law without need": ({"matrix": "hessian", "law": rates}, "law= is for matrix='fisher'"),
+    "a law without need": ({"matrix": "hessian", "law": rates}, "law= requires matrix='fisher'"),
 }
 
 

@@ -154,7 +154,7 @@ def test_a_stable_rank_below_one_is_refused():
     assert SpikedModel((2.0,)).stable_rank(3).value == pytest.approx(7 / 6.25)
     # Two rows: (t^2 + 2) / (t + 1/t)^2 falls short of 1 by t^-4 at most, down to rounding.
     for spike in (2.0, 5.0, 15.0, 150.0):
-        with pytest.raises(ValueError, match=r"no matrix has less than 1; .* at least 3"):
+        with pytest.raises(ValueError, match=r"every matrix has at least 1; .* at least 3"):
             SpikedModel((spike,)).stable_rank(2)
     assert SpikedModel((1e4,)).stable_rank(2).value == pytest.approx(1.0)
     with pytest.raises(ValueError, match="R of at least 4"):

@@ -60,7 +60,9 @@ def test_personal_steps_that_are_asked_for_are_taken_and_epochs_likewise(data, n
 
 def test_joint_steps_are_counted_alike():
     given = {"personal_steps": 3}
-    with pytest.raises(FederationError, match="counted alike: give both steps and personal_steps, or both epochs"):
+    with pytest.raises(
+        FederationError, match="counted the same way: give both steps and personal_steps, or both epochs"
+    ):
         algorithm_of("pfedlora-2", "mnist", make_plan("pfedlora-2", "mnist", given).settings)
     plan = make_plan("pfedlora-2", "mnist", given | {"steps": 2})
     assert algorithm_of("pfedlora-2", "mnist", plan.settings).together().steps == 5

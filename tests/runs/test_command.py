@@ -228,7 +228,7 @@ def test_a_field_of_a_users_algorithm_that_a_run_has_too_is_refused(tmp_path, mo
     monkeypatch.syspath_prepend(str(tmp_path))
     for more in ([], ["--workers", "2"]):
         said = refused(capsys, "own_field:Stepping", *more)
-        assert "--workers says how any run is conducted; rename the field of own_field:Stepping" in said
+        assert "--workers is an option of every run; rename the field of own_field:Stepping" in said
 
 
 def test_the_help_lists_what_an_algorithm_and_a_problem_take(capsys):

@@ -67,7 +67,7 @@ METRICS = {
     "another script": (cell(2, "loss", "\u0661"), "line 3: loss is not a number"),
     "spaces": (cell(2, "loss", " 1.0"), "line 3: loss is not a number"),
     "more than all numbers": (cell(2, "loss", "1e999"), "line 3: loss is not a number"),
-    "a column twice": (lambda rows: [[*row, row[1]] for row in rows], "two columns of one name"),
+    "a column twice": (lambda rows: [[*row, row[1]] for row in rows], "two columns with the same name"),
     "a column without a name": (lambda rows: [["" if one == "loss" else one for one in row] for row in rows], "name"),
 }
 
@@ -82,7 +82,7 @@ def test_a_table_that_no_run_writes_is_not_shown(run, capsys, what, checkpoints)
     for action in ("list", "show", "compare"):
         said = refused(capsys, "runs", action, run)
         assert "metrics.csv" in said
-        assert message in said or "is not what the run wrote, by its checkpoints" in said
+        assert message in said or "does not match the checkpoints of the run" in said
         assert checkpoints or message in said
 
 
@@ -117,7 +117,7 @@ def test_a_ledger_without_some_messages_is_not_shown(run, capsys, change, messag
 def test_a_table_that_is_a_link_is_not_shown(run, whole, capsys, name):
     (run / name).unlink()
     (run / name).symlink_to(whole / name)
-    assert f"{run / name} is a link, which no run makes" in refused(capsys, "runs", "show", run)
+    assert f"{run / name} is a link, but runs write plain files" in refused(capsys, "runs", "show", run)
 
 
 @pytest.mark.parametrize("rounds", [-1, 2**63, 10**300])
@@ -202,7 +202,7 @@ def test_texts_of_any_length_are_shown_in_lines_that_can_be_read(run, capsys):
         assert max(map(len, capsys.readouterr().out.splitlines())) <= 10_000
 
 
-EDITED = "settings.json was edited since the run wrote it"
+EDITED = "settings.json has been edited since the run wrote it"
 
 
 def set_to(folder, **settings):

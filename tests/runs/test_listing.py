@@ -253,13 +253,13 @@ def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, 
     assert said(capsys, "compare", tmp_path, "--round", "0")[0] == "loss after round 0"
     assert cells(said(capsys, "compare", tmp_path / "c", "--round", "3")[1:])[0]["loss"] == "0.5"
     said_of = refused(capsys, "compare", tmp_path, "--round", "1")
-    assert "b has no 'loss' after round 1; the last round after which all runs have it is 2" in said_of
+    assert "b has no 'loss' after round 1; the last round for which all runs have it is 2" in said_of
 
 
 def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):
     write_run(tmp_path / "a", [None, 0.5])
     write_run(tmp_path / "b", [1.0, None, 0.2], seed=1)
-    assert "no round is known after which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
+    assert "no round is known for which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
     with pytest.raises(RunError, match="a has no 'loss' after round 0; no round is common"):
         round_of(find_runs(tmp_path), "loss", 0)
 

@@ -117,7 +117,9 @@ def test_another_network_or_other_data_do_not_go_on_with_a_run(mine, tmp_path, c
     setattr(mine, name, value)
     capsys.readouterr()
     assert run(tmp_path / "run", 3) == 2
-    assert f"holds a run with another {what}: what your function or file gives has changed" in capsys.readouterr().err
+    assert (
+        f"holds a run with another {what}: the output of your function or file has changed" in capsys.readouterr().err
+    )
     assert (tmp_path / "run" / "metrics.csv").read_bytes() == before
     setattr(mine, name, as_it_was)
     assert run(tmp_path / "run", 3) == 0
@@ -332,7 +334,7 @@ class Leaky(nn.Module):
 @pytest.mark.parametrize(
     ("way", "message"),
     [
-        ("an attribute", "makes other outputs of the same inputs when it is called again"),
+        ("an attribute", "returns different outputs for the same inputs when it is called again"),
         ("weights", r"change its weights layer\.weight in place"),
         (
             "a count",
@@ -495,13 +497,9 @@ class Switched(nn.Module):
         (
             lambda: Switched(lambda out: (out, out)),
             {},
-            "fails in training mode, and not in evaluation mode: cross_entropy",
+            "fails in training mode, though not in evaluation mode: cross_entropy",
         ),
-        (
-            lambda: Switched(torch.detach),
-            {},
-            "the loss depends on none of the network's weights, so that nothing would be",
-        ),
+        (lambda: Switched(torch.detach), {}, "the loss depends on none of the network's weights, so nothing would be"),
         (
             lambda: nn.Linear(6, 2),
             {"loss": lambda outputs, y: (outputs.argmax(1) == y).float().mean()},

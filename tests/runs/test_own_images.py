@@ -96,7 +96,7 @@ def test_samples_come_in_the_order_of_the_data(train):
     ("given", "message"),
     [
         (X, "must return"),
-        ((X, Y), "so that there is something to test on"),
+        ((X, Y), "because the run needs test data"),
         ((TensorDataset(X), TEST), "sample 0 in the training data of my:data must be an input and its label"),
         ((TensorDataset(X[:0], Y[:0]), TEST), "the training data of my:data holds no sample"),
         ((Made(lambda: Image.new("L", (2, 2))), TEST), "sample 0 in .* must be an input and its label .* Image,"),

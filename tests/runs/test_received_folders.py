@@ -70,7 +70,7 @@ def test_code_that_a_folder_names_does_not_run(changed, name, command, received,
     assert main([*command, *more]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert f"names code that would run here, '{name}': look at it, then confirm with --trust" in said
+    assert f"names code that would run on this machine, '{name}': inspect it, then confirm with --trust" in said
     assert sorted(received.rglob("*")) == before
     assert os.getcwd() not in sys.path
 

@@ -45,7 +45,7 @@ def test_a_worker_that_dies_is_one_line(tmp_path, monkeypatch, capsys):
     assert main([*RUN, "--workers", "2", "--out", str(tmp_path)]) == 2
     told = capsys.readouterr().err.strip()
     assert "\n" not in told
-    assert "a worker was ended by SIGKILL" in told
+    assert "a worker was killed by SIGKILL" in told
     assert told.endswith(f"keeps round 2; go on with `rankproof train --resume {tmp_path}`")
     assert not multiprocessing.active_children()
     monkeypatch.undo()

@@ -120,7 +120,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
     if unlike := [path for path in (*trains, tests[0]) if path in class_like]:
         raise DataError(
             f"{one} holds class folders, as a split does, and {unlike[0]} holds images, as a class does; sort the "
-            "images into class folders, or rename the one that is not meant"
+            "images into class folders, or rename the wrong one"
         )
     if len(trains) > 1:
         raise DataError(f"{root} has two folders of training images, {trains[0].name} and {trains[1].name}; keep one")
@@ -206,7 +206,7 @@ def _divide(files: Files) -> tuple[Files, Files]:
         if drawn:
             test[name] = [path for place, path in enumerate(paths) if place in drawn]
     if not test:
-        raise DataError("every class has a single image, so none is left to test on; add images")
+        raise DataError("every class has a single image, so none is left for testing; add images")
     return train, test
 
 

@@ -158,8 +158,8 @@ def test_a_worker_that_dies_ends_the_run_in_one_line_and_leaves_no_process():
     with pytest.raises(FederationError) as caught:
         fed.mean(die, to=range(20), at=5)
     assert str(caught.value) == (
-        "round 0, die: a worker was ended by SIGKILL, most likely for want of memory; "
-        "name fewer workers, or free memory"
+        "round 0, die: a worker was killed by SIGKILL, most likely because memory ran out; "
+        "use fewer workers, or free memory"
     )
     assert set(active_children()) == before
     assert [int(n) for n in fed.gather(answer_number, to=(1, 2))] == [1, 2]  # new workers start
@@ -300,7 +300,7 @@ def test_no_room_in_shared_memory_is_one_error(monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda path: full)
     monkeypatch.setattr(os.path, "isdir", lambda path: True)
     assert unpack(pack(torch.ones(9)))[0] == 1.0
-    with pytest.raises(FederationError, match="/dev/shm has no room for 80,000 bytes"):
+    with pytest.raises(FederationError, match="/dev/shm is too small for 80,000 bytes"):
         pack(torch.ones(20_000))
 
 

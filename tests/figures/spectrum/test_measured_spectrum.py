@@ -391,11 +391,11 @@ def test_what_goes_wrong_with_workers_is_one_line(capsys, tmp_path):
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path / "out"))
     before = set(multiprocessing.active_children())
     for words, more in (
-        ("a worker was ended by SIGKILL", ("--workers", "2", "--loss", "tiny_networks:deadly")),
+        ("a worker was killed by SIGKILL", ("--workers", "2", "--loss", "tiny_networks:deadly")),
         ("workers must be at least 1", ("--workers", "0")),
-        ("there is no device 'two'", ("--workers", "two")),
-        ("workers must be named", ("--ray", "local")),
-        ("couples its samples", ("--workers", "2", "--batch-norm", "batch")),
+        ("device 'two' does not exist", ("--workers", "two")),
+        ("--ray needs a number of workers", ("--ray", "local")),
+        ("couples the samples of a batch", ("--workers", "2", "--batch-norm", "batch")),
     ):
         status, out, err = run(capsys, *names, *FAST, *more)
         assert (status, out) == (2, "")

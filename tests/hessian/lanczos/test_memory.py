@@ -320,7 +320,7 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
             break
         except CurvatureError as error:
             reports.append(str(error))
-            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); give so much", reports[-1])[1]
+            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); allow that much", reports[-1])[1]
     assert "checks of its derivatives" in reports[0]
     assert measure(least).steps <= LEAST
     operator = Curvature(model, nn.CrossEntropyLoss(), data, memory="1 MiB")
@@ -328,7 +328,7 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
         operator, rng=np.random.default_rng(0), products=40, memory=memory, basis=LEAST, relative_width=0.5
     )
     with pytest.raises(
-        CurvatureError, match=r"does not suffice: .* a basis of a few rows need .*; give so much"
+        CurvatureError, match=r"does not suffice: .* a basis of a few rows need .*; allow that much"
     ) as reports:
         measure("300 KiB")
     assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).steps <= LEAST
@@ -442,7 +442,7 @@ def test_kinks_that_only_double_precision_can_tell_from_a_wrong_derivative_need_
 
     data = (torch.rand(3, 500, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 1))
     build = lambda memory: Curvature(Teeth(), lambda out, _: out.mean(), data, memory=memory)  # noqa: E731
-    with pytest.raises(CurvatureError, match=r"memory of .* has no room for checks in double precision") as reports:
+    with pytest.raises(CurvatureError, match=r"memory of .* is too small for checks in double precision") as reports:
         build(50_000)
     assert build(re.search(r"which need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).P == 500
 
@@ -570,7 +570,7 @@ def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monke
         options = {"rng": np.random.default_rng(0), "relative_width": 0.5, "basis": 30, "products": 60}
         return stable_rank_of(operator, memory=Budget(limit, tmp_path), **options)
 
-    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as full:
+    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* free space") as full:
         measure(350_000)
     found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(full.value))
     free = Budget.of(found[1]).limit

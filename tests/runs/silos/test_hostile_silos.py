@@ -303,15 +303,15 @@ SENT = {"named": "algorithms.descent.Descent", "fields": [{"value": 1}] * 7}
         ({"silo": "north"}, "is for the silo 'north'"),
         ({"nonce": "../x"}, "number of its own"),
         ({"round": -1}, "lacks round"),
-        ({"kind": "shell"}, "no known kind"),
-        ({"kept": {"w": "../secret"}}, "asks for what no silo keeps"),
+        ({"kind": "shell"}, "an unknown kind"),
+        ({"kept": {"w": "../secret"}}, "asks for a value that no silo keeps"),
         ({"personal": {"LU": "p3-" + "0" * 64}}, "kept in round 3, which is gone"),
         ({"seed": 2**70}, "lacks seed"),
         ({"shared": {"base": "../../secret"}}, ""),
         ({"told": {"../../planted": {"value": 1}}}, "lacks the tensors"),
         ({"sent": SENT}, ""),
-        ({"sent": {"named": "subprocess.Popen", "fields": []}}, "is not what a silo or its server"),
-        ({"sent": {"value": 1}}, "lacks what the work takes"),
+        ({"sent": {"named": "subprocess.Popen", "fields": []}}, "is not a message of a silo or its server"),
+        ({"sent": {"value": 1}}, "lacks the arguments of the work"),
         ({"number": True}, "lacks number"),
     ],
 )
@@ -340,7 +340,7 @@ def test_an_error_of_a_client_says_nothing_of_its_data(tmp_path, capsys):
             raise KeyError("patient 17")
 
     content = json.loads(replace(node, client=Broken()).answer(letter).text)
-    assert content["said"] == "a KeyError; the silo's log has more"
+    assert content["said"] == "a KeyError; see the silo's log"
     assert "patient 17" in capsys.readouterr().err
 
 
@@ -374,7 +374,7 @@ def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):
     for token in (kept[2], kept[3], personal[1], *(personal[round] for round in range(12, 20))):
         keeping.take(token)
     for token in (kept[1], personal[2], personal[11]):
-        with pytest.raises(MessageError, match="which is gone"):
+        with pytest.raises(MessageError, match="which is missing"):
             keeping.take(token)
 
 
@@ -394,7 +394,7 @@ def test_a_run_that_was_started_over_keeps_its_own_last_rounds(other, tmp_path):
     for token in again[-HISTORY:]:
         keeping.take(token)
     for token in again[:-HISTORY]:
-        with pytest.raises(MessageError, match="which is gone"):
+        with pytest.raises(MessageError, match="which is missing"):
             keeping.take(token)
     assert len(list((tmp_path / RUN / "own").iterdir())) == HISTORY
 

@@ -97,12 +97,12 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
         ({"samples": 2.0**53 + 2.0}, "not a number of samples"),
         ({"samples": 5e-324}, r"silo east says that it has 4.94066e-324 samples, which is not a number of samples"),
         ({"samples": 0.99}, r"silo east says that it has 0.99 samples, which is not a number of samples"),
-        ({"kind": "done"}, "silo east answers something else than who it is"),
-        ({"kind": [1]}, "silo east answers something else than who it is"),
+        ({"kind": "done"}, "silo east did not answer who it is"),
+        ({"kind": [1]}, "silo east did not answer who it is"),
         ({"kind": "failed", "said": "no room\x1b[2J"}, r"^silo east: no room \[2J$"),
         ({"kind": "failed", "said": "silo north lies"}, r"^silo east: silo north lies$"),
-        ({"kind": "failed"}, r"^silo east: it fails and gives no reason$"),
-        ({"kind": "failed", "said": ["a"]}, r"^silo east: it fails and gives no reason$"),
+        ({"kind": "failed"}, r"^silo east: it fails without giving a reason$"),
+        ({"kind": "failed", "said": ["a"]}, r"^silo east: it fails without giving a reason$"),
         ({"statistics": ["s" * 100_000]}, r"^silo east .*observes s{80}, .*; give it the same$"),
         ({"protocol": float(PROTOCOL)}, "silo east speaks no protocol with a number"),
         ({"protocol": 10**4000}, r"silo east speaks protocol 10{39} .*; install the same rankproof at both$"),
@@ -313,7 +313,7 @@ def test_single_numbers_and_texts_are_no_data(value, has_data, tmp_path):
     said = []
     line = Beside(silos_of([Data(value), Data(X)], NAMES[:2], tmp_path))
     Silos(NAMES[:2], line, RUN, AnswerPolicy(seconds=5.0), say=said.append, pause=1e-3).meet()
-    lines = [text for text in said if "holds nothing to know its data by" in text]
+    lines = [text for text in said if "has nothing that identifies its data" in text]
     assert [text.partition(":")[0] for text in lines] == ([] if has_data else ["silo north"])
 
 

@@ -132,7 +132,7 @@ def test_silos_that_are_gone_are_left_to_the_others_or_end_the_round(tmp_path):
     (last,) = met.run(parts.algorithm, 1)[-1:]
     up = [(entry.what, entry.clients) for entry in last.ledger.entries if entry.direction == "up"]
     assert up == [("factor_gradients", 3), ("augmented_gradient", 2), ("coefficient_descent", 2)]
-    assert any("round 1, trip 2, silo east: missing" in text for text in met.said)
+    assert any("round 1, exchange 2, silo east: missing" in text for text in met.said)
 
 
 def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):

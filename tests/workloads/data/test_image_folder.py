@@ -240,7 +240,7 @@ def test_a_missing_folder_and_a_single_class_say_what_is_expected(tmp_path):
     with pytest.raises(DataError, match="at least 2 classes, found 1"):
         read_folder(tmp_path)
     write(tmp_path / "dog" / "1.png", grey(1))
-    with pytest.raises(DataError, match="none is left to test on"):
+    with pytest.raises(DataError, match="none is left for testing"):
         read_folder(tmp_path)
 
 
