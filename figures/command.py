@@ -109,9 +109,9 @@ def _figure(options: argparse.Namespace) -> int:
                 print(f"{entry['id']:24} {entry['title']}")
         return 0
     if options.json:
-        raise FigureError("--json lists the figures: name --list too")
+        raise FigureError("--json is only for --list; add --list, or leave --json out")
     if bool(options.ids) == options.all:
-        raise FigureError("name figures, or --all alone; `rankproof figure --list` lists them")
+        raise FigureError("name figures, or use --all without names; `rankproof figure --list` lists them")
     chosen = all_figures() if options.all else select(options.ids)
     place = place_of(options, FigureError)
     if options.dry_run:

@@ -251,9 +251,9 @@ def _check(options: argparse.Namespace) -> int:
         require_target(Path(options.json))
         require_own([Path(options.json)], Path(options.json).parent)
     if options.record and (options.seed, options.budget) != evidence_record.OF:
-        raise LedgerError("--record keeps numbers of seed 0 and the quick budget: leave out --seed and --budget")
+        raise LedgerError("--record stores numbers of seed 0 and the quick budget only: leave out --seed and --budget")
     if options.record and options.store:
-        raise LedgerError("--store changes the witnesses that are on record: check with --store, then with --record")
+        raise LedgerError("--store changes the stored witnesses: run check with --store first, then with --record")
     place = place_of(options, LedgerError)
     if options.dry_run:
         return _print_plan(
@@ -292,7 +292,7 @@ def _kept_by(option: str, kind: type[Exception]) -> Iterator[None]:
         raise kind(f"{option} cannot replace {error.filename}: {reason}; move it away") from error
     except OSError as error:
         reason = error.strerror or str(error)
-        raise kind(f"{option} cannot write {error.filename}: {reason}; free that place, or make it writable") from error
+        raise kind(f"{option} cannot write {error.filename}: {reason}; free some space, or make it writable") from error
 
 
 def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> None:
@@ -312,8 +312,8 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
     for one in changed if record else changed[:MOST_NUMBERS]:
         print(one, file=table)
     if changed:
-        remedy = "now they are" if record else "--record keeps them (for authors of claims)"
-        print(f"numbers behind verdicts that were not on record: {len(changed)}; {remedy}", file=table)
+        remedy = "now recorded" if record else "--record stores them (for authors of claims)"
+        print(f"numbers behind verdicts that differ from the record: {len(changed)}; {remedy}", file=table)
 
 
 def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
@@ -324,7 +324,7 @@ def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
     for theme, count in sorted(themes.items(), key=lambda pair: -pair[1]):
         print(f"{count:4} claims  {theme}")
     where = ", ".join(f"{name} ({slots.count(name)})" for name in dict.fromkeys(slots))
-    print(f"{len(claims)} claims of {len(themes)} themes, the largest first, to whichever of these is free: {where}")
+    print(f"{len(claims)} claims from {len(themes)} modules, largest first; each goes to the next free worker: {where}")
     return AS_EXPECTED
 
 
@@ -417,7 +417,7 @@ def _measure_missing(
     from paper_checks.pages.card import card_text
 
     told = ", ".join(missing) if len(missing) <= MOST_CARDS else f"{len(missing)} claims"
-    why = "" if options.again else ", because it was not measured with this code yet"
+    why = "" if options.again else ", because this code has no stored results for it"
     print(f"rankproof: measuring {told}{why}", file=sys.stderr)
     ledger = ledger or ledger_of(options, missing)
     run = _run(ledger.select(missing), ledger, options)
@@ -447,7 +447,7 @@ def _replay(options: argparse.Namespace) -> int:
 
     filtered = options.all or options.paper or options.verdict
     if (options.ids and options.all) or not (options.ids or filtered):
-        raise LedgerError("name claims or a paper, or --all alone; `rankproof claims` lists all ids")
+        raise LedgerError("name claims or a paper, or use --all without names; `rankproof claims` lists all ids")
     ledger = ledger_of(options, () if filtered else [id.partition("@")[0] for id in options.ids])
     asked = tuple(id for one in options.ids for id in _by_id(one, ledger))
     of_readings = [id for id in asked if "@" in id]
@@ -462,7 +462,7 @@ def _replay(options: argparse.Namespace) -> int:
         unknown = [id for id in wanted if id not in [file.id for file in own]]
         if unknown:
             known = ", ".join(dict.fromkeys(file.id for file in own))
-            raise LedgerError(f"no witness {unknown[0]} is stored; there are {known}")
+            raise LedgerError(f"no witness {unknown[0]} is stored; known witnesses: {known}")
         files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
     if options.script:
         every_one = [file for stock in files.values() for file in stock if file.kind == "witness"]
@@ -473,7 +473,7 @@ def _replay(options: argparse.Namespace) -> int:
         (file,) = witnesses
         replay = replays_of(ledger.home[file.claim].package).get((file.id, file.kind))
         if replay is None:
-            raise LedgerError(f"no replay is written for the witness of {file.id}; add one to the replays of its paper")
+            raise LedgerError(f"the witness of {file.id} has no replay; add one to the replays of its paper")
         try:
             script = script_of(replay, file.values, ledger.select([file.claim])[0].where)
         except (AssertionError, OSError, SyntaxError, ValueError) as error:
@@ -554,7 +554,7 @@ def _pages(options: argparse.Namespace) -> int:
 
     papers = own_papers(options.papers)
     if not papers:
-        raise LedgerError("name a paper of your own by --papers; those of the toolkit have their pages in its docs")
+        raise LedgerError("name a paper of your own with --papers; the pages of the toolkit's papers are in its docs")
     require_writable(Path(options.out))
     for path in pages_of(papers, Path(options.out)):
         print(path)
@@ -567,5 +567,5 @@ def _new_paper(options: argparse.Namespace) -> int:
     folder = options.out or options.name
     for path in write_paper(options.name, Path(folder)):
         print(path)
-    print(f"checked by `rankproof check --papers {folder} {options.name}/`")
+    print(f"check it with `rankproof check --papers {folder} {options.name}/`")
     return AS_EXPECTED

@@ -189,12 +189,12 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
     for name, part in (
         ("rolora", "taken by rolora"),
         ("fedlrt-2", "taken by fedlrt"),
-        ("My Paper", "small letters"),
-        ("class", "means something else"),
-        ("numpy", "means something else"),
-        ("../x", "small letters"),
-        ("1", "small letters"),
-        ("rmt", "means something else"),
+        ("My Paper", "lower-case letters"),
+        ("class", "another meaning in Python"),
+        ("numpy", "another meaning in Python"),
+        ("../x", "lower-case letters"),
+        ("1", "lower-case letters"),
+        ("rmt", "another meaning in Python"),
     ):
         assert_refused(run(capsys, "new-paper", name), part)
     assert_refused(run(capsys, "new-paper", "own-of-no-folder", "--out", "full"), "not empty")
@@ -214,9 +214,9 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("paper.py", "RESULTS,\n    (", '"lem_1",\n    (', "a tuple of module names"),
         ("paper.py", 'cited="', 'link="javascript:0", cited="', "a web address"),
         ("paper.py", '-findings"', '/../../x"', "names of its pages"),
-        ("paper.py", "lem-2", "lem-9", "which it does not tell"),
+        ("paper.py", "lem-2", "lem-9", "which the page does not contain"),
         ("paper.py", 'called="Example"', 'together=((lambda: 0,),), called="Example"', "cannot be loaded"),
-        ("lem_1.py", "/lem-1", "", "a claim id reads paper/label"),
+        ("lem_1.py", "/lem-1", "", "a claim id must have the form paper/label"),
         ("lem_1.py", "/lem-1", "/lem-2", "is declared twice"),
         ("lem_2.py", '/lem-1",)', '/lem-9",)', "not in the ledger"),
         ("lem_1.py", '    "own-', '    "x-', "ids of this paper begin with own-"),
@@ -229,12 +229,12 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("lem_1.py", "@claim(", "@print(", "cannot be loaded"),
         ("replays/lem_2.py", "import sympy", "import no_such_package", "lem_2.py, line 7: ModuleNotFoundError"),
         ("replays/lem_2.py", "@replay(", "@(lambda id: replay(5))(", "an id in quotes"),
-        ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where are text"),
+        ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where must be text"),
         ("lem_2.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
-        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a verdict on record is one of"),
+        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a recorded verdict must be one of"),
         ("paper.py", 'called="Example"', "called=5", "are text"),
         ("lem_2.py", "@claim(\n", SECOND, "are both named lem_2; rename one"),
-        ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared and kept under no name"),
+        ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared without a name"),
         ("replays/lem_2.py", "def lem_2_corrected(", "def lem_2(", "are both named lem_2; rename one"),
     ],
 )
@@ -302,9 +302,9 @@ def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
     (package / "__init__.py").unlink()
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "__init__.py")
     (package / "paper.py").unlink()
-    assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "holds no package with a paper.py")
+    assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "contains no package with a paper.py")
     assert_refused(
-        run(capsys, "check", "--papers", str(tmp_path / "none")), "is neither a folder nor a package to import"
+        run(capsys, "check", "--papers", str(tmp_path / "none")), "is neither a folder nor importable"
     )
     assert_refused(run(capsys, "claims", "--papers", "numpy"), "numpy.paper")
     assert_refused(run(capsys, "pages"), "name a paper of your own")
@@ -354,7 +354,7 @@ def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys)
     assert f"{name}/lem-1: printed margin was {found + 1.0} and is {found}" in out
     assert "were not on record: 1; --record keeps them" in out
     assert status == 0
-    assert "now they are" in run(capsys, *asked, "--record")[1]
+    assert "now recorded" in run(capsys, *asked, "--record")[1]
     assert record.read_text() == kept
     assert_refused(run(capsys, *asked, "--record", "--seed", "1"), "leave out --seed and --budget")
 
@@ -378,7 +378,7 @@ def test_installed_papers_are_there_without_being_named(project, monkeypatch, ca
     package = name.replace("-", "_")
     points = [EntryPoint(name, f"{package}.paper:PAPER", loading.GROUP)]
     monkeypatch.setattr(loading, "entry_points", lambda group: points if group == loading.GROUP else [])
-    assert_refused(run(capsys, "claims"), f"the installed paper {name} cannot be loaded", "mend or uninstall")
+    assert_refused(run(capsys, "claims"), f"the installed paper {name} cannot be loaded", "fix or uninstall")
     monkeypatch.syspath_prepend(str(folder))
     status, out, _ = run(capsys, "claims", "--paper", name)
     assert (status, out.splitlines()[-1]) == (0, COUNTED)

@@ -400,7 +400,11 @@ def test_regression_has_a_loss_and_no_accuracy():
 
 
 def test_a_diverging_run_names_round_client_and_remedy():
-    with pytest.raises(FederationError, match=r"round 1, client \d: local_descent .* non-finite numbers; lower the learning"):
+    with pytest.raises(
+        FederationError,
+        match=r"round 1, client \d: local_descent .* non-finite numbers; lower "
+        r"the learning",
+    ):
         trained(problem(), learning_rate=1e308, steps=6)
 
 
