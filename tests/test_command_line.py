@@ -187,7 +187,7 @@ def test_a_reading_is_replayed_by_its_name(capsys):
     assert re.findall(r"^(\S+): witness confirmed", out, flags=re.M) == [names[1]]
     status, _, err = run(capsys, "replay", f"{several}@nowhere")
     assert status == 2
-    assert_one_line(err, f"no witness {several}@nowhere is stored; there are ", *names)
+    assert_one_line(err, f"no witness {several}@nowhere is stored; known witnesses: ", *names)
 
 
 @pytest.mark.parametrize("command", ["check", "show", "replay"])

@@ -266,7 +266,7 @@ def make_infinite(upload):
 
 def test_numbers_that_the_server_makes_of_an_upload_are_checked_too():
     fed = Federation(counted(1, 2))
-    with pytest.raises(FederationError, match="client 0: upload_value gave numbers that are not finite"):
+    with pytest.raises(FederationError, match="client 0: upload_value returned non-finite numbers"):
         fed.mean(upload_value, to=(0, 1), then=make_infinite)
 
 

@@ -54,7 +54,7 @@ def network(norm=False):
         (
             lambda: Curvature(network(), nn.MSELoss(), (X, Y), law=torch.exp),
             "law= requires matrix='fisher', got matrix='hessian'",
-            "--law module:function is for --matrix fisher, got --matrix hessian",
+            "--law module:function requires --matrix fisher, got --matrix hessian",
         ),
         (
             lambda: Curvature(network(), lambda f, y: (f - y).square().mean(), (X, Y), matrix="fisher"),

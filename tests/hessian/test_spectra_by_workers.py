@@ -190,7 +190,11 @@ def test_counts_and_penalties_are_those_of_one_process(three):
 
 def test_batch_statistics_need_whole_batches(two):
     network = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)).double()
-    with pytest.raises(CurvatureError, match=r"cannot be cut for 2 workers, since batch norm .*: pass several batches"):
+    with pytest.raises(
+        CurvatureError,
+        match=r"cannot be divided among 2 workers, because batch norm .*: pass "
+        r"several batches",
+    ):
         Curvature(network, LOSS, (X, Y), batch_norm="batch", workers=two)
     here, there = (Curvature(network, LOSS, parts(8, 15), batch_norm="batch", workers=w) for w in (None, two))
     same(there, here, vectors(here.P))

@@ -111,7 +111,7 @@ def test_constants_and_hypotheses_are_in_the_json(results):
 @pytest.mark.parametrize(
     ("readings", "complaint"),
     [
-        ((), "tell a reading; got none"),
+        ((), "a reading needs a name of letters and digits that no other reading has; got none"),
         (
             (LITERAL, LITERAL),
             "a reading needs a name of letters and digits that no other reading has; got 'literal', 'literal'",
@@ -153,7 +153,7 @@ def test_what_fails_is_explained_in_one_short_sentence(ledger):
             {"intended": Intended("as corrected", "eq. 2"), "correction": Form("$x^2 \\le 2x$", {"K": 2.0})},
             "intended= is the correction, so print= must say how the print differs",
         ),
-        ({"print": "wrong"}, "a print is one of as meant, misprint, unstated, inconsistent; got 'wrong'"),
+        ({"print": "wrong"}, "print= must be one of as meant, misprint, unstated, inconsistent; got 'wrong'"),
     ],
 )
 def test_what_the_author_means_is_declared_completely(ledger, fields, complaint):
@@ -380,7 +380,7 @@ def test_an_undecided_control_refutes_nothing(results):
 def test_a_file_without_a_replay_says_so(ledger):
     (answer,) = replay_in_fresh_process("invented", [Stored("invented/true", "witness", {"x": 1.0})])
     assert not answer.confirmed
-    assert answer.detail == "no replay is written for the witness of this claim"
+    assert answer.detail == "the witness of this claim has no replay"
 
 
 def test_a_ledger_that_contradicts_itself_is_an_error(monkeypatch, ledger):

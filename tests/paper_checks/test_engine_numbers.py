@@ -122,7 +122,7 @@ def test_what_is_of_no_type_of_a_number_is_refused(value):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -np.inf])
 def test_numbers_are_finite(value):
-    with pytest.raises(UndefinedError, match="it is a finite number, got"):
+    with pytest.raises(UndefinedError, match="it must be a finite number, got"):
         number(value, "it")
 
 

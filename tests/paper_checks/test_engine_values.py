@@ -146,7 +146,7 @@ def test_sides_are_exact_or_floats():
         checked_sides(np.ones(1, dtype=np.int64), np.ones(1), 0.0, infinite=False)
     assert number(Fraction(1, 4), "a side") == 0.25
     for value in (inf, nan):
-        with pytest.raises(UndefinedError, match="a side is a finite number"):
+        with pytest.raises(UndefinedError, match="a side must be a finite number"):
             number(value, "a side")
 
 
@@ -341,7 +341,7 @@ def test_values_that_a_replay_reads_are_those_worth_storing():
     replay = Replay("id", "certificate", three, {})
     assert select_read(replay, {"a": 1, "b": 2, "c": 5}) == {"a": 1, "b": 2}
     answer = evaluate_replay(replay, {"a": 1, "b": 2, "c": 5})
-    assert (answer.kind, answer.confirmed, answer.detail) == ("certificate", False, "nothing is made of c")
+    assert (answer.kind, answer.confirmed, answer.detail) == ("certificate", False, "the replay does not use c")
 
 
 def test_words_of_a_card():

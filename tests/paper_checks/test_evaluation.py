@@ -114,7 +114,7 @@ def test_a_witness_holds_nothing_that_is_not_read():
     assert evaluate_replay(reading, {"x": 2}).confirmed
     more = evaluate_replay(reading, {"x": 2, "draws": 12, "cell": "4"})
     assert not more.confirmed
-    assert more.detail == "nothing is made of cell, draws"
+    assert more.detail == "the replay does not use cell, draws"
     assert select_read(reading, {"draws": 12, "x": 2, "cell": "4"}) == {"x": 2}
 
 
@@ -256,8 +256,8 @@ def test_a_proof_reads_all_of_its_file_and_takes_no_other_constants():
     assert not sum_of_two.reads_a_file
     assert multipliers.reads_a_file
     assert evaluate_replay(multipliers, {"a": "steps"}).detail == "steps"
-    assert evaluate_replay(multipliers, {"a": "steps", "b": 1}).detail == "nothing is made of b"
-    assert evaluate_replay(sum_of_two, {"b": 1}).detail == "nothing is made of b"
+    assert evaluate_replay(multipliers, {"a": "steps", "b": 1}).detail == "the replay does not use b"
+    assert evaluate_replay(sum_of_two, {"b": 1}).detail == "the replay does not use b"
     for answer in (
         evaluate_replay(multipliers, {}),
         evaluate_replay(multipliers, {"a": "steps"}, {"L": 1}),

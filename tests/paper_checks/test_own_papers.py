@@ -210,7 +210,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("paper.py", "PAPER = Paper(", "PAPER = Paper((", "SyntaxError"),
         ("paper.py", "PAPER = Paper(", "raise SystemExit(0)\nPAPER = Paper(", "SystemExit"),
         ("paper.py", "__package__", "'elsewhere'", "write __package__"),
-        ("paper.py", '("lem_1", ', '("lem_9", ', "lacks the theme lem_9.py"),
+        ("paper.py", '("lem_1", ', '("lem_9", ', "does not contain the theme lem_9.py"),
         ("paper.py", "RESULTS,\n    (", '"lem_1",\n    (', "a tuple of module names"),
         ("paper.py", 'cited="', 'link="javascript:0", cited="', "a web address"),
         ("paper.py", '-findings"', '/../../x"', "names of its pages"),
@@ -219,7 +219,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("lem_1.py", "/lem-1", "", "a claim id must have the form paper/label"),
         ("lem_1.py", "/lem-1", "/lem-2", "is declared twice"),
         ("lem_2.py", '/lem-1",)', '/lem-9",)', "not in the ledger"),
-        ("lem_1.py", '    "own-', '    "x-', "ids of this paper begin with own-"),
+        ("lem_1.py", '    "own-', '    "x-', "ids of this paper must begin with own-"),
         (
             "measurements/pairs.py",
             "import numpy as np",
@@ -232,7 +232,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where must be text"),
         ("lem_2.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
         ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a recorded verdict must be one of"),
-        ("paper.py", 'called="Example"', "called=5", "are text"),
+        ("paper.py", 'called="Example"', "called=5", "must be text"),
         ("lem_2.py", "@claim(\n", SECOND, "are both named lem_2; rename one"),
         ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared without a name"),
         ("replays/lem_2.py", "def lem_2_corrected(", "def lem_2(", "are both named lem_2; rename one"),
@@ -248,7 +248,7 @@ def test_a_replay_that_ends_its_process_confirms_nothing(project, capsys, ends):
     name, _ = project
     folder = changed(project, "replays/lem_2.py", "    a, b = Fraction", f"    if True: {ends}\n    a, b = Fraction")
     assert_refused(
-        run(capsys, "replay", "--papers", folder, f"{name}/lem-2"), f"ended its process at the witness of {name}"
+        run(capsys, "replay", "--papers", folder, f"{name}/lem-2"), f"exited at the witness of {name}"
     )
 
 
@@ -352,7 +352,7 @@ def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys)
     record.write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n")
     status, out, _ = run(capsys, *asked)
     assert f"{name}/lem-1: printed margin was {found + 1.0} and is {found}" in out
-    assert "were not on record: 1; --record keeps them" in out
+    assert "that differ from the record: 1; --record stores them" in out
     assert status == 0
     assert "now recorded" in run(capsys, *asked, "--record")[1]
     assert record.read_text() == kept

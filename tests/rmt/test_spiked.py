@@ -148,7 +148,7 @@ def test_other_bad_arguments_are_refused_in_one_line():
 def test_a_stable_rank_below_one_is_refused():
     """One row: (4 + 1) / 2.5^2 = 0.8, which no matrix has; pure noise has R / 4."""
     with pytest.raises(
-        ValueError, match=r"at R = 1 .* stable rank of 0.8, and no matrix has less than 1; .* at least 3"
+        ValueError, match=r"at R = 1 .* stable rank of 0.8, but every matrix has at least 1; .* at least 3"
     ):
         SpikedModel((2.0,)).stable_rank(1)
     assert SpikedModel((2.0,)).stable_rank(3).value == pytest.approx(7 / 6.25)

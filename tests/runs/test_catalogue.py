@@ -170,8 +170,11 @@ def on_graphics(share):
         (lambda: on_graphics(1.5), "GPUs of a worker must be a fraction such as .* or a whole number, got 1.5"),
         (lambda: on_graphics(1e-5), "at least 0.0001, or a whole number, got 1e-05"),
         (lambda: on_graphics(float("inf")), "or a whole number, got inf"),
-        (lambda: Conduct(executor="ray", gpus_per_worker=1.0), "needed there, got 1.0 for cpu"),
-        (lambda: Conduct(executor="ray", device="cuda"), "are GPUs, and needed there, got None for cuda"),
+        (lambda: Conduct(executor="ray", gpus_per_worker=1.0), "for these only, got 1.0 for cpu"),
+        (
+            lambda: Conduct(executor="ray", device="cuda"),
+            "required for GPU devices and for these only, got None for cuda",
+        ),
         (lambda: make_plan("fedavg", "quadratics", {"tau": 3}), "fedavg on quadratics takes no --tau"),
         (lambda: made(rows=10**6), r"takes [\d,]+ GB, [\d,]+ GB are here; lower rows"),
         (lambda: made(rows=2**62, columns=2**62), "lower rows"),

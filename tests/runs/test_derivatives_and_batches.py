@@ -249,14 +249,14 @@ def test_mixed_types_are_named():
             lambda x, y: (x, {"boxes": y}),
             "got Tensor and dict; of the targets: concatenate its tensors into one, and split it in the loss",
         ),
-        (lambda x, y: (x, (y, y)), "got Tensor and tuple; of the targets: join its tensors to one"),
+        (lambda x, y: (x, (y, y)), "got Tensor and tuple; of the targets: concatenate its tensors into one"),
         (
             lambda x, y: (x, None),
             "got Tensor and NoneType; of the targets: a loss without targets can be given the inputs, or zeros",
         ),
         (lambda x, y: (x,), "must be inputs and targets, two tensors, got a tuple of 1"),
         (lambda x, y: (x, y.sum()), "of the targets: stack them into one tensor with a row each"),
-        (lambda x, y: (x.numpy(), y), "got ndarray and Tensor; of the inputs: make them one"),
+        (lambda x, y: (x.numpy(), y), "got ndarray and Tensor; of the inputs: stack them into one"),
         (
             lambda x, y: ([*x[:-1], x[-1, :2]], y),
             r"inputs differ in shape or type: 0 is float64 \(3,\), 11 is float64 \(2,",

@@ -61,7 +61,7 @@ METRICS = {
     "a gap": (lambda rows: [rows[0], rows[1], rows[3]], "line 3: round 2, where round 1 belongs"),
     "no start": (lambda rows: [rows[0], *rows[2:]], "line 2: round 1, where round 0 belongs"),
     "more than asked for": (lambda rows: [*rows, ["3", *rows[3][1:]]], "it has round 3, and settings.json asks for 2"),
-    "a sum that falls": (cell(3, "bytes_up", "1"), "bytes_up fall in round 2"),
+    "a sum that falls": (cell(3, "bytes_up", "1"), "bytes_up decrease in round 2"),
     "bytes below 0": (cell(1, "bytes_down", "-5"), "line 2: bytes_down is not a number"),
     "an underscore": (cell(2, "loss", "1_000"), "line 3: loss is not a number"),
     "another script": (cell(2, "loss", "\u0661"), "line 3: loss is not a number"),
@@ -88,9 +88,9 @@ def test_a_table_that_no_run_writes_is_not_shown(run, capsys, what, checkpoints)
 
 def test_a_number_that_was_edited_is_noticed_where_there_are_checkpoints(run, capsys):
     changed(run / "metrics.csv", cell(3, "loss", "0.5"))
-    assert "metrics.csv is not what the run wrote, by its checkpoints" in refused(capsys, "runs", "list", run)
+    assert "metrics.csv does not match the checkpoints of the run" in refused(capsys, "runs", "list", run)
     (run / "metrics.csv").unlink()
-    assert "metrics.csv is not what the run wrote, by its checkpoints" in refused(capsys, "runs", "list", run)
+    assert "metrics.csv does not match the checkpoints of the run" in refused(capsys, "runs", "list", run)
 
 
 @pytest.mark.parametrize(

@@ -403,7 +403,7 @@ def with_batch_norm(dropout, tracked):
     ("make", "message"),
     [
         (lambda: Unmasked(bert().config).eval(), r"text \d+ of the training texts depends on the padding behind it"),
-        (lambda: with_batch_norm(0.0, False), "in evaluation mode depends on the other texts of its batch"),
+        (lambda: with_batch_norm(0.0, False), "in evaluation mode depends on the other texts in its batch"),
         (lambda: with_batch_norm(0.1, True), "in training mode depends on the other texts|training changes the buffer"),
     ],
 )

@@ -168,7 +168,9 @@ def test_a_stopped_run_names_the_command_that_goes_on(tmp_path, capsys, monkeypa
     with pytest.raises(KeyboardInterrupt) as caught:
         train(plan, tmp_path / "a run", stop)
     (note,) = caught.value.__notes__
-    assert note == f"{tmp_path / 'a run'} keeps round 2; go on with `rankproof train --resume '{tmp_path / 'a run'}'`"
+    assert (
+        note == f"{tmp_path / 'a run'} keeps round 2; continue with `rankproof train --resume '{tmp_path / 'a run'}'`"
+    )
     monkeypatch.setattr("runs.command.train", lambda options: (_ for _ in ()).throw(caught.value))
     assert main(["train", "fedavg"]) == 130
     assert capsys.readouterr().err == f"rankproof: stopped; {note}\n"

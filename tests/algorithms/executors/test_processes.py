@@ -145,7 +145,7 @@ def test_an_error_is_that_of_the_first_client_and_ends_the_workers():
         fed.mean(divide, to=range(3))
     for executor in (Sequential(), with_errors):
         fed = Federation(quadratics().clients, executor=executor)
-        with pytest.raises(FederationError, match="client 4 sent other things than those before it"):
+        with pytest.raises(FederationError, match="client 4 sent a different structure from the clients before it"):
             fed.mean(differ, to=range(8))
     with_errors.close()
 

@@ -139,7 +139,7 @@ def test_actors_that_are_killed_at_random_change_no_bit(name, teams):
         timer.join()
     team.say = lambda text: None
     assert heard
-    assert all("a worker was lost; the work of client" in text for text in heard)
+    assert all("a worker died; the work of client" in text for text in heard)
 
 
 def kill(process):
@@ -164,7 +164,7 @@ def test_what_clients_kept_in_a_lost_actor_is_had_again(at, teams, tmp_path):
     (tmp_path / "there").touch()
     assert kept(teams["2 actors"], tmp_path / "absent") == kept(Sequential(), tmp_path / "there")
     part = f"clients {at - at % 2} to {at - at % 2 + 1}" if at < 22 else "client 22"
-    assert heard == [f"round 0, die_once: a worker was lost; the work of {part} is repeated"]
+    assert heard == [f"round 0, die_once: a worker died; the work of {part} is repeated"]
     teams["2 actors"].say = lambda text: None
 
 
@@ -270,5 +270,5 @@ def test_a_run_on_ray_has_the_files_of_one_process_and_a_log_of_its_losses(teams
         assert (tmp_path / "alone" / name).read_bytes() == (tmp_path / "ray" / name).read_bytes()
     assert said
     assert [line.split(" ", 2)[2] for line in (tmp_path / "ray" / LOG).read_text().splitlines()] == said
-    assert all("a worker was lost; the work of client" in text for text in said)
+    assert all("a worker died; the work of client" in text for text in said)
     assert not (tmp_path / "alone" / LOG).exists()

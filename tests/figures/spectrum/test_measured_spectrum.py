@@ -152,7 +152,7 @@ def test_the_fisher_matrix_and_its_law(capsys, tmp_path):
     assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-12)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     status, _, err = run(capsys, *names, "--matrix", "fisher", *loss)
-    assert (status, "own_cross_entropy does not tell it: give --law module:function" in err) == (2, True)
+    assert (status, "own_cross_entropy does not define: give --law module:function" in err) == (2, True)
 
 
 def test_blocks_by_module_are_those_of_the_dense_hessian(capsys, tmp_path):

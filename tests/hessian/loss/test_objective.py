@@ -176,7 +176,7 @@ class TestPenalties:
     def test_one_that_holds_on_to_the_parameters_is_refused(self, frozen):
         model = perceptron(6, (5,), 3, 0).requires_grad_(not frozen)
         held = list(model.parameters())
-        with pytest.raises(CurvatureError, match=r"holds on to 0\.weight.*read it from the model when called"):
+        with pytest.raises(CurvatureError, match=r"keeps a reference to 0\.weight.*read it from the model when called"):
             Curvature(
                 model, lambda out, y: cross_entropy(out, y) + sum(p.pow(4).sum() for p in held), (X, Y), parameters="*"
             )

@@ -37,7 +37,7 @@ def decisions(request):
         ("nan-side", "left sides are not numbers"),
         ("nan-interval", "at least two finite draws"),
         ("overflow", "got int64, which can overflow"),
-        ("nan-promise", "is a finite number, got -inf"),
+        ("nan-promise", "must be a finite number, got -inf"),
         ("crowd", "100 of 401 left sides are not numbers"),
         ("tolerance", "pass only within a tolerance of 0.6"),
         ("tolerant-promise", "kept only within 0.6, which is more than rounding"),
@@ -287,7 +287,7 @@ def test_evidence_holds_numbers(rest):
 
 @pytest.mark.parametrize("cases", [-1, 1.0, True, np.int64(3)])
 def test_cases_are_counted(cases):
-    with pytest.raises(TypeError, match="natural number"):
+    with pytest.raises(TypeError, match="whole number of at least 0"):
         Evidence(True, "", cases=cases)
 
 

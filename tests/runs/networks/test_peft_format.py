@@ -231,7 +231,7 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         )
     with pytest.raises(RunError, match="FedAvg has no adapter"):
         with_adapter_start(FedAvg(Descent()), begun_from(tmp_path))
-    with pytest.raises(RunError, match="FedAvg has no adapter on frozen weights"):
+    with pytest.raises(RunError, match="FedAvg does not train an adapter on frozen weights"):
         updates(FedAvg(Descent()), problem.start, problem.start)
     (tmp_path / "adapter_model.safetensors").rename(tmp_path / "adapter_model.bin")
     with pytest.raises(RunError, match="pickled adapters are not read"):

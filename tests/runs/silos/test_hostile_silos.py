@@ -305,7 +305,7 @@ SENT = {"named": "algorithms.descent.Descent", "fields": [{"value": 1}] * 7}
         ({"round": -1}, "lacks round"),
         ({"kind": "shell"}, "an unknown kind"),
         ({"kept": {"w": "../secret"}}, "asks for a value that no silo keeps"),
-        ({"personal": {"LU": "p3-" + "0" * 64}}, "kept in round 3, which is gone"),
+        ({"personal": {"LU": "p3-" + "0" * 64}}, "kept in round 3, which is missing"),
         ({"seed": 2**70}, "lacks seed"),
         ({"shared": {"base": "../../secret"}}, ""),
         ({"told": {"../../planted": {"value": 1}}}, "lacks the tensors"),

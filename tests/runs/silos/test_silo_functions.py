@@ -222,7 +222,7 @@ def test_numbers_of_torch_and_numpy_are_written_as_numbers(value, written, tmp_p
         ({"alignment": 5.0}, "called 'alignment', which is a column"),
         ({"a,b\n": 5.0}, r"with the name 'a,b\\n'; use a printable name"),
         ({"": 5.0}, "called ''; use a printable name"),
-        ({1: 5.0}, "called 1; call it by"),
+        ({1: 5.0}, "with the name 1; use"),
     ],
 )
 def test_what_is_no_number_by_a_free_name_is_refused_in_one_line(found, why, tmp_path):

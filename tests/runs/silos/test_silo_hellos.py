@@ -82,7 +82,7 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
     with pytest.raises(FederationError, match=r"^silo south .* observes nothing, where most"):
         met(tmp_path, weights=["W", "norm.mean"], north=seen, east=seen)
     with pytest.raises(
-        FederationError, match=r"none is that of most: north .* observes norm.mean; east .* nothing; give"
+        FederationError, match=r"no network has a majority: north .* observes norm.mean; east .* nothing; give"
     ):
         met(tmp_path, NAMES[:2], weights=["W", "norm.mean"], north=seen)
     assert len(met(tmp_path, weights=["W", "norm.mean"], north=seen, east=seen, south=seen)[0]) == 3
@@ -106,12 +106,12 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
         ({"statistics": ["s" * 100_000]}, r"^silo east .*observes s{80}, .*; give it the same$"),
         ({"protocol": float(PROTOCOL)}, "silo east speaks no protocol with a number"),
         ({"protocol": 10**4000}, r"silo east speaks protocol 10{39} .*; install the same rankproof at both$"),
-        ({"samples": 7}, "silo east does not say how much data"),
-        ({"samples": "7"}, "silo east does not say how much data"),
-        ({"values": 1}, "silo east does not say how much data"),
-        ({"statistics": [1]}, "silo east does not say how much data"),
-        ({"data": "zz"}, "silo east does not say how much data"),
-        ({"data": ...}, "silo east does not say how much data"),
+        ({"samples": 7}, "silo east does not report the size"),
+        ({"samples": "7"}, "silo east does not report the size"),
+        ({"values": 1}, "silo east does not report the size"),
+        ({"statistics": [1]}, "silo east does not report the size"),
+        ({"data": "zz"}, "silo east does not report the size"),
+        ({"data": ...}, "silo east does not report the size"),
         (
             {"protocol": PROTOCOL + 1},
             f"silo east speaks protocol {PROTOCOL + 1} .*the server speaks protocol {PROTOCOL}",
@@ -157,7 +157,7 @@ def test_other_versions_are_reported_in_one_line_and_the_same_in_none(tmp_path):
 
 def test_a_node_that_says_nothing_right_is_named_when_the_time_is_over(tmp_path):
     with pytest.raises(
-        FederationError, match=r"no silo called east in 0.05 s; node 101 was refused: it is not a silo of"
+        FederationError, match=r"no silo named east in 0.05 s; node 101 was refused: it is not a silo of"
     ):
         met(tmp_path, east={"silo": "eas\x1b[31mt"})
 
@@ -179,13 +179,13 @@ def test_a_node_that_has_come_in_since_is_not_blamed_for_one_that_has_not(tmp_pa
         return "Flower's error" if node == 100 and asked.count(100) == 1 else None if node == 101 else letter
 
     # Long enough for a second round of questions on a busy machine.
-    assert waited(tmp_path, change, seconds=1.0) == "no silo called east in 1 s; start it"
+    assert waited(tmp_path, change, seconds=1.0) == "no silo named east in 1 s; start it"
     assert asked.count(100) == 2
 
 
 def test_why_a_node_was_refused_is_one_printable_line(tmp_path):
     said = waited(tmp_path, lambda node, request, letter: "lost\x1b[2J\n" * 1000 if node == 101 else letter)
-    assert said.startswith("no silo called east in 0.1 s; node 101 was refused: lost [2J lost")
+    assert said.startswith("no silo named east in 0.1 s; node 101 was refused: lost [2J lost")
     assert said.isprintable()
     assert len(said) <= 2000
 
