@@ -113,7 +113,7 @@ def _look(number: int) -> dict[str, Any]:
 
 def _title(metric: str, bands: bool) -> str:
     words = f"{metric[0].upper()}{metric[1:]} by round and by data sent"
-    return f"{words}: mean (line), least and most (band) over the seeds." if bands else f"{words}."
+    return f"{words}: mean (line) and range (band) over the seeds." if bands else f"{words}."
 
 
 def _plain(text: str) -> str:

@@ -65,8 +65,9 @@ def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
         raise
     except Exception as error:
         names = ", ".join(paper.name for paper in papers)
-        raise LedgerError(f"cannot write the pages of {names}: {_place(error)}{type(error).__name__}: "
-                          f"{error}") from error
+        raise LedgerError(
+            f"cannot write the pages of {names}: {_place(error)}{type(error).__name__}: {error}"
+        ) from error
 
 
 def require_free(name: str, taken: Sequence[Paper] = PAPERS) -> None:
@@ -76,8 +77,10 @@ def require_free(name: str, taken: Sequence[Paper] = PAPERS) -> None:
         LedgerError: its claims could be taken for those of another paper, or it is not a name.
     """
     if not _NAME.fullmatch(name):
-        raise LedgerError(f"{name!r} is not a valid name for a paper: use lower-case letters, digits and hyphens, "
-                          f"starting with a letter")
+        raise LedgerError(
+            f"{name!r} is not a valid name for a paper: use lower-case letters, digits and hyphens, "
+            f"starting with a letter"
+        )
     for paper in taken:
         if name.startswith(paper.name) and (paper in PAPERS or name == paper.name):
             raise LedgerError(f"the name {name} is already used by the paper {paper.name}; choose another")
@@ -108,16 +111,18 @@ def _check(paper: Paper) -> None:
         raise LedgerError(f"{paper.name}: themes must be a tuple of module names, got {paper.themes!r}")
     for theme in paper.themes:
         if not paper.folder.joinpath(*theme.split(".")).with_suffix(".py").is_file():
-            raise LedgerError(f"{paper.name}: {paper.folder} does not contain the theme {theme}.py; add it or "
-                              f"leave it out of themes")
+            raise LedgerError(
+                f"{paper.name}: {paper.folder} does not contain the theme {theme}.py; add it or leave it out of themes"
+            )
         if not paper.read_theme(theme)[1]:
             raise LedgerError(f"{paper.name}: the theme {theme} declares no claims; declare one or leave the theme out")
     for claim in paper.claims():
         if not all(isinstance(text, str) for text in (claim.says, claim.where)) or isinstance(claim.uses, str):
             raise LedgerError(f"{claim.id}: says and where must be text, and uses a tuple of ids")
         if claim.paper != paper.name and not claim.paper.startswith(f"{paper.name}-"):
-            raise LedgerError(f"{claim.id}: ids of this paper must begin with {paper.name}/, or {paper.name}- for "
-                              f"versions")
+            raise LedgerError(
+                f"{claim.id}: ids of this paper must begin with {paper.name}/, or {paper.name}- for versions"
+            )
     if importlib.util.find_spec(f"{paper.package}.replays") is None:
         raise LedgerError(f"{paper.name} has no module replays; add {paper.folder / 'replays.py'}, which may be empty")
     for id in (id for id, _ in replays_of(paper.package) if not isinstance(id, str)):
@@ -130,12 +135,14 @@ def _check(paper: Paper) -> None:
         if not page.name.startswith(paper.name) or not _NAME.fullmatch(page.name):
             raise LedgerError(f"{paper.name}: names of its pages must begin with {paper.name}, got {page.name!r}")
         if not {*page.themes} <= {*paper.themes}:
-            raise LedgerError(f"{paper.name}: the page {page.name} has themes that are missing from the paper: "
-                              f"{page.themes}")
+            raise LedgerError(
+                f"{paper.name}: the page {page.name} has themes that are missing from the paper: {page.themes}"
+            )
         told = {claim.id for theme in page.themes for claim in paper.read_theme(theme)[1]}
         for id in (id for headline in page.headlines for id in headline.claims if id not in told):
-            raise LedgerError(f"{paper.name}: a headline of the page {page.name} rests on {id}, which the page "
-                              f"does not contain")
+            raise LedgerError(
+                f"{paper.name}: a headline of the page {page.name} rests on {id}, which the page does not contain"
+            )
     pickle.dumps(paper)  # workers are handed it
 
 
@@ -173,8 +180,9 @@ def _importable(folder: Path) -> str:
         spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None or Path(spec.origin).resolve().parent != folder:
         other = spec.origin if spec else "nothing"
-        raise LedgerError(f"the name {package} already means {other} in Python; uninstall that, or rename the "
-                          f"folder {folder}")
+        raise LedgerError(
+            f"the name {package} already means {other} in Python; uninstall that, or rename the folder {folder}"
+        )
     return package
 
 

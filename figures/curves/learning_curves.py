@@ -151,16 +151,18 @@ def _in_parts(outcomes: Sequence[Outcome], size: int) -> list[Sequence[Outcome]]
 LEARNING_CURVES = Figure(
     id="training/learning-curves",
     title="Learning curves of every algorithm on MNIST and Fashion-MNIST",
-    caption=r"Test accuracy by round on genuine images, a panel for each algorithm and a row for each family: training "
-    r"of full weights, one pair of factors, dynamical low rank, factors that are accumulated, personal models and "
-    r"clients of different ranks. Line: mean over the seeds; band: least and most. Every algorithm has the same "
+    caption=r"Test accuracy by round on real images, with one panel per algorithm and one row per family: "
+    r"training of full weights, one pair of factors, dynamical low rank, accumulated factors, personal "
+    r"models, and clients of different ranks. Line: mean over the seeds; band: range. Every algorithm has "
+    r"the same "
     r"samples, clients and initial weights for a seed. (p): personal models, each on its client's own test set, the "
-    r"mean over the clients; all others: the global model on the test set. Dotted: what the best constant answer gets, "
-    r"for personal models that of each client for itself; the title's points are from there to the lower 99 % bound "
-    r"of an accuracy. $\eta$: learning rate, one for all cases of an algorithm, chosen by the accuracy on samples held "
-    r"out for validation (personal models: on the clients' own held-out samples) with another seed; no test image has "
-    r"a part in it. A round has as many local epochs as the algorithm has kinds of local steps: two for RoLoRA, "
-    r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged as well.",
+    r"mean over the clients; all others: the global model on the test set. Dotted: accuracy of the best constant "
+    r"answer (for personal models, of each client's own); the title gives the distance from this accuracy to the "
+    r"lower 99 % bound of a run's. $\eta$: learning rate, one for all cases of an algorithm, chosen by the "
+    r"accuracy on samples held "
+    r"out for validation (personal models: on the clients' own held-out samples) with another seed and without "
+    r"test images. A round has one local epoch for each kind of local step: two for RoLoRA, pFedLoRU and "
+    r"pFedLoRA. Weights that are not factorised are also trained and averaged.",
     data=curves_data,
     draw=draw_learning,
     headline=learning_headline,

@@ -203,9 +203,9 @@ def fig4_sizes(table: pd.DataFrame) -> str:
 FIG_4 = Figure(
     "fedloru/fig-4",
     "FedLoRU, Figure 4 on 999 instructions: test loss in fine-tuning",
-    "Loss per token of held-out answers and of training answers by round, for FedLoRA, which never accumulates, and "
-    "FedLoRU: mean over the seeds, and a band from the least to the most. The model is smaller than the paper's, and "
-    "the data are other ones.",
+    "Loss per token of held-out answers and of training answers by round, for FedLoRU and for FedLoRA, which "
+    "never accumulates. Line: mean over the seeds; band: range. The model is smaller than the paper's, and the "
+    "data are different.",
     fig4_data,
     draw_fig4,
     fig4_headline,

@@ -135,8 +135,8 @@ COMMUNICATION = Figure(
     "fedlrt/communication",
     "Communication of FeDLRT on the paper's networks",
     "Share of the factorised layers' communication that a round of FeDLRT saves against FedAvg or FedLin, by rank: "
-    r"$3(m + n)r$ numbers and 5, 13 or 7 matrices $r \times r$ for a layer $m \times n$, where $2mn$ or $4mn$ travel "
-    "without factors. Dotted, what is stated.",
+    r"$3(m + n)r$ numbers and 5, 13 or 7 matrices $r \times r$ for a layer $m \times n$, compared with $2mn$ or "
+    r"$4mn$ without factors. Dotted: the paper's values.",
     communication_data,
     draw_communication,
     communication_headline,

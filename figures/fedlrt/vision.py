@@ -201,9 +201,9 @@ def _figure(name: str, title: str, stated: str) -> Figure:
     return Figure(
         f"fedlrt/{name}",
         title,
-        f"{title}: by number of clients, left the communication that FeDLRT saves against its counterpart, of the "
-        "factorised layers (filled) and of all weights (open); right the final test accuracy of both. Means over the "
-        "seeds and their 95 % intervals.",
+        f"{title}: results by number of clients. Left: communication that FeDLRT saves compared with its "
+        f"counterpart, for the factorised layers (filled) and for all weights (open). Right: final test accuracy "
+        f"of both. Means over the seeds with 95 % intervals.",
         partial(vision_data, name),
         draw_vision,
         vision_headline,

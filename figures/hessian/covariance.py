@@ -357,8 +357,9 @@ COVARIANCE = Figure(
     caption=r"Tanh perceptron, convolutional network and one-layer attention network on Fashion-MNIST at stages of "
     r"their training; Gauss-Newton matrices of the cross entropy over random subsets of $M$ of $N$ samples. Upper "
     r"rows: each network at its last stage, first seed, eigenvalues and overlaps 1, 2 and 5; marks: mean over subsets, "
-    r"bars their range. Lines: three predictions from the $N$ samples, with nothing fitted: each sample's own spectrum "
-    r"as weights of a sample covariance (solid), the spiked Wigner model with the exact size of the noise (dotted), "
+    r"bars their range. Lines: three predictions from the $N$ samples without any fit: a sample covariance "
+    r"weighted by each sample's own spectrum (solid), the spiked Wigner model with the exact size of the noise "
+    r"(dotted), "
     r"resampled blocks in the top eigenvectors (dashed). Bottom: predicted over measured stable rank and first "
     r"eigenvalue, difference of the first overlap; all stages and seeds.",
     data=covariance_data,

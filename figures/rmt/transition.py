@@ -175,8 +175,8 @@ TRANSITION = Figure(
     title="A spike crosses the threshold",
     caption=r"One spike $\theta$ in Gaussian noise with $\sigma s=1$; exact band form. (a) Largest eigenvalue, mean "
     r"and central 80% of the draws, with the limit $\max(\theta+1/\theta,\,2)$ with the first for $\theta>1$ only; "
-    r"dashed: the first branch of Proposition 3.1 (FedLoRU v2) as printed, which holds wherever $\theta+1/\theta>2$, "
-    r"so for small spikes too. (b) Squared overlap of its eigenvector with the spike, limit $1-\theta^{-2}$. "
+    r"dashed: the first branch of Proposition 3.1 (FedLoRU v2) as printed, which covers every $\theta+1/\theta>2$ "
+    r"and so also small spikes. (b) Squared overlap of its eigenvector with the spike, limit $1-\theta^{-2}$. "
     r"(c, d) The window of width $R^{-1/3}$ in which both are rounded: means $\pm2$ standard errors; black: the limits "
     r"to leading order.",
     data=transition_data,

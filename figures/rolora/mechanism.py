@@ -341,11 +341,12 @@ def mechanism_sizes(table: pd.DataFrame) -> str:
 
 MECHANISM = Figure(
     "rolora/mechanism",
-    "RoLoRA: the error of averaging A and B apart, and where A points, in a language model",
-    "Left the distance of the server's update from the mean of the clients', relative to the latter, by communication "
-    "round; FFA-LoRA and RoLoRA, which average one factor at a time, have none but rounding. Middle the root mean "
-    "square sine of the angles between A and the best subspace of its rank of the clients' mean update, right of the "
-    "update by gradient descent in all weights of the same layers; FFA-LoRA's A stays as it was drawn.",
+    "RoLoRA: error of averaging A and B separately, and the direction of A, in a language model",
+    "Left: distance of the server's update from the mean of the clients' updates, relative to this mean, by "
+    "communication round; FFA-LoRA and RoLoRA average one factor at a time, so their error is rounding. Middle: "
+    "root mean square sine of the angles between A and the best subspace of its rank for the clients' mean "
+    "update; right: the same for the update by gradient descent in all weights of these layers. FFA-LoRA never "
+    "changes its A.",
     mechanism,
     draw_mechanism,
     mechanism_headline,

@@ -247,9 +247,7 @@ def test_a_broken_paper_is_told_in_one_line(project, capsys, file, before, after
 def test_a_replay_that_ends_its_process_confirms_nothing(project, capsys, ends):
     name, _ = project
     folder = changed(project, "replays/lem_2.py", "    a, b = Fraction", f"    if True: {ends}\n    a, b = Fraction")
-    assert_refused(
-        run(capsys, "replay", "--papers", folder, f"{name}/lem-2"), f"exited at the witness of {name}"
-    )
+    assert_refused(run(capsys, "replay", "--papers", folder, f"{name}/lem-2"), f"exited at the witness of {name}")
 
 
 SQUARE = '    require(sympy.expand(difference - (a - b) ** 2) == 0, "the difference of the sides")'
@@ -303,9 +301,7 @@ def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "__init__.py")
     (package / "paper.py").unlink()
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "contains no package with a paper.py")
-    assert_refused(
-        run(capsys, "check", "--papers", str(tmp_path / "none")), "is neither a folder nor importable"
-    )
+    assert_refused(run(capsys, "check", "--papers", str(tmp_path / "none")), "is neither a folder nor importable")
     assert_refused(run(capsys, "claims", "--papers", "numpy"), "numpy.paper")
     assert_refused(run(capsys, "pages"), "name a paper of your own")
 
