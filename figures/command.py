@@ -128,7 +128,7 @@ def _plan(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[s
 
     for figure in figures:
         if not needs_runs(figure):
-            print(f"{figure.id}: numbers are computed here, without training runs")
+            print(f"{figure.id}: the numbers need no training runs; they are computed on this machine")
             continue
         print(f"{figure.id}:")
         runs = Path(options.out) / "runs"
@@ -277,7 +277,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
     if options.memory is None:
         if options.scratch is not None:
-            raise CurvatureError("--scratch is for vectors that do not fit in --memory, which is not given")
+            raise CurvatureError("--scratch requires --memory, because it stores the vectors that exceed this budget")
         return None
     return Given.named(options.memory, options.scratch)
 
@@ -348,19 +348,19 @@ def _require_names(options: argparse.Namespace) -> bool:
     from runs.index import SETTINGS
 
     if options.blocks is not None and options.checkpoints is not None:
-        raise CurvatureError("--blocks and --checkpoints are two measurements: ask for one at a time")
+        raise CurvatureError("--blocks and --checkpoints are separate measurements: use one at a time")
     of_run = options.checkpoints is not None and (Path(options.checkpoints) / SETTINGS).is_file()
     given = [name for name in _OF_RUNS if getattr(options, name) is not None]
     lacking = [f"--{name}" for name in ("model", "data") if getattr(options, name) is None]
     if of_run and given:
         raise CurvatureError(
-            f"{options.checkpoints} is a run, which has its own network, data and loss: leave out "
+            f"{options.checkpoints} is a run, which defines network, data and loss: leave out "
             f"{', '.join('--' + name.replace('_', '-') for name in given)}"
         )
     if not of_run and lacking:
-        raise CurvatureError(f"{' and '.join(lacking)} must be named, unless --checkpoints is the folder of a run")
+        raise CurvatureError(f"{' and '.join(lacking)} are required, unless --checkpoints is the folder of a run")
     if not of_run and options.clients is not None:
-        raise CurvatureError("--clients is for --checkpoints with the folder of a run of rankproof train")
+        raise CurvatureError("--clients requires --checkpoints with the folder of a run of rankproof train")
     return of_run
 
 

@@ -236,14 +236,14 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
     number = round_of(runs, metric, after)
     chosen = next((group for group in groups if against in (None, group.label)), None)
     if chosen is None:
-        raise RunError(f"no runs are called {against!r}; there are {', '.join(group.label for group in groups)}")
+        raise RunError(f"no runs have the label {against!r}; there are {', '.join(group.label for group in groups)}")
     heading = f"{metric} after round {number}"
     if after is None and any(run.done > number for run in runs):
-        heading += ", the last after which all runs have it; name another with --round"
+        heading += ", the last round for which all runs have it; choose another with --round"
     lines = [heading, *align_rows([_summary(group, metric, number) for group in groups])]
     rows = [
         {
-            f"{metric} minus that of {chosen.label}": one.label,
+            f"{metric} minus {chosen.label}": one.label,
             "seeds": str(one.seeds),
             "mean": _signed(one.mean),
             f"{LEVEL:.0%} interval": "two seeds are needed"
@@ -253,7 +253,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
         for one in differences(groups, metric, number, chosen)
     ]
     lines += [
-        f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as your function gave it"
+        f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as returned by your function"
         for group in groups
         if group.by_seed and len(group.runs) > 1
     ]

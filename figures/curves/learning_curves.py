@@ -110,10 +110,10 @@ def learning_found(table: pd.DataFrame) -> str:
     where = f"{least['method']} on {NAMES[least['data']]}, {least['split']}, seed {least['seed']}"
     return (
         f"No paper states this. Found: {learning_headline(table)} "
-        f"The least margin is {100 * least['margin']:.1f} points, of {where}: "
+        f"The smallest margin is {100 * least['margin']:.1f} points, for {where}: "
         f"accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound {100 * least['bound']:.1f} %, "
-        f"best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
-        f"per cent, means over the seeds, (p) of personal models. {'. '.join(parts)}."
+        f"best constant answer {100 * least['constant']:.1f} %. Final test accuracies in per cent (means over the "
+        f"seeds; (p): personal models). {'. '.join(parts)}."
     )
 
 
@@ -133,8 +133,9 @@ def learning_sizes(table: pd.DataFrame) -> str:
     samples = f"{federation['samples']:,}" if "samples" in federation else "all"
     return (
         f"{federation['model']}{width} on images of {side} x {side} pixels, {samples} training samples, "
-        f"{federation['clients']} clients, {100 * federation['own_share']:.0f} % of each client's samples its own test "
-        f"set, one local epoch in batches of {federation['batch']}, factors of rank {sizes.rank}, accumulation every "
+        f"{federation['clients']} clients, {100 * federation['own_share']:.0f} % of each client's samples as its "
+        f"own test set, one local epoch in batches of {federation['batch']}, factors of rank {sizes.rank}, "
+        f"accumulation every "
         f"{sizes.tau} rounds, {sizes.rounds} rounds, seeds {', '.join(map(str, sorted(set(curves.seed))))}, {tried}."
     )
 

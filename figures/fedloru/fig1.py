@@ -227,8 +227,8 @@ def fig1_found(table: pd.DataFrame) -> str:
         spans.append(f"{estimator}, {ratio.min():.2g} to {ratio.max():.2g} times the stable rank")
     return (
         f"Stated: during training, Hessians of {few} samples have a consistently larger estimated stable rank than "
-        f"those of {many}; found, measurements (run and epoch) in which that of {few} samples is the larger: "
-        f"{'. '.join([parts[0], *(part[0].upper() + part[1:] for part in parts[1:])])}. "
+        f"those of {many}; found, as the number of measurements (run and epoch) in which the Hessian of {few} "
+        f"samples has the larger one: {'. '.join([parts[0], *(part[0].upper() + part[1:] for part in parts[1:])])}. "
         f"Of the same Hessian: {'; '.join(spans)}."
     )
 

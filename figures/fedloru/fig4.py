@@ -163,7 +163,8 @@ def fig4_found(table: pd.DataFrame) -> str:
     """Return the paper's statement and the finding."""
     return (
         "Stated: the test loss of FedLoRU is below that of FedLoRA after the 25th round, and their train losses fall "
-        f"at similar rates. Found, at this scale: {fig4_headline(table)}. The former: {gain(table).above}."
+        f"at similar rates. Found, at this scale: {fig4_headline(table)}. The statement about the test loss: "
+        f"{gain(table).above}."
     )
 
 

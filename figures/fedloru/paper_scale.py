@@ -99,15 +99,16 @@ def paper_scale_headline(table: pd.DataFrame) -> str:
     rounds, fedavg = last["FedAvg"]
     fewer, equal = last["as many bytes"]
     return (
-        f"After {rounds} rounds FedAvg has {100 * fedavg:.1f} %, FedLoRU {100 * last['FedLoRU'][1]:.1f} %; with the "
-        f"bytes of FedLoRU, FedAvg makes {fewer} rounds and has {100 * equal:.1f} %"
+        f"After {rounds} rounds FedAvg has {100 * fedavg:.1f} %, FedLoRU {100 * last['FedLoRU'][1]:.1f} %; with "
+        f"as many bytes as FedLoRU, FedAvg runs {fewer} rounds and reaches {100 * equal:.1f} %"
     )
 
 
 def paper_scale_found(table: pd.DataFrame) -> str:
     """Return the paper's statement and the finding."""
     return (
-        "Stated: FedLoRU is about as accurate as FedAvg after as many rounds, at a lower cost. Found in the first "
+        "Stated: FedLoRU is about as accurate as FedAvg after the same number of rounds, at a lower cost. Found "
+        "in the first "
         f"rounds, one seed, one learning rate for both: {paper_scale_headline(table)}."
     )
 

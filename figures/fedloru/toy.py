@@ -192,8 +192,8 @@ def toy_found(table: pd.DataFrame) -> str:
         parts.append(f"{case}: {'; '.join(texts)}")
     return (
         "Stated: accumulation gives a model of higher rank than one pair of factors, and enables new learning phases. "
-        f"Found after {int(table['round'].max())} rounds, as medians of the loss above its least value, the start's "
-        f"being 1, and of the rank of the update. {'. '.join(parts)}."
+        f"Found after {int(table['round'].max())} rounds, as medians of the loss minus its minimum (relative to "
+        f"the start) and of the rank of the update: {'. '.join(parts)}."
     )
 
 

@@ -82,8 +82,8 @@ def fig1_headline(table: pd.DataFrame) -> str:
     stalls, exact = has.index[has.plateau], has.index[has.exact]
     return (
         f"Without correction FedAvg and FeDLRT stall in {len(stalls)} of {len(has)} readings, and in "
-        f"{len(stalls.intersection(_stalls_corrected(table)))} of them so does FeDLRT with the full correction; FedLin "
-        f"and that FeDLRT come to 1e-5 in {len(exact)}, both in {len(stalls.intersection(exact))}"
+        f"{len(stalls.intersection(_stalls_corrected(table)))} of them so does FeDLRT with the full correction; "
+        f"FedLin and that FeDLRT reach 1e-5 in {len(exact)}, both in {len(stalls.intersection(exact))}"
     )
 
 
@@ -103,10 +103,10 @@ def fig1_found(table: pd.DataFrame) -> str:
 
     row = table.drop_duplicates("reading").assign(allowed=lambda part: 1.0 / (12.0 * part.smoothness * part.steps))
     return (
-        "Stated: FedAvg and FeDLRT without correction soon stand still, FedLin and FeDLRT with correction come to 1e-5 "
-        "and to single precision, FeDLRT faster. Found, by the median distance to the minimiser: the methods without "
-        f"correction stand still above 1e-5 in {those('plateau')}, and so does FeDLRT with the full correction in "
-        f"{_list_methods(set(_stalls_corrected(table)), names)}; with the full correction both come to 1e-5 in "
+        "Stated: FedAvg and FeDLRT without correction soon stall; FedLin and FeDLRT with correction reach 1e-5 "
+        "and single precision, FeDLRT faster. Found, by the median distance to the minimiser: the methods without "
+        f"correction stall above 1e-5 in {those('plateau')}, and so does FeDLRT with the full correction in "
+        f"{_list_methods(set(_stalls_corrected(table)), names)}; with the full correction both reach 1e-5 in "
         f"{those('exact')}, FeDLRT in fewer rounds in {those('faster')}, and FeDLRT to single precision in "
         f"{those('single')}; all of it (but for single precision) in {those('plateau', 'exact', 'faster')}. FeDLRT's "
         f"three variants coincide (within 1e-6 of each other) in {those('alike')}, and FedAvg with FedLin in "

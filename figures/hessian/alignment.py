@@ -281,8 +281,8 @@ def client_alignment_headline(table: pd.DataFrame) -> str:
         rises.append(float(cosine.max() - cosine[1]))
     later = sum(rank > 1 for rank in ranks)
     return (
-        f"Two clients' gradients are aligned the most at ranks {', '.join(map(str, ranks))}, later than r = 1 in "
-        f"{later} of {len(ranks)} cases (by {min(rises):.2f} to {max(rises):.2f}), not less with every rank"
+        f"Two clients' gradients are most aligned at ranks {', '.join(map(str, ranks))}, later than r = 1 in "
+        f"{later} of {len(ranks)} cases (by {min(rises):.2f} to {max(rises):.2f}), instead of falling with every rank"
     )
 
 

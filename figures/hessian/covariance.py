@@ -331,9 +331,9 @@ def covariance_found(table: pd.DataFrame) -> str:
     total = len(table.drop_duplicates(["network", "epochs", "seed"]))
     return (
         "Stated: sampled Hessians are a matrix plus Wigner noise, and the smaller sample has the larger stable rank; "
-        f"found, with median errors of predictions that fit nothing: {'; '.join(parts)}. The covariance model's 95 % "
-        f"intervals hold {100 * held:.0f} % of subsets. At the least M the rank is larger than at N for {rises} of "
-        f"{total} networks; the first-order condition says so for {told}, and is right for {agree}."
+        f"found, as median errors of predictions without any fit: {'; '.join(parts)}. The covariance model's 95 % "
+        f"intervals hold {100 * held:.0f} % of subsets. At the smallest M the rank is larger than at N for {rises} of "
+        f"{total} networks; the first-order condition predicts this for {told}, and is right for {agree}."
     )
 
 

@@ -282,7 +282,8 @@ def predictions_headline(table: pd.DataFrame) -> str:
     away = fitted[fitted.fitted_at != fitted.M]
     edges, ranks = (away[away.quantity.isin(of)].ratio for of in (("upper edge", "lower edge"), ("stable rank",)))
     return (
-        f"The spiked model calls {calls} eigenvalues outliers; at other sample sizes its edges are {edges.min():.2g} "
+        f"The spiked model classifies {calls} eigenvalues as outliers; at other sample sizes its edges are "
+        f"{edges.min():.2g} "
         f"to {edges.max():.3g} times the measured ones, its stable ranks {ranks.min():.2f} to {ranks.max():.2f} times"
     )
 

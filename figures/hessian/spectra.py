@@ -220,7 +220,8 @@ def samples_headline(table: pd.DataFrame) -> str:
     """Return the headline: the decay of the noise with M, its law, and the overlap that the fit predicts."""
     slope, law, overlap, least = _noise(table)
     return (
-        f"The noise falls as (1/M − 1/N)^{slope:.2f}, its law lies at distance {law:.2f} from a semicircle; of the top "
+        f"The noise falls as (1/M − 1/N)^{slope:.2f}, its distribution is at distance {law:.2f} from a "
+        f"semicircle; of the top "
         f"eigenvector the fit predicts an overlap of {overlap[0]:.2f} where {overlap[1]:.2f} is measured (M = {least})"
     )
 

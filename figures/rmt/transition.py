@@ -155,7 +155,7 @@ def transition_found(table: pd.DataFrame) -> str:
     """Return the finding: distances from the limit and from the printed branch at the largest dimension."""
     R, (from_limit, gap) = int(table.R.max()), _at_the_largest(table)
     return (
-        "Stated: λ₁ → θ + σ²s²/θ wherever that number exceeds 2σs, which printed so includes 0 < θ < σs; found at "
+        "Stated: λ₁ → θ + σ²s²/θ wherever that number exceeds 2σs, which as printed includes 0 < θ < σs; found at "
         f"R = {R:.0e}: mean λ₁ within {from_limit:.1e} of 2σs for θ ≤ σs and of θ + σ²s²/θ above, and for "
         f"θ < 0.7 σs below the printed branch by {gap.min():.2f} to {gap.max():.1f} (in units of σs)."
     )

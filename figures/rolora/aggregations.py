@@ -225,8 +225,8 @@ def aggregation_found(table: pd.DataFrame) -> str:
     diverged = int(last[last.quantity == "training"].diverged.sum())
     return (
         "Stated: RoLoRA converges exponentially to the global minimiser on the linear model and outperforms FFA-LoRA "
-        "(Section 5.1), and averaging A and B apart, as FedLoRA does, is inexact; found, as medians of the expected "
-        f"loss above its least value after {int(last['round'].max())} communication rounds: {'; '.join(parts)}. "
+        "(Section 5.1), and averaging A and B separately, as FedLoRA does, is inexact; found, as medians of the "
+        f"expected loss minus its minimum after {int(last['round'].max())} communication rounds: {'; '.join(parts)}. "
         f"RoLoRA against FFA-LoRA: {_describe_lead(loss, 'FFA-LoRA')}; "
         f"against FedLoRA: {_describe_lead(loss, 'FedLoRA')}. "
         f"{_rates(last)} {diverged} runs diverged at the rate chosen."

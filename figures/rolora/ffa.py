@@ -236,8 +236,8 @@ def ffa_headline(table: pd.DataFrame) -> str:
     }
     of_start = _of_ffa(table)
     return (
-        f"FFA-LoRA stays at the printed level on the training samples (within {off['training']:.1f} standard errors), "
-        f"in expectation above it; RoLoRA ends at {of_start.min():.0e} to {of_start.max():.0e} of it"
+        f"FFA-LoRA stays at the printed level on the training samples (within {off['training']:.1f} standard "
+        f"errors) and above it in expectation; RoLoRA ends at {of_start.min():.0e} to {of_start.max():.0e} of it"
     )
 
 

@@ -164,8 +164,9 @@ def fig2_sizes(table: pd.DataFrame) -> str:
     )
     return (
         "784 inputs, rank 16, 784 hidden units, 10 labels, local epochs in batches of 64 by plain gradient steps on "
-        "the cross-entropy; labels dealt at random to 5 clients, two each, or to 10, one each; clients count by their "
-        f"samples in averages. {told}. {tried}. Not printed: the loss, the optimiser, learning rates, the laws of A "
+        "the cross-entropy; labels dealt at random to 5 clients (two each) or to 10 (one each); averages weight "
+        f"clients by their numbers of samples. {told}. {tried}. Not printed: the loss, the optimiser, learning "
+        "rates, the laws of A "
         "and of the fixed layer, numbers of rounds and of seeds."
     )
 

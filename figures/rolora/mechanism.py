@@ -247,8 +247,8 @@ def mechanism_headline(table: pd.DataFrame) -> str:
         f"{median:.2g} with {clients} clients" for clients, median in lora.groupby("clients").error.median().items()
     )
     exact = max(exact_methods(table).values())
-    words = "none but rounding" if exact < ROUNDING else f"up to {exact:.1g}"
-    return f"Error of averaging A and B apart, relative to the mean update: {many}; FFA-LoRA and RoLoRA: {words}"
+    words = "only rounding" if exact < ROUNDING else f"up to {exact:.1g}"
+    return f"Error of averaging A and B separately, relative to the mean update: {many}; FFA-LoRA and RoLoRA: {words}"
 
 
 def draw_mechanism(table: pd.DataFrame) -> Picture:
@@ -308,8 +308,8 @@ def mechanism_found(table: pd.DataFrame) -> str:
     )
     exact = ", ".join(f"{method} {error:.0e}" for method, error in exact_methods(table).items())
     return (
-        "Stated: averaging A and B apart is inexact, which grows with the clients, and training one at a time is "
-        f"exact. Found: {mechanism_headline(table)} (largest: {exact}). "
+        "Stated: averaging A and B separately is inexact, more so with more clients, and training one factor at a "
+        f"time is exact. Found: {mechanism_headline(table)} (largest: {exact}). "
         f"First and last round, relative to the mean update (least "
         f"possible of the rank; relative to the round's change): {errors}. At the same weights: {more}. A's angle "
         "after the last round to the best subspace of the clients' mean product, and of gradient descent in all "

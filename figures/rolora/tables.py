@@ -152,7 +152,9 @@ def averages_found(table: pd.DataFrame) -> str:
     means = table[table.column == AVERAGE]
     off = means[means.difference.abs() > ROUNDING]
     low, high = (f"{value:.2f}" for value in (off.difference.abs().min(), off.difference.abs().max()))
-    return f"{len(off)} of {len(means)} printed averages are not those of their rows, by {low} to {high} points."
+    return (
+        f"{len(off)} of {len(means)} printed averages differ from the means of their rows, by {low} to {high} points."
+    )
 
 
 def trials_found(table: pd.DataFrame) -> str:

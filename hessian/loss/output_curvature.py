@@ -114,7 +114,7 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
     if any(part is not None for part in others):
         raise CurvatureError(
             "the loss depends on the parameters in addition to the model's output (a penalty), which the "
-            "{MATRICES[matrix]} would ignore: remove it from the loss, or use matrix='hessian'",
+            f"{MATRICES[matrix]} would ignore: remove it from the loss, or use matrix='hessian'",
             keywords=("matrix",),
         )
     if slope is None:

@@ -244,7 +244,7 @@ def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, 
     write_run(tmp_path / "b", [1.0, None, 0.2, 0.1, 0.05], seed=1)
     write_run(tmp_path / "c", [1.0, 0.9, 0.6, 0.5], seed=1, algorithm="fedlin")
     heading, *table = said(capsys, "compare", tmp_path)
-    assert heading == "loss after round 2, the last after which all runs have it; name another with --round"
+    assert heading == "loss after round 2, the last round for which all runs have it; choose another with --round"
     ours, theirs = cells(table[: table.index("")])
     assert (ours["rounds done"], ours["sent"], ours["loss"]) == ("3 to 4", "300 B", "0.3")
     assert (theirs["rounds done"], theirs["sent"], theirs["loss"]) == ("3", "300 B", "0.6")
@@ -443,7 +443,7 @@ def test_runs_on_other_data_are_other_groups(tmp_path, capsys, problem, kind, di
     assert {group.label: list(group.runs) for group in found} == groups
     notes = [line for line in said(capsys, "compare", tmp_path) if "each seed has its own" in line]
     drawn = ":" in problem and digests == ["a", "b", "c"]
-    assert notes == ([f"fedavg: each seed has its own {kind}, as your function gave it"] if drawn else [])
+    assert notes == ([f"fedavg: each seed has its own {kind}, as returned by your function"] if drawn else [])
 
 
 def test_runs_of_one_seed_on_other_data_are_compared(tmp_path, capsys):

@@ -139,6 +139,6 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     assert main(["figure", "rmt/transition", "--dry-run", "--on", "ray", "--workers", "2"]) == 0
     assert main(["check", "fedlrt/thm-2", "--dry-run", "--jobs", "2"]) == 0
     said = capsys.readouterr().out
-    assert "rmt/transition: numbers are computed here, without training runs" in said
+    assert "rmt/transition: the numbers need no training runs; they are computed on this machine" in said
     assert "1 claims from 1 modules, largest first; each goes to the next free worker: here (2)" in said
     assert not list(tmp_path.iterdir())

@@ -175,7 +175,7 @@ def test_blocks_by_module_are_those_of_the_dense_hessian(capsys, tmp_path):
 def test_blocks_say_where_a_layer_in_two_places_counts(capsys, tmp_path):
     found, text = measured(capsys, tmp_path, "--blocks", "--parameters", "2.*", "4.*", model="twice")
     assert [(block["name"], block["parameters"]) for block in found["blocks"]] == [("0", 42), ("4", 21)]
-    assert "  tied, in one block only: 2.weight is 0.weight, 2.bias is 0.bias\n" in text
+    assert "  tied parameters, counted in one block only: 2.weight is 0.weight, 2.bias is 0.bias\n" in text
 
 
 def test_blocks_without_curvature_say_so():
