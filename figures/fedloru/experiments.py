@@ -240,8 +240,8 @@ def headline(of: str) -> Callable[[pd.DataFrame], str]:
 
 
 JUDGED = {
-    "restarts": "Whether the first is above the second",
-    "4": "Whether the first is above the second (printed for CIFAR-100; the opposite is printed for CIFAR-10)",
+    "restarts": "That the first is above the second",
+    "4": "That the first is above the second, as is printed on CIFAR-100, the opposite on CIFAR-10",
 }
 """Statements that the findings refer to, if no order is printed for the data that we run."""
 
@@ -251,7 +251,7 @@ def found_in(of: str) -> Callable[[pd.DataFrame], str]:
 
     def found(table: pd.DataFrame) -> str:
         each = ". ".join(map(_describe, contrasts(table, of, PAIRS[of])))
-        told = JUDGED.get(of, "Whether the printed order holds")
+        told = JUDGED.get(of, "The printed order of the two")
         return f"Stated: {STATED[of]}. Found: {lead_headline(table, of)}. {told}: {each}."
 
     return found
