@@ -144,9 +144,7 @@ def test_directions_are_those_of_the_statements():
         assert "in that cell of Fashion-MNIST" in text
     text = says("fedloru-v2/tab-4", lambda k, seed, t: 0.5 + 1e-3 * seed + (k["method"] == "FedHM"))
     assert "comparisons support it" not in text  # it has two halves of opposite order, neither of these data
-    assert (
-        "above the second (printed for CIFAR-100; the opposite is printed for CIFAR-10): mFedLoRU minus FedHM" in text
-    )
+    assert "above the second, as is printed on CIFAR-100, the opposite on CIFAR-10: mFedLoRU minus FedHM" in text
     assert text.count("contradicts") == 2
     text = says("fedlrt/fig-5", lambda k, seed, t: 0.5 + 1e-3 * seed - 1e-3 * k["clients"] * ("without" in k["method"]))
     assert "3 of 3 comparisons support the fall without correction and the gain by it" in text
