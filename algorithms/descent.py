@@ -27,11 +27,11 @@ class Descent:
     """The settings of the clients' local steps.
 
     Attributes:
-        steps: Number of steps in a round; not used if `epochs` are given.
+        steps: Number of steps per round; ignored if `epochs` are given.
         learning_rate: Learning rate of each step; a number, or a schedule over rounds or steps.
         batch: Samples per step, drawn without replacement; default: all samples.
-        epochs: Number of passes over the client's samples in a round, each in a new order and in batches, of which the
-            last may be smaller; instead of `steps`.
+        epochs: Number of passes over the client's samples per round, instead of `steps`; each pass has a new order, and
+            its last batch may be smaller.
         optimiser: Optimiser of the local steps; default: plain gradient descent.
         clip: Largest norm of the gradient of all parameters, including any correction; default: no clipping.
         optimiser_state: `fresh` in every round, or `personal`, which each client keeps between its rounds.

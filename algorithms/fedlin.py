@@ -19,7 +19,7 @@ class FedLin:
 
     Attributes:
         local: Local steps.
-        as_printed: Use line 9 of the box as printed, with the correction outside the bracket.
+        as_printed: Use line 9 of the algorithm's box as printed, with the correction outside the bracket.
 
     Raises:
         FederationError: Line 9 as printed is combined with steps other than plain ones of constant size.

@@ -29,7 +29,8 @@ class FlexLoRA(LoRA):
     Attributes:
         split: Where the singular values go: their square roots to each factor (`balanced`), all to A (`left`) or all to
             B (`right`).
-        ranks: Rank of each client's factors, by its number; default: the adapter's rank, which is also the server's.
+        ranks: Rank of each client's factors, in the order of the clients; default: the adapter's rank, which is also
+            the server's.
 
     Raises:
         FederationError: The split is unknown, a rank is not between 1 and the server's, or the state of the optimiser

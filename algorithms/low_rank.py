@@ -70,7 +70,7 @@ def factorise(
         w: Weights.
         rank: Rank of every matrix.
         layers: Patterns for the names of the layers that are factorised; default: all weights.
-        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+        convolution: How to reshape a convolution kernel into a matrix; see `algorithms.kernels`.
         cap: Lower the rank to the smaller side of a matrix if necessary.
 
     Raises:

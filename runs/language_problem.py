@@ -73,9 +73,9 @@ def language_problem(
         head: Patterns for the names of further layers to train; default: a classifier's head, and
             none of a causal model.
         client_weights: Weight of a client in averages: the number of its `samples`, or of the `tokens` in its losses.
-        micro_batch: Samples per micro-batch, whose gradients are added up; default: the whole batch.
-        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them, which takes less
-            memory and more time.
+        micro_batch: Samples per micro-batch; gradients are summed over them; default: the whole batch.
+        gradient_checkpointing: Recompute activations for the gradient instead of storing them, which takes less memory
+            and more time.
         adapter: Folder of an adapter of PEFT whose factors and head are the start.
         evaluated: Further samples to evaluate, by the name with which their numbers begin.
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.

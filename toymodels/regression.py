@@ -91,7 +91,7 @@ def regression(
         clients: Number of clients.
         rng: Source of truth, data and initial weights.
         samples: Number of samples, for all clients or for each; default: the population loss.
-        rank: r.
+        rank: Rank r of the factors.
         heterogeneity: Size of the clients' own part of $B_i^*$, relative to the common one.
         sine: Sine of the largest angle between the column spaces of $A^0$ and $A^*$; default: $A^0$ is random.
         constants: Compute the smallest L and the minimiser, which takes eigenvalues of every Gram matrix; else L is an

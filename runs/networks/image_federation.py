@@ -59,7 +59,7 @@ class ImageFederation:
         width: Width of the network; default: the paper's.
         norm: Normalisation of a residual network.
         adapt: How to adapt images whose size does not fit the network.
-        statistics: Statistics of batch norm: averaged with the weights, or those of each batch alone.
+        statistics: Statistics of batch norm: averaged with the weights, or computed from each batch.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, from the first; default: all.
         held_out: Training samples kept for validation.

@@ -385,7 +385,7 @@ def test_a_restart_resets_a_personal_optimiser():
         (lambda: Descent(epochs=0), "epochs must be a whole number of at least 1"),
         (lambda: Descent(clip=0.0), "clip must be positive"),
         (lambda: Descent(optimiser_state="shared"), "optimiser_state must be"),
-        (lambda: run(FedAvg(Descent(3, 1e300))), "round 1, client 0: local_descent gave numbers"),
+        (lambda: run(FedAvg(Descent(3, 1e300))), "round 1, client 0: local_descent returned non-finite numbers"),
     ],
 )
 def test_bad_input_gets_one_clear_line(action, message):
