@@ -257,7 +257,7 @@ class _Writer:
             yield
         except ForeignFileError as error:
             raise _UnwritableError(
-                f"{error.filename}: {error.strerror}; {self._keeps}; move that file away, then go on with "
+                f"{error.filename}: {error.strerror}; {self._keeps}; move that file away, then continue with "
                 f"{self._resume}"
             ) from error
         except OSError as error:
@@ -468,9 +468,9 @@ def _require_files(folder: Path) -> None:
     _require_no_links(folder)
     for name in (SETTINGS, METRICS, LEDGER):
         if (folder / name).is_dir():
-            raise RunError(f"{folder / name} is a folder, where a run writes a file", ELSEWHERE)
+            raise RunError(f"{folder / name} is a folder, but a run writes a file there", ELSEWHERE)
     if (folder / CHECKPOINTS).exists() and not (folder / CHECKPOINTS).is_dir():
-        raise RunError(f"{folder / CHECKPOINTS} is a file, where a run has a folder", ELSEWHERE)
+        raise RunError(f"{folder / CHECKPOINTS} is a file, but a run has a folder there", ELSEWHERE)
 
 
 def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:

@@ -180,7 +180,7 @@ def _read_run(folder: Path) -> FoundRun:
         versions, conduct = stored.get("versions", {}), stored.get("conduct", {})
         right = all(isinstance(name, str) for name in names) and type(rounds) is type(settings[SEED]) is int
         if not (right and all(isinstance(part, dict) for part in (settings, versions, conduct))):
-            raise ValueError("not what a run writes")
+            raise ValueError("not a file that a run wrote")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{path} is not a file that a run wrote; fix it, or name a folder without it") from error
     if not 0 <= rounds < 2**63:

@@ -289,7 +289,7 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
     """
     path = folder / SETTINGS
     if not path.exists():
-        raise RunError(f"{folder} holds no run; leave --resume out to start one there")
+        raise RunError(f"{folder} contains no run; leave --resume out to start one there")
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

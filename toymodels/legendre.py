@@ -233,7 +233,8 @@ def _points(clients: int, samples: int, split: str, rng: np.random.Generator) ->
     clients, samples = integer("clients", clients), integer("samples", samples)
     if clients < 1 or samples < clients or split not in SPLITS:
         raise ProblemError(
-            f"expected at least one client, at least as many samples, and a split from {SPLITS}, got {clients}, "
+            f"expected at least one client, at least as many samples as clients, and a split from {SPLITS}, got "
+            f"{clients}, "
             f"{samples}, {split!r}"
         )
     x, y = rng.uniform(-1.0, 1.0, (2, samples))

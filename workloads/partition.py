@@ -314,7 +314,8 @@ class Files:
         for client, part in enumerate(left):
             if not len(part):
                 raise PartitionError(
-                    f"no sample of {self._files()[client]} is left to train on: all {len(parts[client])} are held out, "
+                    f"no sample of {self._files()[client]} is left for training: all {len(parts[client])} are "
+                    f"held out, "
                     "not drawn or dropped for their length; hold out fewer, draw more, or put more into the file"
                 )
         return Parts.join(left)
@@ -386,8 +387,8 @@ def _require_divisible(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
         )
     if not 1 <= clients <= len(given):
         raise PartitionError(
-            f"{len(given)} samples cannot be divided among {clients} clients so that each has one; "
-            f"choose from 1 to {len(given)} clients"
+            f"{len(given)} samples cannot be divided among {clients} clients with at least one each; choose from "
+            f"1 to {len(given)} clients"
         )
     return given.astype(np.int64)
 

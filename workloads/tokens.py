@@ -159,7 +159,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     if len(longer) and not truncate:
         raise DataError(
             f"{texts.name}, {texts.split}: {len(longer)} of {len(rows)} samples have more than {length} tokens (the "
-            f"longest {lengths.max()}); allow truncation, or a greater length where the model has positions for it"
+            f"longest {lengths.max()}); allow truncation, or a greater length if the model has positions for it"
         )
     if causal:
         rows = [row[:length] for row in rows]

@@ -82,8 +82,9 @@ def fig1_headline(table: pd.DataFrame) -> str:
     stalls, exact = has.index[has.plateau], has.index[has.exact]
     return (
         f"Without correction FedAvg and FeDLRT stall in {len(stalls)} of {len(has)} readings, and in "
-        f"{len(stalls.intersection(_stalls_corrected(table)))} of them so does FeDLRT with the full correction; "
-        f"FedLin and that FeDLRT reach 1e-5 in {len(exact)}, both in {len(stalls.intersection(exact))}"
+        f"{len(stalls.intersection(_stalls_corrected(table)))} of these FeDLRT with the full correction also stalls; "
+        f"FedLin and FeDLRT with the full correction reach 1e-5 in {len(exact)}, both in "
+        f"{len(stalls.intersection(exact))}"
     )
 
 

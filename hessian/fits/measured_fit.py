@@ -180,7 +180,7 @@ def fit_measured(
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
         raise ValueError(
             f"no noise is left above rounding: {split.sigma:.1e} compared with a norm of {frobenius.value:.3g}; "
-            "the matrix is (nearly) of low rank, so there is no noise to fit a spiked model to"
+            "the matrix is (nearly) of low rank, so a spiked model cannot be fitted"
         )
     model, theory = build_model(values[mine], sigma, R)
     measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))

@@ -241,7 +241,7 @@ def _noise(outliers: NDArray[np.float64], rest: float, R: int) -> float:
         if rest <= 0.0 or weight <= 0.0:
             raise ValueError(
                 f"no noise is left apart from {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) "
-                "of low rank, so there is no noise to fit a spiked model to"
+                "of low rank, so a spiked model cannot be fitted"
             )
         before, sigma_squared = sigma_squared, rest / weight
         if abs(sigma_squared - before) <= 1e-14 * sigma_squared:

@@ -67,7 +67,9 @@ class Budget:
         """
         object.__setattr__(self, "limit", _bytes_in(limit))
         if scratch is not None and not (isinstance(scratch, str | Path) and Path(scratch).is_dir()):
-            raise CurvatureError(f"there is no folder {scratch} for vectors that do not fit: name an existing folder")
+            raise CurvatureError(
+                f"the folder {scratch} for vectors that do not fit does not exist: name an existing folder"
+            )
         object.__setattr__(self, "scratch", None if scratch is None else Path(scratch))
 
     @staticmethod
@@ -112,8 +114,9 @@ class Budget:
         """Return the error if single precision cannot verify that products are derivatives, as at many kinks."""
         least = format_bytes(held + numbers * torch.float64.itemsize, up=True)
         return (
-            "the products cannot be verified as second derivatives in single precision, as where a network has kinks: "
-            f"memory of {format_bytes(self.limit)} is too small for checks in double precision, which need {least}"
+            "the products cannot be verified as second derivatives in single precision, for example because a "
+            f"network has kinks: memory of {format_bytes(self.limit)} is too small for checks in double precision, "
+            f"which need {least}"
         )
 
     def describe_shortage(self, least: int, what: str) -> str:

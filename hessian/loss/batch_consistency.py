@@ -85,8 +85,8 @@ class BatchConsistency:
             tail = take_rows(whole, slice(at, None)) if rows > 1 else whole
         if doubts and self.needed and not self.vouched:
             raise CurvatureError(
-                f"whether the losses of the batches make up the loss over all samples cannot be tested ({doubts[0]}): "
-                "name reduction='mean' or reduction='sum', or count= for a mean over tokens, to say what the loss is",
+                f"cannot test whether the losses of the batches add up to the loss over all samples ({doubts[0]}): "
+                "name reduction='mean' or reduction='sum', or count= for a mean over tokens, to define the loss",
                 keywords=("reduction", "count"),
             )
 
@@ -105,10 +105,10 @@ class BatchConsistency:
             if self.named:
                 raise _UnlikeError(f"count is not additive over rows: {found}")
             raise CurvatureError(
-                f"count must be additive: it gives {found}. If dimension 0 is not that of the samples, as in "
-                f"time-first "
-                "batches or with one sequence for each item, name reduction='mean' or reduction='sum' next to count=, "
-                "because parts of the samples cannot then be compared",
+                f"count must be additive: it gives {found}. If dimension 0 does not index the samples, as in "
+                f"time-first batches or with one sequence for all items, name reduction='mean' or reduction='sum' "
+                f"next to count=, "
+                "because parts of the samples then cannot be compared",
                 keywords=("count", "reduction"),
             )
         if total == 0:
@@ -202,8 +202,8 @@ class BatchConsistency:
                 return float(value.detach()), _derivatives(value, variables, second)
         except CurvatureError as error:
             raise CurvatureError(
-                f"{error}, for some of its samples alone: where targets are ignored, give count= with the number of "
-                "those that are not",
+                f"{error}, for only some of its samples: if targets are ignored, give count= with the number of "
+                f"the others",
                 keywords=("count",),
             ) from error
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:

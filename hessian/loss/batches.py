@@ -56,8 +56,8 @@ class Batches:
             return Batches(data, resident=False)
         if not isinstance(data, Iterable) or isinstance(data, Tensor):
             raise CurvatureError(
-                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {_describe(data)}; where "
-                "the loss takes no targets, pass (inputs, None)"
+                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {_describe(data)}; "
+                f"if the loss takes no targets, pass (inputs, None)"
             )
         if isinstance(data, tuple | list) and data and isinstance(data[0], Tensor):
             raise CurvatureError(f"expected (inputs, targets), got {_describe(data)}: {_SEVERAL}")
@@ -185,7 +185,7 @@ def _require_batch(item: Any, number: int) -> Batch:
         raise CurvatureError(
             f"the inputs of batch {number} are a {type(inputs).__name__} of {len(inputs)} tensors, one for each "
             f"sample, and the model would be called with {len(inputs)} arguments: stack them into one tensor, as in "
-            "torch.stack(inputs), after padding where their sizes differ"
+            "torch.stack(inputs), after padding if their sizes differ"
         )
     return inputs, targets
 
@@ -419,7 +419,7 @@ def strange_inputs(batch: Batch) -> str:
     kinds = sorted(
         {str(leaf.dtype).removeprefix("torch.") for leaf in iterate_tensors(inputs) if not leaf.is_floating_point()}
     )
-    return f"the inputs are {' and '.join(kinds)}: where the model wants numbers, pass x.float()" if kinds else ""
+    return f"the inputs are {' and '.join(kinds)}: if the model needs floats, pass x.float()" if kinds else ""
 
 
 def reduction_of(loss: Loss, named: str | None) -> str:

@@ -110,7 +110,7 @@ def require_nothing_kept(
     for name in sorted(alike.keys() - reached):
         if all(name in _unused_by(call, weights) for call in calls()):
             raise CurvatureError(
-                f"{name} does not reach the loss, and a tensor of its shape {alike[name]} that is not "
+                f"{name} does not reach the loss, but a tensor of the same shape {alike[name]} that is not "
                 "a parameter of the model does: if it is a cached copy, empty the cache; if it is intended, "
                 "exclude the parameter by naming the others, parameters=",
                 keywords=("parameters",),

@@ -258,8 +258,8 @@ class RemoteShards:
             raise CurvatureError(
                 f"the loss in the workers differs from the loss in this process: their product differs by "
                 f"{gap / max(size, 1e-300):.1g} "
-                "of it. What the model or the loss reads from its module, such as the model itself for a penalty, is "
-                "another one in a worker: make it an attribute, or leave out workers=",
+                "of it. Globals that the model or the loss reads from its module, such as the model itself for a "
+                "penalty, are different objects in a worker: make them attributes, or leave out workers=",
                 keywords=("workers",),
             )
 

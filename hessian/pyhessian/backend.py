@@ -267,7 +267,7 @@ def _require_visible(values: Array, least: float) -> None:
     smallest = float(np.abs(values).min())
     if smallest < least:
         raise CurvatureError(
-            f"PyHessian adds {SHIFT:g} to what it divides by, so that an eigenvalue of modulus {smallest:.2g} "
+            f"PyHessian adds {SHIFT:g} to its divisor, so an eigenvalue of modulus {smallest:.2g} "
             f"cannot reach this tolerance, only those from {least:.2g} on; multiply the loss by a constant, or "
             f"request fewer"
         )

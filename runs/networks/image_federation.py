@@ -200,7 +200,7 @@ class ImageFederation:
         least = min(x.shape[-2:]) if x.ndim in (3, 4) else None
         if least is not None and self.crop >= least:
             raise RunError(
-                f"crop must be below the images' side of {least}, so that no crop is all black; got {self.crop}"
+                f"crop must be below the images' side of {least}, or a crop could be all black; got {self.crop}"
             )
         if pixels is None:
             if not self.crop and not self.flip:

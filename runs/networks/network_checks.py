@@ -215,9 +215,9 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
     for name, slope in zip(trained, slopes, strict=True):
         if slope is not None and not slope.is_meta and bool(value.isfinite()) and not _is_finite(slope):
             raise FederationError(
-                f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, as "
-                "where a root, a norm, a logarithm or a power is differentiated at 0; add a small number inside it, or "
-                "start elsewhere"
+                f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, "
+                f"which happens if a root, a norm, a logarithm or a power is differentiated at 0; add a small "
+                f"number inside it, or start elsewhere"
             )
 
 

@@ -33,9 +33,10 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     run = read_run(folder, trust)
     if run.plan.problem == SILOS:
         raise RunError(
-            f"{folder} is a run of silos, whose network is not here, and PEFT adapters exist for language models "
-            f"only; to "
-            "keep its weights, let evaluate(w) of the app save them, as by torch.save(dict(w), FILE), and train "
+            f"{folder} is a run of silos, whose network is not on this machine, and PEFT adapters exist only for "
+            f"language models; to "
+            "keep its weights, let evaluate(w) of the app save them, for example by torch.save(dict(w), FILE), "
+            "and train "
             "one more round"
         )
     plan = replace(run.plan, conduct=replace(run.plan.conduct, root=root))

@@ -121,7 +121,7 @@ def _collected(batches: Iterable[Any], what: str) -> tuple[Tensor, Tensor]:
                 f"{tuple(labels[0].shape[1:])}; bring all labels to one shape"
             )
     if not inputs:
-        raise RunError(f"{what} holds no sample")
+        raise RunError(f"{what} contains no samples")
     return torch.cat(inputs), torch.cat(labels)
 
 

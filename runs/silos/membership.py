@@ -125,13 +125,13 @@ class Membership:
         if not about.data or content.get("bare") is True:
             self._say(
                 f"silo {name}: its client has nothing that identifies its data, so other data would not be "
-                f"noticed; an attribute fingerprint can say what they are"
+                f"noticed; add an attribute fingerprint that identifies them"
             )
         unread = content.get("unread")
         if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):
             self._say(
                 f"silo {name}: the digest of its data covers no {_format_names(unread)}; other data there would "
-                f"not be noticed; an attribute fingerprint of its client can say what they are"
+                f"not be noticed; add an attribute fingerprint to its client that identifies them"
             )
         others = _describe_versions(content.get("versions"))
         if others:
@@ -151,7 +151,7 @@ class Membership:
             raise MessageError(f"it is not a silo of this run: {str(name)[:80]!r}")
         number = self._names.index(name)
         if number in self.places:
-            raise MessageError(f"silo {name} is another node's name; it is asked again when that one is gone")
+            raise MessageError(f"silo {name} is the name of another node; it is asked again when that node has left")
         if content.get("kind") == "failed":
             raise _UnfitError(number, f"silo {name}: {failure_text(content)}")
         if content.get("kind") != "hello":

@@ -229,7 +229,9 @@ def test_numbers_that_are_not_finite_name_round_client_and_work():
     fed = Federation(counted(1, float("nan"), float("inf")))
     fed._begin()
     for cohort, client in (((0, 1), 1), ((0, 2), 2)):
-        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value returned non-finite numbers"):
+        with pytest.raises(
+            FederationError, match=f"round 1, client {client}: upload_value returned non-finite numbers"
+        ):
             fed.gather(upload_value, to=cohort)
 
 

@@ -212,7 +212,11 @@ class Rooted(nn.Module):
 @pytest.mark.parametrize("root", [lambda out: out.abs().sqrt(), lambda out: out.square().sum(1, keepdim=True).sqrt()])
 def test_gradients_that_are_not_finite_at_the_start_are_named(root):
     x, y = data()
-    with pytest.raises(FederationError, match=r"gradient in inner\.\d\.\w+ is not finite, as where a root, a norm"):
+    with pytest.raises(
+        FederationError,
+        match=r"gradient in inner\.\d\.\w+ is not finite, which happens if a "
+        r"root, a norm",
+    ):
         network_problem(Rooted(root), (x, y.double()[:, None]), CLIENTS, (x, y.double()[:, None]), loss=square)
 
 

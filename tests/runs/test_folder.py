@@ -409,7 +409,7 @@ def test_files_that_no_run_wrote_are_left_alone(name, tmp_path):
 def test_a_folder_in_the_place_of_a_file_is_refused(name, tmp_path):
     (tmp_path / name).touch() if name == CHECKPOINTS else (tmp_path / name).mkdir()
     for force in (None, lambda files: None):
-        with pytest.raises(RunError, match=r"where a run (writes a file|has a folder)"):
+        with pytest.raises(RunError, match=r"but a run (writes a file|has a folder) there"):
             run(tmp_path, force=force)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 

@@ -167,7 +167,7 @@ def test_what_is_no_state_of_the_model_is_one_line(capsys, tmp_path, states):
     (tmp_path / "other").mkdir()
     torch.save(torch.nn.Linear(2, 3).state_dict(), tmp_path / "other" / "step-1.pt")
     for folder, more, part in (
-        (tmp_path / "none", (), "there is no folder"),
+        (tmp_path / "none", (), "does not exist: name one"),
         (tmp_path / "empty", (), "no file of weights"),
         (tmp_path / "other", (), "are not those of the model"),
         (states[0], ("--blocks",), "--blocks and --checkpoints"),

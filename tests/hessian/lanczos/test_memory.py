@@ -81,7 +81,7 @@ def test_a_budget_is_a_number_of_bytes_or_words():
     for wrong in (-5, 2**60):
         with pytest.raises(CurvatureError, match="positive number of bytes, and less than"):
             Budget(wrong)
-    with pytest.raises(CurvatureError, match="there is no folder nowhere"):
+    with pytest.raises(CurvatureError, match="the folder nowhere for vectors that do not fit does not exist"):
         Budget(4096, Path("nowhere"))
     for wrong in ("six", "6", "-1 GiB", "0 GiB", "0.1 B", f"{'9' * 400} GiB", "6 Gib/s", 0, -1, True, 1.5):
         with pytest.raises(CurvatureError, match="look like '6 GiB'"):
@@ -101,7 +101,7 @@ def test_a_budget_with_a_folder_takes_the_same_words(tmp_path):
         with pytest.raises(CurvatureError, match=r"look like '6 GiB' or '800 MB', got"):
             Budget(wrong, tmp_path)
     for folder in ("nowhere", 5, tmp_path / "none"):
-        with pytest.raises(CurvatureError, match="there is no folder"):
+        with pytest.raises(CurvatureError, match="does not exist: name an existing folder"):
             Budget("2 GiB", folder)
 
 

@@ -42,7 +42,11 @@ def doors(model, loss, data):
     ("loss", "targets", "message"),
     [
         (WEIGHTED, Y, "not a mean over independent samples"),
-        (nn.CrossEntropyLoss(), torch.where(torch.arange(40) % 7 < 3, -100, Y), "not a mean|for some of its samples"),
+        (
+            nn.CrossEntropyLoss(),
+            torch.where(torch.arange(40) % 7 < 3, -100, Y),
+            "not a mean|for only some of its samples",
+        ),
         (summed, Y, "is a sum over samples"),
         (lambda out, y: cross_entropy(out - out.mean(dim=0), y), Y, "couple the samples"),
     ],

@@ -80,7 +80,7 @@ def test_a_file_whose_samples_are_all_held_out_is_named(tmp_path):
         (tmp_path / f"{client}.txt").write_text(str(sorted(held if client == 3 else set(range(TRAIN)) - held)[client]))
     settings = {**SMALL, "partition": Files(str(tmp_path))}
     assert ImageFederation(**settings).build(3).clients.sizes.tolist() == [1] * 5
-    with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left to train on: all 1 are held out"):
+    with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left for training: all 1 are held out"):
         ImageFederation(**settings, held_out=30).build(3)
     (tmp_path / "3.txt").write_text(str(TRAIN))
     with pytest.raises(PartitionError, match=f"{TRAIN} is not a sample; there are {TRAIN}, counted from 0"):
