@@ -151,7 +151,7 @@ def declare(commands: Any) -> None:
         commands,
         "new-paper",
         _new_paper,
-        "write a package for a paper of your own, with two example claims, a replay and tests",
+        "write a package for a paper of your own, with example claims, replays and tests",
         "rankproof new-paper my-paper --out papers/my-paper",
         several=None,
     )
@@ -166,7 +166,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
         "--budget",
         choices=("quick", "full"),
         default="quick",
-        help="number of samples drawn for each claim; default: quick",
+        help="how many samples to draw for each claim; default: quick",
     )
     parser.add_argument(
         "--seed", type=at_least(0), default=0, metavar="N", help="seed of all random streams; default: 0"

@@ -332,7 +332,8 @@ def covariance_found(table: pd.DataFrame) -> str:
     return (
         "Stated: sampled Hessians are a matrix plus Wigner noise, and the smaller sample has the larger stable rank; "
         f"found, as median errors of predictions without any fit: {'; '.join(parts)}. The covariance model's 95 % "
-        f"intervals hold {100 * held:.0f} % of subsets. At the smallest M the rank is larger than at N for {rises} of "
+        f"intervals contain {100 * held:.0f} % of subsets. At the smallest M the rank is larger than at N for "
+        f"{rises} of "
         f"{total} networks; the first-order condition predicts this for {told}, and is right for {agree}."
     )
 

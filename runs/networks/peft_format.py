@@ -114,7 +114,7 @@ def _merged(name: str, base: Tensor, W: Tensor, rank: int) -> tuple[Tensor, Tens
     allowed = max(LEFT_OVER * float(sigma.norm()), ROUNDED * float(W.double().norm()))
     if float(sigma[rank:].norm()) > allowed:
         raise RunError(
-            f"{name} took up its updates in {str(W.dtype).removeprefix('torch.')}, whose rounding errors have "
+            f"{name} accumulated its updates in {str(W.dtype).removeprefix('torch.')}, whose rounding errors have "
             f"full rank, so no adapter can represent them; use --dtype float32, or fedloru-finetune, which keeps "
             f"the pairs"
         )
