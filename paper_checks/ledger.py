@@ -188,7 +188,7 @@ def _no_match(asked: str, ledger: Ledger) -> str:
         about = ledger.about(asked)
         if about:
             told = ", ".join(f"{claim.id} ({claim.expect})" for claim in about)
-            return f"no claim {asked!r} by that name; these mention it: {told}"
+            return f"no claim is called {asked!r}; these mention it: {told}"
         return f"no claim {asked!r}; `rankproof claims` lists all ids"
     if is_id(asked):
         return f"no claim {asked!r}; did you mean {', '.join(near)}?"
