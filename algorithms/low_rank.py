@@ -167,8 +167,9 @@ class Truncation:
     condition printed in FeDLRT starts the tail at $\sigma_r$ and so keeps one more.
 
     Attributes:
-        tau: Relative threshold; 0 keeps all values that are nonzero up to rounding.
-        rule: `after` or `printed`.
+        tau: Threshold for the discarded tail, relative to all values; 0 keeps all values that are nonzero up to
+            rounding.
+        rule: Where the discarded tail starts: `after` the kept values, or as `printed`, which keeps one value more.
         least: Smallest rank to keep; with 0, it is an error if the threshold leaves rank 0.
         most: Largest rank to keep.
 

@@ -157,7 +157,10 @@ def _flags() -> frozenset[str]:
 def _declare(group: Any, option: Option, needed: str) -> None:
     words = f"one of {', '.join(option.words)}" if option.words else ""
     default = needed if option.default is MISSING else f"default: {_format_default(option.default)}"
-    parts = (option.help.rstrip("."), words, default if option.default is not None else "")
+    described = option.help.rstrip(".")
+    if option.default not in (None, MISSING):
+        described = described.partition("; default: ")[0]  # the problem or the algorithm has another default
+    parts = (described, words, default if option.default is not None else "")
     text = "; ".join(filter(None, parts)).replace("%", "%%")
     if option.kind is bool:
         shape: dict[str, Any] = {"action": argparse.BooleanOptionalAction}

@@ -127,8 +127,8 @@ class Conduct:
         address: Address of the Ray cluster, as `ray start` prints it, or `auto`; default: local, which starts a cluster
             for this run only.
         gpus_per_worker: GPUs per Ray actor, needed if the device is a GPU; with 0.25, four actors share one.
-        save_every: Minimum time between checkpoints in seconds; longer if writing them would take more than a twentieth
-            of the time.
+        save_every: Minimum time in seconds between checkpoints; it increases if writing them takes more than a
+            twentieth of the run.
         keep_every: Keep a checkpoint every so many rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
         tensorboard: Also write the metrics for TensorBoard.

@@ -52,10 +52,10 @@ class ImageFederation:
     Attributes:
         data: Name of a data set, a folder of images by class, or module:function that returns training and test data:
             ((inputs, labels), (test inputs, test labels)), or two datasets or loaders.
-        model: Name of a network, or module:function that returns one; what it draws from torch comes from the seed.
+        model: Name of a network, or module:function that returns one; its random draws from torch use the seed.
         clients: Number of clients.
         partition: How the samples are divided among the clients.
-        side: Height and width to which images are averaged; default: as they are.
+        side: Downscale images to this height and width by averaging; default: keep their size.
         width: Width of the network; default: the paper's.
         norm: Normalisation of a residual network.
         adapt: How to adapt images whose size does not fit the network.
