@@ -330,7 +330,9 @@ class Claim:
         if self.kind not in KINDS or self.importance not in IMPORTANCES:
             raise ValueError(f"{self.id}: a claim is {' or '.join(KINDS)}, and {' or '.join(IMPORTANCES)}")
         if len(self.because) > LONGEST_REASON:
-            raise ValueError(f"{self.id}: because= has {len(self.because)} characters; at most {LONGEST_REASON}")
+            raise ValueError(
+                f"{self.id}: because= has {len(self.because)} characters, but at most {LONGEST_REASON} are allowed"
+            )
         self._check_readings()
         self._check_intended()
         known = self.printed_constants()

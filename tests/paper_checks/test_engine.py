@@ -135,7 +135,7 @@ def test_readings_are_complete(ledger, readings, complaint):
 
 def test_what_fails_is_explained_in_one_short_sentence(ledger):
     (true,) = ledger.select(["invented/true"])
-    with pytest.raises(ValueError, match="takes 141 characters of 140"):
+    with pytest.raises(ValueError, match="has 141 characters, but at most 140 are allowed"):
         replace(true, because="x" * 141)
     with pytest.raises(ValueError, match="a claim is statement or number"):
         replace(true, kind="artefact")
@@ -393,7 +393,7 @@ def test_a_ledger_that_contradicts_itself_is_an_error(monkeypatch, ledger):
     assert [c.id for c in of(replace(true, also=("invented/eq-2",)), fixable).select(["invented/eq-2"])] == [true.id]
     with pytest.raises(LedgerError, match="invented/true is declared twice"):
         of(true, fixable, true)
-    with pytest.raises(LedgerError, match="invented/fixable uses invented/true, which is not in the ledger"):
+    with pytest.raises(LedgerError, match="invented/fixable uses invented/true, which no paper declares"):
         of(fixable)
     with pytest.raises(LedgerError, match="depend on themselves"):
         of(replace(true, uses=(fixable.id,)), fixable)

@@ -53,7 +53,7 @@ def decisions(request):
         ("one-dimension", "two dimensions, or a reason why one is enough"),
         ("never-settles", "the mean still moves by 0.03"),
         ("moves-away", "the mean moves away from 0.065"),
-        ("high-level", "one claim may spend a level of 1e-06, this evidence spends 0.001"),
+        ("high-level", "one claim may spend a level of 1e-06, but this evidence spends 0.001"),
         ("twice-the-level", "this evidence spends 2e-06"),
         ("no-part", "a statement needs at least one part"),
         ("zero-units", "scales like anything"),
