@@ -358,7 +358,7 @@ def _require_names(options: argparse.Namespace) -> bool:
             f"{', '.join('--' + name.replace('_', '-') for name in given)}"
         )
     if not of_run and lacking:
-        raise CurvatureError(f"{' and '.join(lacking)} are required, unless --checkpoints is the folder of a run")
+        raise CurvatureError(f"{' and '.join(lacking)} must be given, unless --checkpoints is the folder of a run")
     if not of_run and options.clients is not None:
         raise CurvatureError("--clients requires --checkpoints with the folder of a run of rankproof train")
     return of_run

@@ -219,7 +219,7 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("check", QUICK, "--json", ""), ("--json", "must not be empty")),
         (("check", QUICK, "--seed", "9" * 400), ("--seed", "must be a whole number")),
         (("check", QUICK, "two\nlines", "--nosuch"), ("unrecognized arguments: --nosuch",)),
-        (("check", "two\nlines"), ("no claim 'two",)),
+        (("check", "two\nlines"), ("no claim is called 'two",)),
         (("claims", "--verdict", "refuted", "--paper", "fedloru-iclr"), ("no claim is of fedloru-iclr",)),
         (("replay",), ("name claims or a paper, or use --all without names",)),
         (("replay", QUICK, "--all"), ("name claims or a paper, or use --all without names",)),

@@ -42,7 +42,7 @@ def check_start(given: Any) -> Tree:
                 f"{name!a}"
             )
         if fault := not_dense(entry):
-            raise RunError(f"start() returns for {name!a} {fault}")
+            raise RunError(f"start() must return dense tensors; {name!a} is {fault}")
         if not entry.is_floating_point():
             raise RunError(
                 f"start() returns {name!a} as {_type(entry)}, and weights must be real floating-point numbers: "

@@ -211,7 +211,7 @@ def test_what_does_not_fit_is_refused():
         dense(Added(kernel, 1.0, normal(12, 2), normal(2, 18)), kernel.shape)
     with pytest.raises(FederationError, match="unknown factorisation"):
         matrix_shape((3, 3, 3, 3), "3 x 3")
-    with pytest.raises(FederationError, match="two dimensions"):
+    with pytest.raises(FederationError, match="two-dimensional kernels"):
         matrix_shape((3, 3, 3), ALONG)
     with pytest.raises(FederationError, match="not a matrix"):
         matrix_shape((3,))

@@ -116,7 +116,7 @@ def test_numbers_are_taken_as_floats(value):
 
 @pytest.mark.parametrize("value", [True, np.bool_(False), "1", None, [1.0], 1j, np.int64(3), sympy.pi])
 def test_what_is_of_no_type_of_a_number_is_refused(value):
-    with pytest.raises(UndefinedError, match="it is a number, got"):
+    with pytest.raises(UndefinedError, match="it must be a number, got"):
         number(value, "it")
 
 

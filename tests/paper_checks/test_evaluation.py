@@ -275,4 +275,4 @@ def test_what_is_within_lists_and_mappings_is_read_too():
         ({"rows": {"some": [{"a": 1}, {"a": 2, "b": 3}]}}, "b"),
         ({"rows": {"some": [{"a": 3}], "others": []}}, "others"),
     ):
-        assert evaluate_replay(rows, values).detail == f"does not use {unread}"
+        assert evaluate_replay(rows, values).detail == f"the replay does not use {unread}"

@@ -187,8 +187,8 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "kept").write_text("ours")
     for name, part in (
-        ("rolora", "taken by rolora"),
-        ("fedlrt-2", "taken by fedlrt"),
+        ("rolora", "already used by the paper rolora"),
+        ("fedlrt-2", "already used by the paper fedlrt"),
         ("My Paper", "lower-case letters"),
         ("class", "another meaning in Python"),
         ("numpy", "another meaning in Python"),
@@ -218,7 +218,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("paper.py", 'called="Example"', 'together=((lambda: 0,),), called="Example"', "cannot be loaded"),
         ("lem_1.py", "/lem-1", "", "a claim id must have the form paper/label"),
         ("lem_1.py", "/lem-1", "/lem-2", "is declared twice"),
-        ("lem_2.py", '/lem-1",)', '/lem-9",)', "not in the ledger"),
+        ("lem_2.py", '/lem-1",)', '/lem-9",)', "which no paper declares"),
         ("lem_1.py", '    "own-', '    "x-', "ids of this paper must begin with own-"),
         (
             "measurements/pairs.py",
@@ -289,7 +289,7 @@ def test_a_witness_without_a_replay_is_no_script(project, capsys):
     name, _ = project
     folder = changed(project, "replays/lem_2.py", f'@replay("{name}/lem-2")', f'@replay("{name}/lem-9")')
     answer = run(capsys, "replay", "--papers", folder, f"{name}/lem-2", "--script")
-    assert_refused(answer, "no replay is written")
+    assert_refused(answer, "has no replay")
 
 
 def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
@@ -308,7 +308,7 @@ def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
 
 def test_names_that_mean_something_else_are_refused(project, capsys, tmp_path):
     name, folder = project
-    assert_refused(run(capsys, "claims", "--papers", "paper_checks.rolora"), "taken by rolora")
+    assert_refused(run(capsys, "claims", "--papers", "paper_checks.rolora"), "already used by the paper rolora")
     (folder / name.replace("-", "_")).rename(folder / "json")
     assert_refused(run(capsys, "claims", "--papers", str(folder)), "rename the folder")
 
@@ -319,7 +319,7 @@ def test_a_paper_is_added_once_under_any_of_its_names(project):
     (one,) = own_papers([str(folder), str(folder / package), package])
     assert one.name == name
     assert Ledger.of((*PAPERS, one)).home[f"{name}/lem-1"] == one
-    with pytest.raises(LedgerError, match="taken"):
+    with pytest.raises(LedgerError, match="already used"):
         own_papers([str(folder), str(_copy_under_another_package(project))])
 
 

@@ -254,7 +254,9 @@ def test_only_what_is_always_needed_is_needed_without_a_condition(capsys):
     assert "Rounds or steps between changes; needed with --schedule step" in text
     assert "Period T of the cosine, in rounds or steps; needed with --schedule cosine" in text
     assert main(["train", "fedavg", "--data", "fashion-mnist", "--help"]) == 0
-    assert "The folder; needed with --partition files" in " ".join(capsys.readouterr().out.split())
+    assert "Folder with one file of sample indices per client; needed with --partition files" in " ".join(
+        capsys.readouterr().out.split()
+    )
     for algorithm, problem in (("fedavg", "quadratics"), ("rolora", "rated-sentences"), ("pfedloru", "mnist")):
         always = {option.flag for option in options_of(algorithm, problem, {}).values() if option.default is MISSING}
         assert main(["train", algorithm, "--data", problem, "--help"]) == 0

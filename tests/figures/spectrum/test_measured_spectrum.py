@@ -248,7 +248,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:mlp", "tiny_networks:raises", (), ("data factory tiny_networks:raises",)),
         ("tiny_networks:mlp", "tiny_networks:shuffling", (), ("the loader shuffles", "shuffle=False")),
         ("tiny_networks:mlp", "tiny_networks:empty", (), ("empty",)),
-        ("tiny_networks:mlp", "tiny_networks:generator", (), ("read once only",)),
+        ("tiny_networks:mlp", "tiny_networks:generator", (), ("read only once",)),
         ("tiny_networks:mlp", "tiny_networks:wide", (), ("failed", "RuntimeError", "shapes")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "hinge"), ("unknown loss 'hinge'", "cross-entropy")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "tiny_networks:NUMBER"), ("must be a function",)),

@@ -260,7 +260,7 @@ def test_what_is_no_run_of_a_network_is_one_line(capsys, tmp_path, trained, stat
         (folder, ("--loss", "mse", "--batch-norm", "batch"), ("leave out --loss, --batch-norm",)),
         (folder, ("--clients", "4"), ("--clients must be at most 3", "got 4")),
         (folder, ("--blocks",), ("--blocks and --checkpoints",)),
-        (states[0], names[:1], ("--model must be named",)),
+        (states[0], names[:1], ("--model must be given",)),
         (states[0], (*names, "--clients", "1"), ("--clients requires --checkpoints with the folder of a run",)),
     ):
         status, out, err = of_run(capsys, where, tmp_path / "out", *more)

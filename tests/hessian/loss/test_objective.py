@@ -143,7 +143,7 @@ def test_batch_statistics_leave_the_loss_to_be_tested():
     assert Curvature(model, nn.CrossEntropyLoss(), batches(), batch_norm="batch").samples == 40
     with pytest.raises(CurvatureError, match="not a mean over independent samples"):
         Curvature(model, WEIGHTED, batches(), batch_norm="batch")
-    with pytest.raises(CurvatureError, match="use the statistics"):
+    with pytest.raises(CurvatureError, match="choose the statistics"):
         Curvature(model, nn.CrossEntropyLoss(), batches())
 
 
@@ -257,7 +257,7 @@ def test_products_that_are_no_second_derivatives_are_refused(data, matrix):
             "not second derivatives: .*differs from the corresponding finite difference of gradients",
         )
         refused(Around(lambda x: torch.tanh(x) * x.detach()), r"not second derivatives: .*loss of batch \d rises by")
-        refused(FusedByHand().double(), "a matrix that is not symmetric.*weight_norm")
+        refused(FusedByHand().double(), "the matrix is not symmetric.*weight_norm")
         refused(Around(nn.Hardsigmoid()), "no second derivative .*hardsigmoid.*such as Sigmoid")
         refused(Around(Once.apply), "no second derivative|not second derivatives")
     else:

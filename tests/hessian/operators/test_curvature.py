@@ -367,7 +367,7 @@ BAD = {
     "reordered": (_reordered, "batch 1 has loss"),
     "empty": (lambda g: g.update(data=[]), "no batch"),
     "empty batch": (lambda g: g.update(data=(torch.empty(0, 6), torch.empty(0).long())), "no samples"),
-    "iterator": (lambda g: g.update(data=iter([CASES["mlp"].batch()])), "read once"),
+    "iterator": (lambda g: g.update(data=iter([CASES["mlp"].batch()])), "read only once"),
     "no data": (lambda g: g.update(data=3), "expected .*got int"),
     "no batches": (lambda g: g.update(data=["a", "b", "c"]), "item 1 is not a batch"),
     "dropout": (_dropout, "dropout is on in '1'"),

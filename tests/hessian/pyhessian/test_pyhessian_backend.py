@@ -260,7 +260,7 @@ def test_what_would_be_wrong_is_refused_in_one_line(call):
         data=batches(*data),
     )
     refused("shuffles", data=batches(*data, shuffle=True))
-    refused("read once only", data=iter([data]))
+    refused("read only once", data=iter([data]))
     refused("order of the data", data=_Unsteady(*data))
     refused("is or has a mapping", data={"x": inputs, "labels": targets})
     refused("inputs of tuple", data=[((inputs, inputs), targets), ((inputs, inputs), targets)])

@@ -164,8 +164,12 @@ def test_running_statistics_that_a_client_does_not_declare_are_named(tmp_path):
         ({}, r"start\(\) returns no weights"),
         ({3: torch.ones(2)}, "got the name 3"),
         ({"W": torch.ones(2, 3), "n": 1.0}, "got a float for 'n'"),
-        ({"W": torch.ones(2, 3).to_sparse()}, r"gives for 'W' a sparse tensor \(sparse_coo\): pass x.to_dense\(\)"),
-        ({"W": torch.ones(2, 3, device="meta")}, "gives for 'W' a tensor on the meta device"),
+        (
+            {"W": torch.ones(2, 3).to_sparse()},
+            r"must return dense tensors; 'W' is a sparse tensor \(sparse_coo\): "
+            r"pass x.to_dense\(\)",
+        ),
+        ({"W": torch.ones(2, 3, device="meta")}, "must return dense tensors; 'W' is a tensor on the meta device"),
         ({"W": torch.ones(2, 3), "n": torch.tensor(3)}, "'n' as int64"),
         ({"W": torch.ones(2, 3), "n": torch.tensor([True])}, "'n' as bool"),
         ({"W": torch.ones(2, 3, dtype=torch.complex64)}, "'W' as complex64"),
@@ -218,10 +222,13 @@ def test_numbers_of_torch_and_numpy_are_written_as_numbers(value, written, tmp_p
         ({"accuracy": torch.ones(1, device="meta")}, "got a Tensor that is not one number"),
         ({"accuracy": [0.5]}, "got a list for 'accuracy'"),
         ({"accuracy": np.array([10**400], dtype=object)}, "does not fit in a float"),
-        *(({name: 5.0}, f"called '{name}', which is a column") for name in ("round", "rank", "bytes_up", "bytes_down")),
-        ({"alignment": 5.0}, "called 'alignment', which is a column"),
+        *(
+            ({name: 5.0}, f"with the name '{name}', which is a column")
+            for name in ("round", "rank", "bytes_up", "bytes_down")
+        ),
+        ({"alignment": 5.0}, "with the name 'alignment', which is a column"),
         ({"a,b\n": 5.0}, r"with the name 'a,b\\n'; use a printable name"),
-        ({"": 5.0}, "called ''; use a printable name"),
+        ({"": 5.0}, "with the name ''; use a printable name"),
         ({1: 5.0}, "with the name 1; use"),
     ],
 )

@@ -428,7 +428,7 @@ def test_a_silo_that_comes_back_with_other_data_of_the_same_size_is_refused_by_n
     other = replace(parts.problem.clients[1], B=parts.problem.clients[1].B + 1.0)
     assert other.samples == old.client.samples
     there.line.silos[999] = replace(old, client=other)
-    with pytest.raises(FederationError, match=r"without an answer: east \(silo east came back with other data"):
+    with pytest.raises(FederationError, match=r"no answer from east \(silo east came back with other data"):
         there.run(parts.algorithm, 1)
 
 

@@ -144,7 +144,7 @@ def test_a_silo_that_is_gone_ends_a_run_with_the_command_that_goes_on(tmp_path):
 
     line = Beside(silos_of(parts.problem.clients, NAMES, tmp_path), change)
     config = {"algorithm": "fedavg", "silos": ",".join(NAMES), "folder": str(tmp_path / "results"), "rounds": 3}
-    said = r"round 2, .* without an answer: east; .* keeps round 1; continue with the `flwr run` command that began it$"
+    said = r"round 2, .* no answer from east; .* keeps round 1; continue with the `flwr run` command that began it$"
     with pytest.raises(FederationError, match=said):
         serve({**config, "seconds": 0.5, "steps": 2}, line, lambda: {"W": parts.problem.start["W"]})
 

@@ -158,7 +158,7 @@ def test_absent_sets_say_that_they_are_not_fetched(tmp_path, capsys):
     assert rankproof.main(["data", "list", "cifar-10", "cifar-100"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines] == [["cifar-10", "missing"], ["cifar-100", "missing"]]
-    assert all("not fetched" in line for line in lines)
+    assert all("cannot be fetched" in line for line in lines)
     folder = tmp_path / "data/cifar-100-python"
     folder.mkdir(parents=True)
     (folder / "train").write_bytes(b"")
