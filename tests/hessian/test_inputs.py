@@ -239,7 +239,7 @@ def test_batchmean_is_a_mean_over_samples():
     expected = by_hand(model, lambda: loss(model(X), shares))
     for data in ((X, shares), [(X[:3], shares[:3]), (X[3:], shares[3:])]):
         close(dense(model, loss, data, reduction="mean"), expected)
-    with pytest.raises(CurvatureError, match="reduces by 'mean', and a sum is asked for"):
+    with pytest.raises(CurvatureError, match="reduces by 'mean', but a sum was requested"):
         Curvature(model, loss, (X, shares), reduction="sum")
 
 

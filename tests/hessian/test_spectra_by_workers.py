@@ -289,7 +289,7 @@ def test_what_workers_hold_is_part_of_the_budget(two):
     found = stable_rank(NETWORK, LOSS, (X, Y), memory="8 GiB", workers=two)
     assert found.value == pytest.approx(stable_rank(NETWORK, LOSS, (X, Y)).value, rel=1e-8)
     assert stable_rank(NETWORK, LOSS, (X, Y), memory="1 GiB").value > 0.0
-    with pytest.raises(CurvatureError, match=r"memory of 1.00 GiB does not suffice"):
+    with pytest.raises(CurvatureError, match=r"memory of 1.00 GiB is too small"):
         stable_rank(NETWORK, LOSS, (X, Y), memory="1 GiB", workers=two)
 
 

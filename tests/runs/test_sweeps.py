@@ -102,7 +102,7 @@ def test_places_are_named_by_options():
             for share in ("nan", "0", "-1", "1.5", "0.00001", "inf")
         ),
         (("--on", "ray", "--address", ""), "--address must name a cluster"),
-        (("--on", "ray", "--address", "auto", "--workers", "2"), "auto has its own number of processors"),
+        (("--on", "ray", "--address", "auto", "--workers", "2"), "auto has its own number of workers"),
     ],
 )
 def test_places_that_do_not_serve_are_one_line(words, message):

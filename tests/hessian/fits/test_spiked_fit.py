@@ -163,7 +163,7 @@ def test_what_is_no_row_of_real_eigenvalues_is_refused(eigenvalues, message):
 
 def test_two_levels_are_refused():
     values = [9.0, *np.linspace(-1.0, 1.0, 30)]
-    with pytest.raises(ValueError, match=r"two names of one number, got 0\.1 and 0\.2"):
+    with pytest.raises(ValueError, match=r"two names for one number, got 0\.1 and 0\.2"):
         fit_spiked(values, level=0.1, mistaken=0.2)
     with pytest.raises(ValueError, match="level must be a number, got None"):
         fit_spiked(values, level=None)

@@ -320,7 +320,7 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
             break
         except CurvatureError as error:
             reports.append(str(error))
-            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); allow that much", reports[-1])[1]
+            least = re.search(r"is too small: .* need ([0-9.]+ [KMG]iB); allow that much", reports[-1])[1]
     assert "checks of its derivatives" in reports[0]
     assert measure(least).steps <= LEAST
     operator = Curvature(model, nn.CrossEntropyLoss(), data, memory="1 MiB")
@@ -328,7 +328,7 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
         operator, rng=np.random.default_rng(0), products=40, memory=memory, basis=LEAST, relative_width=0.5
     )
     with pytest.raises(
-        CurvatureError, match=r"does not suffice: .* a basis of a few rows need .*; allow that much"
+        CurvatureError, match=r"is too small: .* a basis of a few rows need .*; allow that much"
     ) as reports:
         measure("300 KiB")
     assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).steps <= LEAST

@@ -266,7 +266,7 @@ def test_uploads_that_only_differ_in_form_are_compared_where_nothing_else_tells(
         return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     met = Met(run.problem.clients, tmp_path / "a", run.problem.start, wider)
-    with pytest.raises(FederationError, match="silo east: an upload of another form"):
+    with pytest.raises(FederationError, match="silo east: an upload whose form, or whose names"):
         met.run(run.algorithm, 1)
     met = Met(run.problem.clients[:2], tmp_path / "b", run.problem.start, wider, names=NAMES[:2])
     with pytest.raises(FederationError, match="north, east sent uploads of different forms"):
