@@ -98,7 +98,7 @@ def test_places_are_named_by_options():
         (("--address", "auto"), "--address requires --on ray"),
         (("--gpus-per-worker", "1"), "--gpus-per-worker requires --on ray"),
         *(
-            (("--on", "ray", "--gpus-per-worker", share), "must be a fraction such as 0.25 .*, or a whole number")
+            (("--on", "ray", "--gpus-per-worker", share), "must be a fraction such as 0.25, .*, or a whole number")
             for share in ("nan", "0", "-1", "1.5", "0.00001", "inf")
         ),
         (("--on", "ray", "--address", ""), "--address must name a cluster"),
