@@ -114,7 +114,7 @@ def _one_line(error: Exception) -> str:
         reason = error.strerror or str(error)
         if error.filename is None:
             return f"cannot read or write: {reason}"
-        return " ".join(f"cannot use {error.filename}: {reason}; name another place".split())
+        return " ".join(f"cannot use {error.filename}: {reason}; name another path".split())
     return " ".join(str(error).split())
 
 
@@ -157,7 +157,7 @@ def _train(options: argparse.Namespace) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="rankproof",
-        description="Checks the theory of federated low-rank training and regenerates its experiments.",
+        description="Check the theory of federated low-rank training and reproduce its experiments.",
         epilog="example: rankproof show fedloru-v2/prop-3.1",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
@@ -169,7 +169,7 @@ def _parser() -> Parser:
         commands,
         "train",
         _train,
-        "train a federation by one of the algorithms, into a folder that can be resumed",
+        "train a federation with one of the algorithms; a stopped run can be resumed",
         "rankproof train fedlrt --rounds 50 --evaluate-every 10",
     )
     add_train_arguments(train)
@@ -184,7 +184,9 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> NoReturn:
         from figures.provenance import package_versions
 
-        print(f"rankproof {package_versions(['rankproof'])['rankproof'] or 'of a folder that is not installed'}")
+        print(
+            f"rankproof {package_versions(['rankproof'])['rankproof'] or '(not installed; run from a source folder)'}"
+        )
         parser.exit()
 
 

@@ -38,18 +38,18 @@ class Adapter:
     r"""The settings of the update $\alpha AB$, which starts with A normal of variance 1/m and B zero.
 
     Attributes:
-        rank: r.
-        scale: $\alpha$.
+        rank: Rank r of the factors.
+        scale: Scale $\alpha$ of the product of the factors.
         seed: Seed of the initial A.
         layers: Patterns for the names of the layers that are factorised, such as ``layer*.conv*, head``; default: all
             weights, which then must be matrices.
-        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+        convolution: How to reshape a convolution kernel into a matrix; see `algorithms.kernels`.
         rest: Whether the other weights are `trained` and averaged with the factors, or `frozen`.
-        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
-        a_at: The side of a layer at which A is placed: its `outputs`, the rows of a weight, or its `inputs`, as in
-            RoLoRA's xAB and in PEFT, whose A is then ours; default: outputs.
-        precision: Type of the factors: the type of the `weights`, or `float32` with weights of half precision, to whose
-            type layers round the factors; default: weights.
+        cap: Lower a rank that exceeds the smaller side of a layer; without it, such a rank is an error.
+        a_at: The side of a layer at which A acts: its `outputs` (the rows of a weight), or its `inputs`, as in RoLoRA's
+            xAB and in PEFT; default: outputs.
+        precision: Type of the factors: that of the `weights`, or `float32` for half-precision weights (layers then
+            round the factors to the type of the weights); default: weights.
 
     Raises:
         FederationError: A value is out of its range.

@@ -27,14 +27,14 @@ class Descent:
     """The settings of the clients' local steps.
 
     Attributes:
-        steps: Number of steps in a round; not used if `epochs` are given.
+        steps: Number of steps per round; ignored if `epochs` are given.
         learning_rate: Learning rate of each step; a number, or a schedule over rounds or steps.
-        batch: Number of samples of a step, drawn without replacement for each step; default: all samples.
-        epochs: Number of passes over the client's samples in a round, each in a new order and in batches, of which the
-            last may be smaller; instead of `steps`.
-        optimiser: Turns gradients into steps; default: plain gradient descent.
+        batch: Samples per step, drawn without replacement; default: all samples.
+        epochs: Number of passes over the client's samples per round, instead of `steps`; each pass has a new order, and
+            its last batch may be smaller.
+        optimiser: Optimiser of the local steps; default: plain gradient descent.
         clip: Largest norm of the gradient of all parameters, including any correction; default: no clipping.
-        optimiser_state: `fresh` in every round, or `personal`: kept by the client between the rounds in which it works.
+        optimiser_state: `fresh` in every round, or `personal`, which each client keeps between its rounds.
 
     Raises:
         FederationError: A value is out of its range.
@@ -58,10 +58,12 @@ class Descent:
         if self.clip is not None and not self.clip > 0.0:
             raise FederationError(f"clip must be positive, got {self.clip}")
         if callable(given) and not hasattr(given, "per"):
-            raise FederationError("a learning rate that changes must say what it counts: give it `per`, round or step")
+            raise FederationError(
+                "a learning-rate schedule needs an attribute `per`, 'round' or 'step', which says what it counts"
+            )
         if self.optimiser is not None and not (hasattr(self.optimiser, "start") and hasattr(self.optimiser, "step")):
             raise FederationError(
-                f"an optimiser has start and step, as those of algorithms.optimisers; got {self.optimiser}"
+                f"an optimiser needs the methods start and step, as in algorithms.optimisers; got {self.optimiser}"
             )
         if self.optimiser_state not in ("fresh", "personal"):
             raise FederationError(f"optimiser_state must be 'fresh' or 'personal', got {self.optimiser_state!r}")
@@ -83,9 +85,7 @@ class Descent:
                 for all of its data.
         """
         if self.batch is not None and getattr(client, "whole", False):
-            raise FederationError(
-                "clients know the whole of their data at once, so they take no batches; leave batch out"
-            )
+            raise FederationError("clients of this problem use all of their data in each step; leave batch out")
         if self.batch is None and not getattr(client, "random", False):
             return None
         count = int(client.samples)
@@ -125,8 +125,8 @@ def require_fresh(settings: Descent, parameters: str) -> None:
     """
     if settings.optimiser_state == "personal":
         raise FederationError(
-            f"{parameters} again in every round, so that the state of an optimiser would belong to other parameters; "
-            "leave optimiser_state fresh"
+            f"{parameters} again in every round, so a kept optimiser state would belong to other parameters; "
+            f"leave optimiser_state fresh"
         )
 
 
@@ -268,7 +268,7 @@ def descend(
     if state is None and settings.optimiser is not None:
         state = settings.optimiser.start(w)
     if memory.drawn is None and settings.batch is not None:
-        raise FederationError(f"no batches of {settings.batch} were drawn: hand `draw=settings.draw` to the mean")
+        raise FederationError(f"no batches of {settings.batch} were drawn: pass `draw=settings.draw` to the mean")
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]

@@ -284,7 +284,7 @@ class Federation:
         right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)
         if not right or min(to) < 0 or max(to) >= len(self.clients):
             raise FederationError(
-                f"round {self._round}: a cohort is some of the clients 0 to {len(self.clients) - 1}, each once, got "
+                f"round {self._round}: a cohort must be distinct clients from 0 to {len(self.clients) - 1}, got "
                 f"{list(to)[:10]}"
             )
 
@@ -318,10 +318,11 @@ class Federation:
             cause = (
                 f"its data {odd[0]} are not finite; correct them, or leave the client out"
                 if odd
-                else "lower the learning rate or look at its data, and for roots or norms of 0 with infinite slopes"
+                else "lower the learning rate, check its data, and look for roots or norms at 0, whose "
+                "derivatives are infinite"
             )
             raise FederationError(
-                f"round {self._round}, client {wrong}: {exchange.name} gave numbers that are not finite; {cause}"
+                f"round {self._round}, client {wrong}: {exchange.name} returned non-finite numbers; {cause}"
             )
         for one in acknowledgements:
             if one.keep:

@@ -28,11 +28,11 @@ class FedHM:
     Attributes:
         local: Local steps in both factors and the weights that are not factorised.
         rank: Rank of every client's factors.
-        ranks: Rank of each client's factors, by its number; instead of one rank for all.
+        ranks: Rank of each client's factors, in the order of the clients, instead of one rank for all.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
-        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
+        convolution: How to reshape a convolution kernel into a matrix; see `algorithms.kernels`.
+        cap: Lower a rank that exceeds the smaller side of a layer; without it, such a rank is an error.
 
     Raises:
         FederationError: The state of the optimiser is personal.
@@ -55,7 +55,7 @@ class FedHM:
             FederationError: A rank does not fit a layer, or there is not one rank for each client.
         """
         if self.ranks and len(self.ranks) != len(fed.clients):
-            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+            raise FederationError(f"expected a rank for each of {len(fed.clients)} clients, got {len(self.ranks)}")
         for name in factorised_names(w, self.layers):
             for rank in sorted({*(self.ranks or (self.rank,))}):
                 fit_rank(name, w[name], rank, self.convolution, self.cap)

@@ -19,7 +19,7 @@ class FedLin:
 
     Attributes:
         local: Local steps.
-        as_printed: Use line 9 of the box as printed, with the correction outside the bracket.
+        as_printed: Use line 9 of the algorithm's box as printed, with the correction outside the bracket.
 
     Raises:
         FederationError: Line 9 as printed is combined with steps other than plain ones of constant size.
@@ -33,7 +33,8 @@ class FedLin:
         stays = not callable(given) or given.per == "round"
         if self.as_printed and not (local.optimiser is None and local.clip is None and stays):
             raise FederationError(
-                "line 9 as printed is for plain steps at a rate that stays for a round; leave optimiser, clip and "
+                "line 9 as printed requires plain steps at a constant rate within each round; leave optimiser, "
+                "clip and "
                 "schedules per step out"
             )
 

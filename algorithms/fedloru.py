@@ -40,8 +40,9 @@ class FedLoRU(LoRA):
     r"""FedLoRA with $W \leftarrow W + \alpha AB$ and a restart of A and B every $\tau$ rounds.
 
     Attributes:
-        tau: Rounds between accumulations.
-        restart: Factors after an accumulation; except for `momentum`, personal optimiser states restart with them.
+        tau: Number of rounds between accumulations.
+        restart: How the factors start after an accumulation. Personal optimiser states restart with them, except with
+            `momentum`.
 
     Raises:
         FederationError: tau is below 1, or the restart is unknown.

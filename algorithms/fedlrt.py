@@ -47,11 +47,11 @@ class FeDLRT:
         rank: Initial rank.
         truncation: Rule for the number of singular values to keep.
         correction: Correction of the drift of the clients' coefficient gradients: `none`, `full` or `simplified`.
-        completion: How to complete a basis if the gradient does not determine it.
+        completion: How to complete a basis that the gradient does not determine.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
-        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
+        convolution: How to reshape a convolution kernel into a matrix; see `algorithms.kernels`.
+        cap: Lower a rank that exceeds the smaller side of a layer; without it, such a rank is an error.
 
     Raises:
         FederationError: The correction or the completion is unknown.

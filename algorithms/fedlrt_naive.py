@@ -39,13 +39,13 @@ class NaiveFeDLRT:
     Attributes:
         local: Local steps; each augments the client's bases, steps in the coefficients and truncates to the largest
             rank that the server sent. The state of an optimiser follows the bases from step to step.
-        rank: Initial rank; the mean of the clients' models can have a larger rank, which clients then keep.
+        rank: Initial rank; if the mean of the clients' models has a larger rank, clients keep that.
         truncation: Rule for the number of singular values that the server keeps.
         as_printed: Average coefficients across bases.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
-        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
+        convolution: How to reshape a convolution kernel into a matrix; see `algorithms.kernels`.
+        cap: Lower a rank that exceeds the smaller side of a layer; without it, such a rank is an error.
     """
 
     local: Descent

@@ -30,7 +30,8 @@ class FlexLoRA(LoRA):
     Attributes:
         split: Where the singular values go: their square roots to each factor (`balanced`), all to A (`left`) or all to
             B (`right`). If the mean has a lower rank, only `left` and `right` keep directions in which it can grow.
-        ranks: Rank of each client's factors, by its number; default: the adapter's rank, which is also the server's.
+        ranks: Rank of each client's factors, in the order of the clients; default: the adapter's rank, which is also
+            the server's.
 
     Raises:
         FederationError: The split is unknown, a rank is not between 1 and the server's, or the state of the optimiser
@@ -55,7 +56,7 @@ class FlexLoRA(LoRA):
             FederationError: There is not one rank for each client, or the adapter's rank does not fit a layer.
         """
         if self.ranks and len(self.ranks) != len(fed.clients):
-            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+            raise FederationError(f"expected a rank for each of {len(fed.clients)} clients, got {len(self.ranks)}")
         return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:

@@ -36,7 +36,7 @@ def matrix_shape(shape: Sequence[int], convolution: str = CONVOLUTIONS[0]) -> tu
     if convolution == CONVOLUTIONS[0] or len(shape) == 2:
         return shape[0], math.prod(shape[1:])
     if len(shape) != 4:
-        raise FederationError(f"{convolution!r} is for kernels of two dimensions, got shape {tuple(shape)}")
+        raise FederationError(f"{convolution!r} requires two-dimensional kernels, got shape {tuple(shape)}")
     return shape[0] * shape[2], shape[1] * shape[3]
 
 
@@ -77,7 +77,7 @@ def reads_along(matrix: Sequence[int], shape: Sequence[int]) -> bool:
         return False
     if len(shape) == 4 and tuple(matrix) == matrix_shape(shape, CONVOLUTIONS[1]):
         return True
-    raise FederationError(f"factors of a matrix {tuple(matrix)} do not make a weight of shape {tuple(shape)}")
+    raise FederationError(f"factors of a matrix {tuple(matrix)} do not give a weight of shape {tuple(shape)}")
 
 
 def layer_names(shapes: Iterable[tuple[str, Sequence[int]]], layers: str) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def layer_names(shapes: Iterable[tuple[str, Sequence[int]]], layers: str) -> tup
         found = {name for name in names_matching(dimensions, pattern.strip()) if dimensions[name] >= 2}
         if not found:
             raise FederationError(
-                f"no layer with a matrix is named {pattern.strip()!r}; there are {', '.join(matrices)}"
+                f"no layer with a matrix weight matches {pattern.strip()!r}; there are {', '.join(matrices)}"
             )
         chosen |= found
     return tuple(name for name in matrices if name in chosen)

@@ -143,7 +143,7 @@ def substitute(
     """Put weights into the module for the duration of the context, and copies of buffers that the module may change."""
     if followed and torch._C._are_functorch_transforms_active():
         raise FederationError(
-            "running statistics of norms cannot be followed by several clients at once: choose --statistics batch, or "
+            "running statistics of norms cannot be tracked for several clients at once: choose --statistics batch, or "
             "the sequential executor"
         )
     entries = _check_weights(network, weights)
@@ -162,7 +162,7 @@ def substitute(
             ]
             continue
         if norm.momentum is None:
-            raise FederationError("running statistics of momentum None cannot be followed: give the layer a momentum")
+            raise FederationError("running statistics with momentum None cannot be tracked: give the layer a momentum")
         for name in own:
             changes += _copy(network, name, entries)
         changes.append((norm._buffers, "num_batches_tracked", None))
@@ -201,12 +201,12 @@ def _check_weights(network: Factorable, weights: Mapping[str, Weight]) -> dict[s
         if isinstance(weight, Product):
             if name not in network.factorised:
                 known = f"only {', '.join(sorted(network.factorised))}" if network.factorised else "no layer does"
-                raise FederationError(f"{name} takes no factors; {known}: name it in `layers`")
+                raise FederationError(f"{name} cannot be factorised; {known}: name it in `layers`")
             weight = _fit(name, weight, shape)
         elif not isinstance(weight, Tensor):
             raise FederationError(f"{name} must be a tensor or factors, got {type(weight).__name__}")
         if weight.shape != shape:
-            raise FederationError(f"{name} has shape {tuple(weight.shape)}, the network's has {tuple(shape)}")
+            raise FederationError(f"{name} has shape {tuple(weight.shape)}, but the network needs {tuple(shape)}")
         checked[name] = weight
     if not network.trained <= checked.keys():
         raise FederationError(f"the weights lack {', '.join(sorted(network.trained - checked.keys()))}")

@@ -70,7 +70,7 @@ def factorise(
         w: Weights.
         rank: Rank of every matrix.
         layers: Patterns for the names of the layers that are factorised; default: all weights.
-        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+        convolution: How to reshape a convolution kernel into a matrix; see `algorithms.kernels`.
         cap: Lower the rank to the smaller side of a matrix if necessary.
 
     Raises:
@@ -198,8 +198,9 @@ class Truncation:
     condition printed in FeDLRT starts the tail at $\sigma_r$ and so keeps one more.
 
     Attributes:
-        tau: Relative threshold; 0 keeps all values that are nonzero up to rounding.
-        rule: `after` or `printed`.
+        tau: Threshold for the discarded tail, relative to all values; 0 keeps all values that are nonzero up to
+            rounding.
+        rule: Where the discarded tail starts: `after` the kept values, or as `printed`, which keeps one value more.
         least: Smallest rank to keep; with 0, it is an error if the threshold leaves rank 0.
         most: Largest rank to keep.
 
@@ -233,7 +234,7 @@ class Truncation:
             kept = min(kept + 1, len(sigma))
         kept = min(max(kept, self.least), len(sigma) if self.most is None else self.most)
         if kept < 1:
-            raise FederationError(f"tau = {self.tau:g} leaves rank 0; lower it, or name a least rank")
+            raise FederationError(f"tau = {self.tau:g} leaves rank 0; lower it, or set a smallest rank")
         return kept
 
 

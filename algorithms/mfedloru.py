@@ -66,7 +66,7 @@ class NestedFedLoRU(FedLoRU):
         """
         ranks = self.ranks or tuple(None if r == self.adapter.rank else (r, r) for r in self.client_ranks)
         if len(ranks) != len(fed.clients):
-            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(ranks)}")
+            raise FederationError(f"expected a rank for each of {len(fed.clients)} clients, got {len(ranks)}")
         factors = fed.mean(
             train_nested,
             to=cohort,

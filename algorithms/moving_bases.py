@@ -51,7 +51,7 @@ def follow_bases(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, 
     elif isinstance(state, Moments):
         state = Moments(move(state.first), move(state.second, squared=True), state.steps)
     else:
-        raise FederationError(f"a {type(state).__name__} cannot follow moving bases; use Sgd, Adam or AdamW")
+        raise FederationError(f"a {type(state).__name__} does not support changing bases; use Sgd, Adam or AdamW")
     return {**personal, OPTIMISER: state}
 
 

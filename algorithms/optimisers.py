@@ -67,8 +67,8 @@ class Sgd:
     r"""Gradient descent, $v \leftarrow \mu v + g + \lambda w$ and $w \leftarrow w - \eta v$, as `torch.optim.SGD`.
 
     Attributes:
-        momentum: $\mu$.
-        weight_decay: $\lambda$, added to the gradient.
+        momentum: Momentum $\mu$.
+        weight_decay: Weight decay $\lambda$, as the gradient of $\lambda\|w\|^2/2$.
         nesterov: Step along $g + \lambda w + \mu v$ instead of v; needs momentum.
 
     Raises:
@@ -117,7 +117,7 @@ class Adam:
 
     Attributes:
         betas: Decay rates of the two running means.
-        eps: $\epsilon$.
+        eps: Constant $\epsilon$ added to the denominator.
         weight_decay: $\lambda$; $\lambda w$ is added to the gradient.
 
     Raises:

@@ -116,7 +116,7 @@ def flatten(message: Any, number: int) -> tuple[list[Tensor], Form]:
     odd = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
     if odd:
         raise FederationError(
-            f"client {number} sent a {type(odd[0]).__name__}; a mean is of tensors, in trees, tuples and mappings"
+            f"client {number} sent a {type(odd[0]).__name__}; a mean needs tensors, in trees, tuples or mappings"
         )
     return leaves, Form(structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
 
@@ -129,8 +129,8 @@ def require_same(form: Form, other: Form, number: int) -> None:
     """
     if form != other:
         raise FederationError(
-            f"client {number} sent other things than those before it; a mean needs one structure, and tensors of the "
-            "same shapes and types"
+            f"client {number} sent a different structure from the clients before it; a mean needs one structure, "
+            f"with tensors of the same shapes and types"
         )
 
 

@@ -78,7 +78,8 @@ class PersonalFedLoRA:
             raise FederationError("joint steps need one learning rate and one batch for both kinds")
         if (one.epochs is None) != (other.epochs is None):
             raise FederationError(
-                "joint steps are counted alike: give both steps and personal_steps, or both epochs and personal_epochs"
+                "joint steps must be counted the same way: give both steps and personal_steps, or both epochs and "
+                "personal_epochs"
             )
         epochs = None if one.epochs is None or other.epochs is None else one.epochs + other.epochs
         return replace(one, steps=one.steps + other.steps, epochs=epochs)

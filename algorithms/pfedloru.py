@@ -98,5 +98,5 @@ def pair(first: Any, second: Any) -> tuple[Any, Any] | None:
     if first is None and second is None:
         return None
     if first is None or second is None:
-        raise FederationError("name a batch for both kinds of local steps, or for none")
+        raise FederationError("give a batch for both kinds of local steps, or for neither")
     return first, second

@@ -108,7 +108,7 @@ class Product:
 
 def _in_place(name: str) -> FederationError:
     return FederationError(
-        f"{name} would change a weight that is given by its factors in place, and be lost; make a new tensor of it, or "
+        f"{name} would change a factorised weight in place, and the change would be lost; make a new tensor, or "
         "leave this layer out of `layers`"
     )
 

@@ -24,7 +24,7 @@ class RoLoRA(LoRA):
     r"""One iteration is $B \leftarrow \sum_k s_kB_k$ with A frozen, then $A \leftarrow \sum_k s_kA_k$ with B frozen.
 
     Attributes:
-        frozen_a: Omit the second half, which gives FFA-LoRA by the same code.
+        frozen_a: Omit the half-rounds that train A, which gives FFA-LoRA.
     """
 
     frozen_a: bool = False

@@ -127,7 +127,7 @@ def one_round(
         return round(fed, fed.cohort(cohort) if cohort is None or is_whole(cohort) else _as_numbers(cohort), state)
     except torch.linalg.LinAlgError as error:  # the uploads were finite, but sums or products of them are not
         raise FederationError(
-            f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"
+            f"round {number}: a decomposition failed, probably because numbers overflowed; {_REMEDY}"
         ) from error
     except NotImplementedError as error:
         raise _unsupported(error) from error
@@ -137,7 +137,7 @@ def _as_numbers(cohort: Any) -> Cohort:
     """Return the numbers of named clients; arrays are converted to Python integers, because states store these."""
     numbers = cohort.tolist() if isinstance(cohort, np.ndarray | Tensor) else cohort
     if not isinstance(numbers, Sequence):
-        raise FederationError(f"a cohort is how many clients, or a row of their numbers, got {cohort!r}")
+        raise FederationError(f"a cohort must be a number of clients, or a list of client numbers, got {cohort!r}")
     return numbers
 
 
@@ -196,7 +196,7 @@ def rounds(
     require_whole(1, evaluate_every=evaluate_every, cohort=1 if cohort is None else cohort)
     if resume and resume[0].round > rounds:
         raise FederationError(
-            f"the run is at round {resume[0].round}, after the last one that is asked for, {rounds}; raise rounds"
+            f"the run is at round {resume[0].round}, past the requested last round, {rounds}; raise rounds"
         )
     ledger = resume[1] if resume else Ledger()
     clients, shares = problem.clients, problem.shares
@@ -248,7 +248,8 @@ def _require_trained_statistics(algorithm: Algorithm, clients: Clients | Sequenc
     """
     if getattr(getattr(algorithm, "adapter", None), "rest", "") == "frozen" and _statistics(clients):
         raise FederationError(
-            "a frozen rest would freeze batch norm's running statistics, which tests use; train the rest, choose "
+            "freezing the other weights would freeze batch norm's running statistics, which evaluation uses; "
+            "train them, choose "
             "statistics 'batch', or a group norm"
         )
 
@@ -267,7 +268,7 @@ def _metrics(
         if name.endswith("loss") and not isfinite(value):
             if number == 0:
                 raise FederationError(
-                    f"the {name} at the start is {value}; look at the network and its data, or lower heterogeneity"
+                    f"the {name} at the start is {value}; check the network and its data, or lower heterogeneity"
                 )
             raise FederationError(f"round {number}: the {name} is {value}; {_REMEDY}")
     ranks = {"rank": float(max(U.shape[1] for U in state.U.values()))} if isinstance(state, USV) else {}
@@ -285,8 +286,8 @@ def _evaluate(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict
     w = algorithm.values(state) if through_factors else algorithm.weights(state)
     if not isinstance(w, Mapping):
         raise FederationError(
-            f"the weights of {type(algorithm).__name__} are not tensors by name but a {type(w).__name__}; its round "
-            "must return the state, and weights make a tree of it"
+            f"the weights of {type(algorithm).__name__} must be tensors by name, not a {type(w).__name__}; round "
+            f"must return the state, and weights must turn it into a tree"
         )
     if hasattr(problem, "evaluate"):
         metrics = dict(problem.evaluate(w, fed))

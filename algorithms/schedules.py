@@ -61,7 +61,7 @@ class Step:
     Attributes:
         rate: The first rate, $\eta$.
         every: Rounds or steps between changes.
-        factor: Factor $f$ of each change, positive.
+        factor: Factor $f$ by which each change multiplies the rate; positive.
         per: Unit of the index, `round` or `step`.
 
     Raises:
@@ -96,9 +96,9 @@ class Cosine:
 
     Attributes:
         rate: The first rate, $\eta$.
-        period: T, in rounds or steps.
-        minimum: m, approached at the end of a period; not above the rate.
-        restart: Restart after each period; else the rate increases along the cosine again.
+        period: Period T of the cosine, in rounds or steps.
+        minimum: Rate m at the end of a period; at most the initial rate.
+        restart: Restart after each period; otherwise the rate rises again along the cosine.
         per: Unit of the index, `round` or `step`.
 
     Raises:

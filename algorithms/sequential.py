@@ -36,8 +36,8 @@ class Sequential:
                 raise
             if versions != [leaf._version for leaf in lent]:
                 raise FederationError(
-                    f"the work of client {number} changed in place what the server sent, or what it keeps, which other "
-                    "clients and checkpoints share; make new tensors (w - step instead of w.sub_(step))"
+                    f"the work of client {number} changed in place a value from the server or one that it keeps, "
+                    f"which other clients and checkpoints share; make new tensors (w - step instead of w.sub_(step))"
                 )
             yield reply
 

@@ -114,7 +114,9 @@ class Vmap:
         except RuntimeError as error:
             if "vmap" not in str(error):
                 raise
-            raise FederationError("its steps depend on each client's values; use the sequential executor") from error
+            raise FederationError(
+                "its control flow depends on the client's values; use the sequential executor"
+            ) from error
         (form, leaves) = forms[0]
         whole = Columns([], [], leaves, form)
         return [Reply(*whole.rebuild([answer[place] for answer in answers])) for place in range(len(clients))]

@@ -25,7 +25,7 @@ class Added(Product):
 
     Attributes:
         base: $W_0$, of the layer's shape; may itself be a weight with an added pair.
-        scale: $\alpha$.
+        scale: Scale $\alpha$ of the product of the factors.
         A: ``(m, r)``.
         B: ``(r, n)``.
 

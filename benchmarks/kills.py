@@ -57,7 +57,7 @@ PLANS: dict[str, Plan] = {
 }
 ROUND, SAVING, STARTING = 1, 2, 3
 MOMENTS = {ROUND: "in a round", SAVING: "in a checkpoint", STARTING: "while workers start"}
-LINE = r"(round \d+, \w+: )?a worker was ended by SIGKILL, most likely for want of memory; [^\n]*"
+LINE = r"(round \d+, \w+: )?a worker was killed by SIGKILL, most likely because memory ran out; [^\n]*"
 Found = dict[str, Any]
 
 

@@ -34,17 +34,17 @@ def declare(commands: Any) -> None:
         commands,
         "figure",
         _figure,
-        "compute and draw figures: PNG, PDF, SVG, CSV and a manifest",
+        "compute and draw figures as PNG, PDF and SVG, with their numbers as CSV and a manifest",
         "rankproof figure rmt/transition --scale laptop --out pictures",
         several="ids",
     )
-    figure.add_argument("ids", nargs="*", type=read_name, metavar="ID", help="figure, or a prefix such as rmt/")
-    figure.add_argument("--all", action="store_true", help="every figure")
+    figure.add_argument("ids", nargs="*", type=read_name, metavar="ID", help="id of a figure, or a prefix such as rmt/")
+    figure.add_argument("--all", action="store_true", help="draw every figure")
     figure.add_argument("--list", action="store_true", help="list the figures")
-    figure.add_argument("--json", action="store_true", help="with --list: as JSON")
+    figure.add_argument("--json", action="store_true", help="with --list: write JSON")
     _add_out(figure)
     figure.add_argument(
-        "--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0"
+        "--seed", type=at_least(0), default=0, metavar="N", help="seed of all random streams; default: 0"
     )
     add_figure_options(figure)
     add_place_options(figure, "training runs")
@@ -53,12 +53,14 @@ def declare(commands: Any) -> None:
         commands,
         "spectrum",
         _spectrum,
-        "stable rank, density and spiked model of a network's Hessian",
+        "estimate the stable rank, the spectral density and a spiked model of a network's Hessian",
         "rankproof spectrum --model workloads.example:network --data workloads.example:images",
     )
     spectrum.add_argument("--model", metavar="MODULE:FACTORY", help="function that returns the torch.nn.Module")
     spectrum.add_argument(
-        "--data", metavar="MODULE:FACTORY", help="function that returns (inputs, targets), a mapping, or batches"
+        "--data",
+        metavar="MODULE:FACTORY",
+        help="function that returns (inputs, targets), a mapping, or an iterable of batches",
     )
     _add_out(spectrum)
     _add_spectrum_options(spectrum)
@@ -76,11 +78,16 @@ def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) ->
         "--scale",
         choices=("quick", "laptop", "paper"),
         default=None if stored else "quick",
-        help="size; default: " + ("the scale of the stored numbers, else quick" if stored else "quick"),
+        help="size of the experiments; default: "
+        + ("the scale of the stored numbers, else quick" if stored else "quick"),
     )
     parser.add_argument("--device", type=read_name, default="cpu", metavar="D", help="torch device; default: cpu")
-    parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")
-    parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")
+    parser.add_argument(
+        "--recompute", action="store_true", help="compute all numbers again, even if they are cached or stored"
+    )
+    parser.add_argument(
+        "--require-real", action="store_true", help="refuse stand-in data (no figure uses any at present)"
+    )
     parser.add_argument(
         "--root", type=read_name, metavar="DIR", help="folder of the data sets; default: $RANKPROOF_DATA, else data"
     )
@@ -102,9 +109,9 @@ def _figure(options: argparse.Namespace) -> int:
                 print(f"{entry['id']:24} {entry['title']}")
         return 0
     if options.json:
-        raise FigureError("--json lists the figures: name --list too")
+        raise FigureError("--json is only for --list; add --list, or leave --json out")
     if bool(options.ids) == options.all:
-        raise FigureError("name figures, or --all alone; `rankproof figure --list` lists them")
+        raise FigureError("name figures, or use --all without names; `rankproof figure --list` lists them")
     chosen = all_figures() if options.all else select(options.ids)
     place = place_of(options, FigureError)
     if options.dry_run:
@@ -121,7 +128,7 @@ def _plan(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[s
 
     for figure in figures:
         if not needs_runs(figure):
-            print(f"{figure.id}: numbers are computed here, without training runs")
+            print(f"{figure.id}: the numbers need no training runs; they are computed on this machine")
             continue
         print(f"{figure.id}:")
         runs = Path(options.out) / "runs"
@@ -168,49 +175,70 @@ def _make_one(figure: Figure, options: argparse.Namespace, out: Path, pool: Exec
 def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--loss", metavar="NAME", help="cross-entropy, mse or module:function; default: cross-entropy")
-    add("--reduction", choices=("mean", "sum"), help="how the loss combines samples; default: its own, else mean")
-    add("--count", metavar="MODULE:FUNCTION", help="samples or tokens of a batch; default: the length of its tensors")
+    add(
+        "--reduction",
+        choices=("mean", "sum"),
+        help="how the loss combines samples; default: the loss's own reduction, else mean",
+    )
+    add(
+        "--count",
+        metavar="MODULE:FUNCTION",
+        help="function that counts the samples or tokens of a batch; default: the length of its tensors",
+    )
     matrices = ("hessian", "gauss-newton", "residual", "fisher", "empirical-fisher")
-    add("--matrix", choices=matrices, default="hessian", help="which matrix; default: hessian")
-    add("--law", metavar="MODULE:FUNCTION", help="law of the targets given the output, for the Fisher matrix")
-    add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
+    add("--matrix", choices=matrices, default="hessian", help="matrix to measure; default: hessian")
+    add("--law", metavar="MODULE:FUNCTION", help="distribution of the targets given the output, for the Fisher matrix")
+    add(
+        "--parameters",
+        nargs="+",
+        default=(),
+        metavar="PATTERN",
+        help="only these parameters, by patterns such as 'layer1.*'; default: all",
+    )
     add(
         "--blocks",
         nargs="?",
         const=0,
         type=at_least(1),
         metavar="DEPTH",
-        help="also the stable rank of every module, or of the modules at a depth: 1 for layer1, head",
+        help="also measure the stable rank of every module, or of the modules at one depth (1: layer1, head)",
     )
     add(
         "--checkpoints",
         type=read_name,
         metavar="DIR",
-        help="instead: stable rank, largest eigenvalues and overlaps at every numbered file of weights in a folder, or "
-        "at every checkpoint of a run of rankproof train, with the run's network, data and loss",
+        help="measure the stable rank, largest eigenvalues and overlaps for every numbered file of weights in "
+        "DIR, or for "
+        "every checkpoint if DIR is a run of rankproof train, which also supplies network, data and loss",
     )
     add(
         "--clients",
         type=at_least(0),
         metavar="N",
-        help="with a run: measure the first N clients as well, each on its own samples; default: 0",
+        help="with a run: also measure the first N clients, each on its own samples; default: 0",
     )
-    add("--trust", action="store_true", help="with a run: allow the code that its settings name to run")
-    add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
+    add("--trust", action="store_true", help="with a run: allow the code named in its settings to run")
+    add("--batch-norm", choices=("running", "batch"), help="statistics that batch norm uses in training mode")
     add(
         "--trial",
         action="store_true",
-        help="time batches of one and of eight vectors and use the faster; results repeat to rounding",
+        help="time batches of one and of eight vectors and use the faster; repeated results agree up to rounding",
     )
     add("--double", action="store_true", help="measure in float64")
     add("--device", metavar="D", help="torch device; default: cpu, or the device of the first of --workers")
     add(
         "--workers",
         metavar="N",
-        help="processes that share the data, or a device for each, such as cuda:0,cuda:1; default: none",
+        help="number of processes that share the data, or their devices, such as cuda:0,cuda:1; default: none",
     )
-    add("--ray", metavar="ADDRESS", help="with --workers: as actors of this Ray cluster, or local for one of their own")
-    add("--width", type=read_number, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
+    add("--ray", metavar="ADDRESS", help="with --workers: run them as actors of this Ray cluster; local starts one")
+    add(
+        "--width",
+        type=read_number,
+        default=0.05,
+        metavar="W",
+        help="target for the relative width of the interval; default: 0.05",
+    )
     add(
         "--confidence",
         type=read_number,
@@ -218,19 +246,29 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="C",
         help="confidence level of the intervals; default: 0.95",
     )
-    add("--outliers", type=at_least(1), default=10, metavar="K", help="eigenpairs at each end; default: 10")
-    add("--probes", type=at_least(1), default=4, metavar="N", help="probes of the quadrature; default: 4")
-    add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps of each probe; default: 60")
-    add("--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0")
+    add(
+        "--outliers",
+        type=at_least(1),
+        default=10,
+        metavar="K",
+        help="number of eigenpairs at each end of the spectrum; default: 10",
+    )
+    add("--probes", type=at_least(1), default=4, metavar="N", help="random probes for the spectral density; default: 4")
+    add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps per probe; default: 60")
+    add("--seed", type=at_least(0), default=0, metavar="N", help="seed of all random streams; default: 0")
     add(
         "--products",
         type=at_least(22),
         default=2000,
         metavar="N",
-        help="products at most, for each part; default: 2000",
+        help="maximum number of matrix-vector products for each part of the measurement; default: 2000",
     )
-    add("--memory", metavar="SIZE", help="budget for model, graph and vectors, such as '6 GiB'; default: no limit")
-    add("--scratch", metavar="DIR", help="with --memory: a folder for vectors that do not fit")
+    add(
+        "--memory",
+        metavar="SIZE",
+        help="memory budget for model, graph and vectors, such as '6 GiB'; default: no limit",
+    )
+    add("--scratch", metavar="DIR", help="with --memory: folder for vectors that do not fit")
 
 
 def _budget(options: argparse.Namespace) -> Budget | None:
@@ -239,7 +277,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
     if options.memory is None:
         if options.scratch is not None:
-            raise CurvatureError("--scratch is for vectors that do not fit in --memory, which is not given")
+            raise CurvatureError("--scratch requires --memory, because it stores the vectors that exceed this budget")
         return None
     return Given.named(options.memory, options.scratch)
 
@@ -310,19 +348,19 @@ def _require_names(options: argparse.Namespace) -> bool:
     from runs.index import SETTINGS
 
     if options.blocks is not None and options.checkpoints is not None:
-        raise CurvatureError("--blocks and --checkpoints are two measurements: ask for one at a time")
+        raise CurvatureError("--blocks and --checkpoints are separate measurements: use one at a time")
     of_run = options.checkpoints is not None and (Path(options.checkpoints) / SETTINGS).is_file()
     given = [name for name in _OF_RUNS if getattr(options, name) is not None]
     lacking = [f"--{name}" for name in ("model", "data") if getattr(options, name) is None]
     if of_run and given:
         raise CurvatureError(
-            f"{options.checkpoints} is a run, which has its own network, data and loss: leave out "
+            f"{options.checkpoints} is a run, which defines network, data and loss: leave out "
             f"{', '.join('--' + name.replace('_', '-') for name in given)}"
         )
     if not of_run and lacking:
-        raise CurvatureError(f"{' and '.join(lacking)} must be named, unless --checkpoints is the folder of a run")
+        raise CurvatureError(f"{' and '.join(lacking)} must be given, unless --checkpoints is the folder of a run")
     if not of_run and options.clients is not None:
-        raise CurvatureError("--clients is for --checkpoints with the folder of a run of rankproof train")
+        raise CurvatureError("--clients requires --checkpoints with the folder of a run of rankproof train")
     return of_run
 
 

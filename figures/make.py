@@ -161,7 +161,9 @@ def _load_or_compute(
         return {**entry, **beside}, True
     taken = stored_seconds(figure, settings.scale)
     if taken is not None and taken >= WORTH_SAYING:
-        settings.announce(f"about {format_time(taken)}, as long as the stored numbers took at scale {settings.scale}")
+        settings.announce(
+            f"about {format_time(taken)}, the time that the stored numbers took at scale {settings.scale}"
+        )
     settings.report("computing")
     pieces = kept.with_name(f"{name}.{_digest(json.dumps(identity))[:12]}.pieces")
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):

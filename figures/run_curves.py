@@ -45,7 +45,7 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
     found = [{row["round"]: row for row in run.curve(metric)} for run in group.runs.values()]
     rounds = sorted(set.intersection(*(set(rows) for rows in found)))
     if not rounds:
-        raise RunError(f"the runs of {group.label} have no round in common at which all have {metric!r}")
+        raise RunError(f"the runs of {group.label} have no common round with {metric!r}")
     rows = []
     for number in rounds:
         values = [float(one[number][metric]) for one in found]
@@ -113,7 +113,7 @@ def _look(number: int) -> dict[str, Any]:
 
 def _title(metric: str, bands: bool) -> str:
     words = f"{metric[0].upper()}{metric[1:]} by round and by data sent"
-    return f"{words}: mean (line), least and most (band) over the seeds." if bands else f"{words}."
+    return f"{words}: mean (line) and range (band) over the seeds." if bands else f"{words}."
 
 
 def _plain(text: str) -> str:

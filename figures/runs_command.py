@@ -38,8 +38,8 @@ def declare(commands: Any) -> None:
     runs.add_argument(
         "action",
         choices=tuple(ACTIONS),
-        help="list: a line for each run; show: settings, curves and messages of each; compare: values after the last "
-        "round that all runs have, over the seeds, and paired differences; plot: curves with bands over the seeds, as "
+        help="list: one line per run; show: settings, curves and messages of each run; compare: means over the seeds "
+        "after the last round that all runs share, and paired differences; plot: curves with bands over the seeds, as "
         "PNG, PDF and CSV; export: the adapter of one run of a language model, in PEFT's format",
     )
     runs.add_argument(
@@ -48,7 +48,7 @@ def declare(commands: Any) -> None:
         type=read_name,
         default="results/runs",
         metavar="FOLDER",
-        help="folder of one run, or of many; default: results/runs",
+        help="folder of one run or of several; default: results/runs",
     )
     runs.add_argument(
         "--metric",
@@ -60,25 +60,31 @@ def declare(commands: Any) -> None:
         "--round",
         type=at_least(0),
         metavar="N",
-        help="round to compare after; default: the last that all runs have evaluated",
+        help="round after which to compare; default: the last that all runs have evaluated",
     )
     runs.add_argument(
         "--against",
         type=read_name,
         metavar="LABEL",
-        help="subtract these runs from the others; a label as compare prints it; default: the first",
+        help="runs to subtract from the others, by the label that compare prints; default: the first",
     )
     runs.add_argument(
         "--out",
         type=read_name,
         metavar="DIR",
-        help="folder of plots, default: results; or of the adapter, default: FOLDER/adapter",
+        help="folder for plots (default: results) or for the adapter (default: FOLDER/adapter)",
     )
     runs.add_argument(
-        "--root", type=read_name, metavar="DIR", help="folder of the run's texts; default: $RANKPROOF_DATA, else data"
+        "--root",
+        type=read_name,
+        metavar="DIR",
+        help="folder of the texts that the run used; default: $RANKPROOF_DATA, else data",
     )
     runs.add_argument(
-        "--trust", action="store_const", const=True, help="read pickled weights that the run names, which may run code"
+        "--trust",
+        action="store_const",
+        const=True,
+        help="allow pickled weights named in the run's settings, which may run code",
     )
 
 
@@ -230,14 +236,14 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
     number = round_of(runs, metric, after)
     chosen = next((group for group in groups if against in (None, group.label)), None)
     if chosen is None:
-        raise RunError(f"no runs are called {against!r}; there are {', '.join(group.label for group in groups)}")
+        raise RunError(f"no runs have the label {against!r}; there are {', '.join(group.label for group in groups)}")
     heading = f"{metric} after round {number}"
     if after is None and any(run.done > number for run in runs):
-        heading += ", the last after which all runs have it; name another with --round"
+        heading += ", the last round for which all runs have it; choose another with --round"
     lines = [heading, *align_rows([_summary(group, metric, number) for group in groups])]
     rows = [
         {
-            f"{metric} minus that of {chosen.label}": one.label,
+            f"{metric} minus {chosen.label}": one.label,
             "seeds": str(one.seeds),
             "mean": _signed(one.mean),
             f"{LEVEL:.0%} interval": "two seeds are needed"
@@ -247,7 +253,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
         for one in differences(groups, metric, number, chosen)
     ]
     lines += [
-        f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as your function gave it"
+        f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as returned by your function"
         for group in groups
         if group.by_seed and len(group.runs) > 1
     ]

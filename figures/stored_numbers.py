@@ -47,10 +47,12 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("texts are missing")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FigureError(f"{manifest} is not what `rankproof figure` writes; bring its copy back") from error
+        raise FigureError(
+            f"{manifest} is not a manifest that `rankproof figure` wrote; restore it from a copy"
+        ) from error
     content = table.read_bytes()
     if digest != hashlib.sha256(content).hexdigest():
-        raise FigureError(f"{table} is not the table that {manifest.name} is of; bring its copy back, or --recompute")
+        raise FigureError(f"{table} does not match {manifest.name}; restore it from a copy, or --recompute")
     entry["csv"] = content.decode()
     asked = {"figure": figure.id, "scale": settings.scale, "seed": settings.seed, "device": settings.device}
     return entry if all(entry["identity"][name] == value for name, value in asked.items()) else None

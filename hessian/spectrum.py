@@ -137,7 +137,7 @@ class SpectrumReport(Result):
         smallest = len(self.eigenvalues) - self.largest
         unsettled = "" if self.converged else "; not converged: raise products"
         if self.missed == inf:
-            lacking = "; copies of repeated ones may be missing: raise products"
+            lacking = "; copies of repeated eigenvalues may be missing: raise products"
         elif self.missed > 2.0 * _find_tolerance(self.settings, self.dtype, self.stable_rank):
             lacking = f"; one up to {self.missed:.1g} beyond the last, such as a copy of a repeated one, may be missing"
         else:

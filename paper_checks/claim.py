@@ -92,20 +92,20 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if self.ok is not None and not isinstance(self.ok, bool):
-            raise TypeError(f"the outcome is True, False or None, got {type(self.ok).__name__} {self.ok!r}")
-        as_bool(self.whole, "whether the cases are all")
+            raise TypeError(f"the outcome must be True, False or None, got {type(self.ok).__name__} {self.ok!r}")
+        as_bool(self.whole, "whether the cases are exhaustive")
         as_bool(self.infinite, "whether it is violated through an infinite side")
         if isinstance(self.cases, bool) or not isinstance(self.cases, int) or self.cases < 0:
-            raise TypeError(f"the number of cases is a natural number, got {self.cases!r}")
+            raise TypeError(f"the number of cases must be a whole number of at least 0, got {self.cases!r}")
         if not all(isinstance(fact, Fact) for fact in self.facts):
-            raise TypeError("facts are shown by the functions of paper_checks.facts")
+            raise TypeError("facts must come from the functions of paper_checks.facts")
         if not isfinite(self.margin):
-            raise ValueError(f"the margin is a finite number, got {self.margin}")
+            raise ValueError(f"the margin must be a finite number, got {self.margin}")
         if (self.ok and self.margin < 0) or (self.ok is False and self.margin > 0):
             outcome = "passes" if self.ok else "is violated"
             raise ValueError(f"a form that {outcome} has a margin of {self.margin:.3g}: {self.printed} {self.obtained}")
         if not 0 <= self.level <= LEVEL * (1 + 1e-9):
-            raise ValueError(f"one claim may spend a level of {LEVEL:g}, this evidence spends {self.level:g}")
+            raise ValueError(f"one claim may spend a level of {LEVEL:g}, but this evidence spends {self.level:g}")
 
     @property
     def grade(self) -> Grade:
@@ -320,17 +320,19 @@ class Claim:
     def __post_init__(self) -> None:
         object.__setattr__(self, "says", in_one_line(self.says))
         if not _ID.fullmatch(self.id):
-            raise ValueError(f"a claim id reads paper/label, got {self.id!r}")
+            raise ValueError(f"a claim id must have the form paper/label, got {self.id!r}")
         allowed = (None,) if self.expect == "not checkable here" else GRADES
         if self.grade not in allowed or self.full_grade not in (None, *allowed):
             needed = f"a grade, one of {', '.join(GRADES)}" if allowed is GRADES else "no grade"
-            raise ValueError(f"{self.id}: with {self.expect!r} on record goes {needed}; got {self.grade!r}")
+            raise ValueError(f"{self.id}: the recorded verdict {self.expect!r} needs {needed}; got {self.grade!r}")
         if self.expect not in VERDICTS:
-            raise ValueError(f"{self.id}: a verdict on record is one of {', '.join(VERDICTS)}; got {self.expect!r}")
+            raise ValueError(f"{self.id}: a recorded verdict must be one of {', '.join(VERDICTS)}; got {self.expect!r}")
         if self.kind not in KINDS or self.importance not in IMPORTANCES:
             raise ValueError(f"{self.id}: a claim is {' or '.join(KINDS)}, and {' or '.join(IMPORTANCES)}")
         if len(self.because) > LONGEST_REASON:
-            raise ValueError(f"{self.id}: why it fails takes {len(self.because)} characters of {LONGEST_REASON}")
+            raise ValueError(
+                f"{self.id}: because= has {len(self.because)} characters, but at most {LONGEST_REASON} are allowed"
+            )
         self._check_readings()
         self._check_intended()
         known = self.printed_constants()
@@ -346,17 +348,22 @@ class Claim:
         slugs = [reading.slug for reading in self.readings]
         if not slugs or not all(slugs) or len(set(slugs)) < len(slugs):
             names = ", ".join(repr(reading.name) for reading in self.readings)
-            raise ValueError(f"{self.id}: the letters and digits of its name tell a reading; got {names or 'none'}")
+            raise ValueError(
+                f"{self.id}: a reading needs a name of letters and digits that no other reading has; "
+                f"got {names or 'none'}"
+            )
         first, *others = self.readings
         if first.constants or first.mutants:
-            raise ValueError(f"{self.id}: the first reading is the judge's defaults, with the mutants of the claim")
+            raise ValueError(f"{self.id}: the first reading must use the judge's defaults and the mutants of the claim")
         if first.name != LITERAL.name and not (first.says and first.why):
-            raise ValueError(f"{self.id}: without a literal reading the first one says what it is, and why")
+            raise ValueError(
+                f"{self.id}: without a literal reading, the first reading must have a statement and a reason"
+            )
         for reading in others:
             if not (reading.says and reading.why and reading.constants):
                 raise ValueError(f"{self.id}: the reading {reading.name!r} needs a statement, a reason and constants")
             if not reading.mutants and not self.mutants:
-                raise ValueError(f"{self.id}: the reading {reading.name!r} has no mutants")
+                raise ValueError(f"{self.id}: the reading {reading.name!r} must not have mutants")
 
     def _check_intended(self) -> None:
         first = self.readings[0]
@@ -364,17 +371,17 @@ class Claim:
             object.__setattr__(self, "intended", Intended(first.name, first.why or _FIRST.why))
         names = [reading.name for reading in self.readings] + [AS_CORRECTED] * (self.correction is not None)
         if self.intended.reading not in names:
-            raise ValueError(
-                f"{self.id}: the author means one of {', '.join(names)}; got {self.intended.reading!r} by intended="
-            )
+            raise ValueError(f"{self.id}: intended= must name one of {', '.join(names)}; got {self.intended.reading!r}")
         if self.print not in PRINTS:
-            raise ValueError(f"{self.id}: a print is one of {', '.join(PRINTS)}; got {self.print!r}")
+            raise ValueError(f"{self.id}: print= must be one of {', '.join(PRINTS)}; got {self.print!r}")
         if self.intended.reading == AS_CORRECTED and self.print == "as meant":
-            raise ValueError(f"{self.id}: the author means the correction, so say by print= how the print differs")
+            raise ValueError(f"{self.id}: intended= is the correction, so print= must say how the print differs")
         if bool(self.ambiguous) != (self.expect == "ambiguous"):
-            raise ValueError(f"{self.id}: with ambiguous on record, and only then, ambiguous= says why")
+            raise ValueError(
+                f"{self.id}: ambiguous= must give a reason if the recorded verdict is ambiguous, and only then"
+            )
         if self.ambiguous and len(self.readings) == 1:
-            raise ValueError(f"{self.id}: an ambiguous statement has several readings")
+            raise ValueError(f"{self.id}: an ambiguous statement needs several readings")
 
     def expected_grade(self, budget: Budget) -> Grade | None:
         """Return the grade on record at a budget."""

@@ -43,7 +43,7 @@ REPLAY_SECONDS = 0.15
 """Time to replay a stored file, on average."""
 FIGURE_SECONDS = 4.0
 """Time to draw a figure whose numbers are stored."""
-_CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
+_CLAIM = "id of a claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
 
 
 def declare(commands: Any) -> None:
@@ -52,35 +52,37 @@ def declare(commands: Any) -> None:
         commands,
         "check",
         _check,
-        "run claims and compare their verdicts and grades with the recorded ones",
+        "check claims and compare their verdicts and grades with the recorded ones",
         "rankproof check fedlrt/ --verdict corrected --json verdicts.json",
         several="ids",
     )
     add_choice(check, f"{_CLAIM}; default: all")
     _add_budget(check)
     add_place_options(check, "claims")
-    _add_json(check, "write manifest and results as JSON", nargs=None)
-    check.add_argument("--store", action="store_true", help="keep the witnesses found (for authors of claims)")
+    _add_json(check, "write the manifest and the results to FILE as JSON", nargs=None)
     check.add_argument(
-        "--record", action="store_true", help="put the numbers behind verdicts on record (for authors of claims)"
+        "--store", action="store_true", help="save the witnesses that this run finds (for authors of claims)"
+    )
+    check.add_argument(
+        "--record", action="store_true", help="record the numbers behind the verdicts (for authors of claims)"
     )
 
     claims = add_command(
         commands,
         "claims",
         _claims,
-        "list the ledger of claims without running it",
+        "list the claims with their recorded verdicts, without checking them",
         "rankproof claims --verdict refuted --paper fedlrt",
         several="ids",
     )
     add_choice(claims, f"{_CLAIM}; default: all")
-    _add_json(claims, "as JSON; default: on standard output", nargs="?")
+    _add_json(claims, "write JSON, to FILE or to standard output", nargs="?")
 
     findings = add_command(
         commands,
         "findings",
         _findings,
-        "what was found about a paper, the most consequential first, with the claims that it explains",
+        "print our findings about a paper, most consequential first, each with the claims that it explains",
         "rankproof findings rolora",
         several=None,
     )
@@ -88,18 +90,20 @@ def declare(commands: Any) -> None:
         "papers_asked", nargs="*", type=read_name, metavar="PAPER", help="fedloru, fedlrt, rolora, ...; default: all"
     )
     add_papers(findings)
-    _add_json(findings, "as JSON; default: on standard output", nargs="?")
+    _add_json(findings, "write JSON, to FILE or to standard output", nargs="?")
 
     show = add_command(
         commands,
         "show",
         _show,
-        "cards of claims: statement, verdict, evidence, witness",
+        "show claims in full: statement, verdict, evidence and witness",
         "rankproof show fedloru-v2/prop-3.1",
         several="ids",
     )
     show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=_CLAIM)
-    show.add_argument("--again", action="store_true", help="measure again; default: the last results of this code")
+    show.add_argument(
+        "--again", action="store_true", help="measure again instead of showing the last results of this code"
+    )
     add_papers(show)
     _add_budget(show)
 
@@ -111,22 +115,22 @@ def declare(commands: Any) -> None:
         "rankproof replay fedlrt/thm-2",
         several="ids",
     )
-    add_choice(replay, f"{_CLAIM}, or a reading such as fedloru-v2/eq-1@one-matrix-x")
-    replay.add_argument("--all", action="store_true", help="replay every claim that has one")
+    add_choice(replay, f"{_CLAIM}; or one reading of a claim, such as fedloru-v2/eq-1@one-matrix-x")
+    replay.add_argument("--all", action="store_true", help="replay every stored file")
     replay.add_argument("--script", action="store_true", help="print a witness as a self-contained Python script")
 
     report = add_command(
         commands,
         "report",
         _report,
-        "check every claim, draw every figure, write one HTML file",
+        "check every claim, draw every figure and write one HTML file",
         "rankproof report --out report --no-figures",
         several=None,
     )
     report.add_argument(
         "--out", type=read_name, default="report", metavar="DIR", help="folder to write to; default: report"
     )
-    report.add_argument("--no-figures", action="store_true", help="claims only")
+    report.add_argument("--no-figures", action="store_true", help="leave out the figures")
     add_paper(report)
     add_papers(report)
     _add_budget(report)
@@ -136,7 +140,7 @@ def declare(commands: Any) -> None:
         commands,
         "pages",
         _pages,
-        "write the pages of findings and proofs of your own papers",
+        "write the pages of findings and proofs for your own papers",
         "rankproof pages --papers my-paper --out my-paper/docs",
         several=None,
     )
@@ -147,25 +151,32 @@ def declare(commands: Any) -> None:
         commands,
         "new-paper",
         _new_paper,
-        "write a package for a paper of your own: two claims, a replay, tests",
+        "write a package for a paper of your own, with example claims, replays and tests",
         "rankproof new-paper my-paper --out papers/my-paper",
         several=None,
     )
-    new.add_argument("name", type=read_name, metavar="NAME", help="small letters, digits and hyphens")
-    new.add_argument("--out", type=read_name, metavar="FOLDER", help="a folder that is new or empty; default: NAME")
+    new.add_argument(
+        "name", type=read_name, metavar="NAME", help="name of the package, in lower-case letters, digits and hyphens"
+    )
+    new.add_argument("--out", type=read_name, metavar="FOLDER", help="new or empty folder to write to; default: NAME")
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--budget", choices=("quick", "full"), default="quick", help="sample sizes; default: quick")
     parser.add_argument(
-        "--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0"
+        "--budget",
+        choices=("quick", "full"),
+        default="quick",
+        help="how many samples to draw for each claim; default: quick",
+    )
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, metavar="N", help="seed of all random streams; default: 0"
     )
     parser.add_argument(
         "--jobs",
         type=at_least(1),
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes; default: one per processor",
+        help="number of processes; default: one per processor",
     )
 
 
@@ -176,7 +187,7 @@ def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> 
         nargs=nargs,
         const="-" if nargs else None,
         metavar="FILE",
-        help=f"{help}; - is standard output",
+        help=f"{help}; - means standard output",
     )
 
 
@@ -240,9 +251,9 @@ def _check(options: argparse.Namespace) -> int:
         require_target(Path(options.json))
         require_own([Path(options.json)], Path(options.json).parent)
     if options.record and (options.seed, options.budget) != evidence_record.OF:
-        raise LedgerError("--record keeps numbers of seed 0 and the quick budget: leave out --seed and --budget")
+        raise LedgerError("--record stores numbers of seed 0 and the quick budget only: leave out --seed and --budget")
     if options.record and options.store:
-        raise LedgerError("--store changes the witnesses that are on record: check with --store, then with --record")
+        raise LedgerError("--store changes the stored witnesses: run check with --store first, then with --record")
     place = place_of(options, LedgerError)
     if options.dry_run:
         return _print_plan(
@@ -281,7 +292,7 @@ def _kept_by(option: str, kind: type[Exception]) -> Iterator[None]:
         raise kind(f"{option} cannot replace {error.filename}: {reason}; move it away") from error
     except OSError as error:
         reason = error.strerror or str(error)
-        raise kind(f"{option} cannot write {error.filename}: {reason}; free that place, or make it writable") from error
+        raise kind(f"{option} cannot write {error.filename}: {reason}; free some space, or make it writable") from error
 
 
 def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> None:
@@ -301,8 +312,8 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
     for one in changed if record else changed[:MOST_NUMBERS]:
         print(one, file=table)
     if changed:
-        remedy = "now they are" if record else "--record keeps them (for authors of claims)"
-        print(f"numbers behind verdicts that were not on record: {len(changed)}; {remedy}", file=table)
+        remedy = "now recorded" if record else "--record stores them (for authors of claims)"
+        print(f"numbers behind verdicts that differ from the record: {len(changed)}; {remedy}", file=table)
 
 
 def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
@@ -313,7 +324,7 @@ def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
     for theme, count in sorted(themes.items(), key=lambda pair: -pair[1]):
         print(f"{count:4} claims  {theme}")
     where = ", ".join(f"{name} ({slots.count(name)})" for name in dict.fromkeys(slots))
-    print(f"{len(claims)} claims of {len(themes)} themes, the largest first, to whichever of these is free: {where}")
+    print(f"{len(claims)} claims from {len(themes)} modules, largest first; each goes to the next free worker: {where}")
     return AS_EXPECTED
 
 
@@ -406,7 +417,7 @@ def _measure_missing(
     from paper_checks.pages.card import card_text
 
     told = ", ".join(missing) if len(missing) <= MOST_CARDS else f"{len(missing)} claims"
-    why = "" if options.again else ", because it was not measured with this code yet"
+    why = "" if options.again else ", because this code has no stored results for it"
     print(f"rankproof: measuring {told}{why}", file=sys.stderr)
     ledger = ledger or ledger_of(options, missing)
     run = _run(ledger.select(missing), ledger, options)
@@ -436,7 +447,7 @@ def _replay(options: argparse.Namespace) -> int:
 
     filtered = options.all or options.paper or options.verdict
     if (options.ids and options.all) or not (options.ids or filtered):
-        raise LedgerError("name claims or a paper, or --all alone; `rankproof claims` lists all ids")
+        raise LedgerError("name claims or a paper, or use --all without names; `rankproof claims` lists all ids")
     ledger = ledger_of(options, () if filtered else [id.partition("@")[0] for id in options.ids])
     asked = tuple(id for one in options.ids for id in _by_id(one, ledger))
     of_readings = [id for id in asked if "@" in id]
@@ -451,7 +462,7 @@ def _replay(options: argparse.Namespace) -> int:
         unknown = [id for id in wanted if id not in [file.id for file in own]]
         if unknown:
             known = ", ".join(dict.fromkeys(file.id for file in own))
-            raise LedgerError(f"no witness {unknown[0]} is stored; there are {known}")
+            raise LedgerError(f"no witness {unknown[0]} is stored; known witnesses: {known}")
         files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
     if options.script:
         every_one = [file for stock in files.values() for file in stock if file.kind == "witness"]
@@ -462,7 +473,7 @@ def _replay(options: argparse.Namespace) -> int:
         (file,) = witnesses
         replay = replays_of(ledger.home[file.claim].package).get((file.id, file.kind))
         if replay is None:
-            raise LedgerError(f"no replay is written for the witness of {file.id}; add one to the replays of its paper")
+            raise LedgerError(f"the witness of {file.id} has no replay; add one to the replays of its paper")
         try:
             script = script_of(replay, file.values, ledger.select([file.claim])[0].where)
         except (AssertionError, OSError, SyntaxError, ValueError) as error:
@@ -543,7 +554,7 @@ def _pages(options: argparse.Namespace) -> int:
 
     papers = own_papers(options.papers)
     if not papers:
-        raise LedgerError("name a paper of your own by --papers; those of the toolkit have their pages in its docs")
+        raise LedgerError("name a paper of your own with --papers; the pages of the toolkit's papers are in its docs")
     require_writable(Path(options.out))
     for path in pages_of(papers, Path(options.out)):
         print(path)
@@ -556,5 +567,5 @@ def _new_paper(options: argparse.Namespace) -> int:
     folder = options.out or options.name
     for path in write_paper(options.name, Path(folder)):
         print(path)
-    print(f"checked by `rankproof check --papers {folder} {options.name}/`")
+    print(f"check it with `rankproof check --papers {folder} {options.name}/`")
     return AS_EXPECTED

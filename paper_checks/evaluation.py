@@ -45,7 +45,7 @@ def as_fraction(value: Any) -> Fraction:
         return Fraction(int(value.p), int(value.q))
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         kind = type(value).__name__
-        raise TypeError(f"exact numbers are integers, fractions and sympy rationals, got {kind} {value!r}")
+        raise TypeError(f"exact numbers must be integers, fractions or sympy rationals, got {kind} {value!r}")
     return Fraction(value)
 
 
@@ -93,7 +93,7 @@ def as_bool(value: Any, what: str) -> bool:
     True
     """
     if not is_bool(value):
-        raise TypeError(f"{what} is True or False, got {type(value).__name__} {value!r}")
+        raise TypeError(f"{what} must be True or False, got {type(value).__name__} {value!r}")
     return bool(value)
 
 
@@ -204,7 +204,7 @@ class Violation:
         floats = [abs(side) for side in (self.left, self.right) if isinstance(side, float)]
         least = 2 * _finite(math.ulp(max(floats))) if floats else Fraction(0)
         if error < least or (self.sampled and not error):
-            raise ValueError(f"an error of {self.error!r} is less than that of the sides")
+            raise ValueError(f"an error of {self.error!r} is smaller than the error of the sides")
         return left - right
 
 
@@ -213,7 +213,7 @@ def _finite(side: Number) -> Fraction:
     if not isinstance(side, float):
         return as_fraction(side)
     if not math.isfinite(side):
-        raise ValueError(f"sides are finite, got {side!r}")
+        raise ValueError(f"sides must be finite, got {side!r}")
     return Fraction(side)
 
 
@@ -410,7 +410,7 @@ def require_kept(module: ModuleType, kind: type[Any], evaluation: str) -> None:
         name, lines = next(of_name, ("", []))
         later = next(((first, last) for first, last in lines if first > line), None)
         if later is None:
-            raise ValueError(f"{lost} is declared and kept under no name; give it a name of its own in the module")
+            raise ValueError(f"{lost} is declared without a name; assign it to a name of its own in the module")
         other = next((f"{one.id} " for at, one in declared if later[0] <= at <= later[1]), "")
         raise ValueError(f"{lost} and {other}(line {later[0]}) are both named {name}; rename one of them")
 
@@ -529,7 +529,7 @@ class _Read(Mapping[str, Any]):
     def unread(self) -> str:
         """A note on the values that were not used; empty if all were read."""
         left = sorted(self._left())
-        return f"nothing is made of {', '.join(left)}" if left else ""
+        return f"the replay does not use {', '.join(left)}" if left else ""
 
     def _left(self) -> set[str]:
         inner = {name for value in self._within.values() for part in _mappings(value) for name in part._left()}
@@ -566,7 +566,7 @@ def as_in_json(value: Any) -> Any:
 def _evaluate_proof(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
     for name, stated in replay.states.items():
         if repr(values[name]) != repr(as_in_json(stated)):  # 1, 1.0, True and "1" are four values
-            detail = f"a certificate of another statement: {name} = {values[name]}, and here it is {stated}"
+            detail = f"a certificate for another statement: {name} = {values[name]}, but this claim has {stated}"
             return Replayed("certificate", False, False, None, None, detail)
     read, required = _Read(values), list[str]()
     token = _REQUIRED.set(required)
@@ -580,7 +580,7 @@ def _evaluate_proof(replay: Replay, values: Mapping[str, Any], constants: Mappin
         _REQUIRED.reset(token)
     met, steps = (outcome.verified, outcome.steps) if isinstance(outcome, Proof) else (True, outcome)
     if not isinstance(steps, str) or not steps:
-        raise TypeError(f"a proof returns what it checked, in words, got {steps!r}")
+        raise TypeError(f"a proof must return a text that says what it checked, got {steps!r}")
     if met and read.unread:
         return Replayed("certificate", False, False, None, None, read.unread)
     can_fail = isinstance(outcome, Proof) or bool(required)
@@ -592,7 +592,7 @@ def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     read = _Read(values)
     outcome = replay.evaluate(read)
     if not isinstance(outcome, Violation):
-        raise TypeError(f"a replay of a witness returns a Violation, got {type(outcome).__name__} {outcome!r}")
+        raise TypeError(f"a replay of a witness must return a Violation, got {type(outcome).__name__} {outcome!r}")
     gap, error = outcome.gap, _finite(outcome.error)
     left, right = float(outcome.left), float(outcome.right)
     assumes = _describe_hypotheses(outcome.assumes)

@@ -38,7 +38,9 @@ class Fact:
 
     def __post_init__(self) -> None:
         if self.shown is not _SHOWN:
-            raise TypeError(f"{self.says!r} is declared and not shown: facts come from identity, positive, compared")
+            raise TypeError(
+                f"{self.says!r} is declared but not proved: facts must come from identity, positive or compared"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.says, self.everywhere)
@@ -95,7 +97,9 @@ def require_exact(*expressions: Any, where: str = "") -> None:
         floats = sympy.sympify(expression).atoms(sympy.Float)
         if floats:
             found = f"{where}{': ' if where else ''}got {float(min(floats)):.17g}"
-            raise TypeError(f'{found}, but exact expressions have no floats; write fractions, such as rational("0.1")')
+            raise TypeError(
+                f'{found}, but exact expressions must not contain floats; write fractions, such as rational("0.1")'
+            )
 
 
 def combine(*facts: Fact | None) -> tuple[Fact, ...]:

@@ -59,7 +59,7 @@ class Ledger:
         for claim in claims:
             for used in claim.uses:
                 if used not in home:
-                    raise LedgerError(f"{claim.id} uses {used}, which is not in the ledger")
+                    raise LedgerError(f"{claim.id} uses {used}, which no paper declares")
         plain = {claim.id for claim in claims if claim.is_plain}
         explained: dict[str, str] = {}
         for paper, finding in ((one, finding) for one in papers for finding in one.findings):
@@ -67,13 +67,15 @@ class Ledger:
                 if home.get(id) is not paper:
                     raise LedgerError(f"the finding {finding.id} explains {id}, which {paper.name} does not claim")
                 if id in plain:
-                    raise LedgerError(f"the finding {finding.id} explains {id}, which holds as printed: leave it out")
+                    raise LedgerError(
+                        f"the finding {finding.id} explains {id}, which holds as printed: leave that entry out"
+                    )
                 if id in explained:
-                    raise LedgerError(f"{id} is explained by two findings, {explained[id]} and {finding.id}")
+                    raise LedgerError(f"{id} is explained by two findings; {explained[id]} and {finding.id}")
                 explained[id] = finding.id
         circle = _circle({claim.id: claim.uses for claim in claims})
         if circle:
-            raise LedgerError(f"claims that rest on themselves: {' -> '.join(circle)}")
+            raise LedgerError(f"claims that depend on themselves: {' -> '.join(circle)}")
         return cls(tuple(papers), tuple(claims), home)
 
     @classmethod
@@ -186,7 +188,7 @@ def _no_match(asked: str, ledger: Ledger) -> str:
         about = ledger.about(asked)
         if about:
             told = ", ".join(f"{claim.id} ({claim.expect})" for claim in about)
-            return f"no claim {asked!r} by that name; these speak of it: {told}"
+            return f"no claim is called {asked!r}; these mention it: {told}"
         return f"no claim {asked!r}; `rankproof claims` lists all ids"
     if is_id(asked):
         return f"no claim {asked!r}; did you mean {', '.join(near)}?"

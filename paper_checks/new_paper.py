@@ -32,9 +32,9 @@ def write_paper(name: str, folder: Path) -> list[Path]:
     require_free(name)
     package = name.replace("-", "_")
     if keyword.iskeyword(package) or importlib.util.find_spec(package) is not None:
-        raise LedgerError(f"the name {package} means something else to Python; choose another than {name}")
+        raise LedgerError(f"the name {package} already has another meaning in Python; choose a name other than {name}")
     if folder.is_dir() and any(folder.iterdir()):
-        raise LedgerError(f"the folder {folder} is not empty; name a new one with --out")
+        raise LedgerError(f"the folder {folder} is not empty; name a new folder with --out")
     files = {folder / place: text.encode() for place, text in _files(name, package).items()}
     for parent in {path.parent for path in files}:
         require_writable(parent)

@@ -40,11 +40,11 @@ def own_papers(named: Sequence[str] = ()) -> tuple[Paper, ...]:
     """
     found: dict[str, Paper] = {}
     for point in sorted(entry_points(group=GROUP)):
-        remedy = f"mend or uninstall {point.dist.name if point.dist else point.value}"
+        remedy = f"fix or uninstall {point.dist.name if point.dist else point.value}"
         with _in_one_line(f"the installed paper {point.name}", remedy):
             _add(found, point.value.partition(":")[0].rpartition(".")[0], point)
     for name in named:
-        with _in_one_line(f"the paper {name}", "mend it, or leave it out"):
+        with _in_one_line(f"the paper {name}", "fix it, or leave it out"):
             _add(found, _package(name), None)
     return tuple(found.values())
 
@@ -65,7 +65,9 @@ def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
         raise
     except Exception as error:
         names = ", ".join(paper.name for paper in papers)
-        raise LedgerError(f"no page of {names} can be made: {_place(error)}{type(error).__name__}: {error}") from error
+        raise LedgerError(
+            f"cannot write the pages of {names}: {_place(error)}{type(error).__name__}: {error}"
+        ) from error
 
 
 def require_free(name: str, taken: Sequence[Paper] = PAPERS) -> None:
@@ -75,10 +77,13 @@ def require_free(name: str, taken: Sequence[Paper] = PAPERS) -> None:
         LedgerError: its claims could be taken for those of another paper, or it is not a name.
     """
     if not _NAME.fullmatch(name):
-        raise LedgerError(f"{name!r} is not a name of a paper: write small letters, digits and hyphens, a letter first")
+        raise LedgerError(
+            f"{name!r} is not a valid name for a paper: use lower-case letters, digits and hyphens, "
+            f"starting with a letter"
+        )
     for paper in taken:
         if name.startswith(paper.name) and (paper in PAPERS or name == paper.name):
-            raise LedgerError(f"the name {name} is taken by {paper.name}, a paper of the ledger; choose another")
+            raise LedgerError(f"the name {name} is already used by the paper {paper.name}; choose another")
 
 
 def _add(found: dict[str, Paper], package: str, point: EntryPoint | None) -> None:
@@ -90,7 +95,7 @@ def _add(found: dict[str, Paper], package: str, point: EntryPoint | None) -> Non
         if not isinstance(paper, Paper):
             raise LedgerError(f"{package}.paper has no PAPER of the class paper_checks.paper.Paper; add one")
         if paper.package != package:
-            raise LedgerError(f"the paper of {package} says that its package is {paper.package!r}; write __package__")
+            raise LedgerError(f"the paper of {package} gives {paper.package!r} as its package; write __package__")
         require_free(paper.name, (*PAPERS, *found.values()))
         _check(paper)
     found[package] = paper
@@ -103,33 +108,41 @@ def _check(paper: Paper) -> None:
         LedgerError: what is missing or contradicts itself, with the remedy.
     """
     if not isinstance(paper.themes, tuple) or not paper.themes:
-        raise LedgerError(f"{paper.name}: themes is a tuple of module names, got {paper.themes!r}")
+        raise LedgerError(f"{paper.name}: themes must be a tuple of module names, got {paper.themes!r}")
     for theme in paper.themes:
         if not paper.folder.joinpath(*theme.split(".")).with_suffix(".py").is_file():
-            raise LedgerError(f"{paper.name}: {paper.folder} lacks the theme {theme}.py; write it or leave it out")
+            raise LedgerError(
+                f"{paper.name}: {paper.folder} does not contain the theme {theme}.py; add it or leave it out of themes"
+            )
         if not paper.read_theme(theme)[1]:
-            raise LedgerError(f"{paper.name}: the theme {theme} declares no claim; declare one or leave the theme out")
+            raise LedgerError(f"{paper.name}: the theme {theme} declares no claims; declare one or leave the theme out")
     for claim in paper.claims():
         if not all(isinstance(text, str) for text in (claim.says, claim.where)) or isinstance(claim.uses, str):
-            raise LedgerError(f"{claim.id}: says and where are text, uses a tuple of ids; write them so")
+            raise LedgerError(f"{claim.id}: says and where must be text, and uses a tuple of ids")
         if claim.paper != paper.name and not claim.paper.startswith(f"{paper.name}-"):
-            raise LedgerError(f"{claim.id}: ids of this paper begin with {paper.name}/, or {paper.name}- for versions")
+            raise LedgerError(
+                f"{claim.id}: ids of this paper must begin with {paper.name}/, or {paper.name}- for versions"
+            )
     if importlib.util.find_spec(f"{paper.package}.replays") is None:
-        raise LedgerError(f"{paper.name} has no module replays; add {paper.folder / 'replays.py'}, it may be empty")
+        raise LedgerError(f"{paper.name} has no module replays; add {paper.folder / 'replays.py'}, which may be empty")
     for id in (id for id, _ in replays_of(paper.package) if not isinstance(id, str)):
-        raise LedgerError(f"{paper.name}: a replay names its claim by an id in quotes, got {id!r}")
+        raise LedgerError(f"{paper.name}: a replay must name its claim by an id in quotes, got {id!r}")
     if not all(isinstance(text, str) for text in (paper.title, paper.called, paper.cited, paper.link)):
-        raise LedgerError(f"{paper.name}: title, called, cited and link are text; write them in quotes")
+        raise LedgerError(f"{paper.name}: title, called, cited and link must be text; write them in quotes")
     if paper.link and not paper.link.startswith(("https://", "http://")):
-        raise LedgerError(f"{paper.name}: its link is a web address, got {paper.link!r}")
+        raise LedgerError(f"{paper.name}: link must be a web address, got {paper.link!r}")
     for page in paper.pages:
         if not page.name.startswith(paper.name) or not _NAME.fullmatch(page.name):
-            raise LedgerError(f"{paper.name}: names of its pages begin with {paper.name}, got {page.name!r}")
+            raise LedgerError(f"{paper.name}: names of its pages must begin with {paper.name}, got {page.name!r}")
         if not {*page.themes} <= {*paper.themes}:
-            raise LedgerError(f"{paper.name}: the page {page.name} has themes that the paper lacks: {page.themes}")
+            raise LedgerError(
+                f"{paper.name}: the page {page.name} has themes that are missing from the paper: {page.themes}"
+            )
         told = {claim.id for theme in page.themes for claim in paper.read_theme(theme)[1]}
         for id in (id for headline in page.headlines for id in headline.claims if id not in told):
-            raise LedgerError(f"{paper.name}: a headline of the page {page.name} rests on {id}, which it does not tell")
+            raise LedgerError(
+                f"{paper.name}: a headline of the page {page.name} rests on {id}, which the page does not contain"
+            )
     pickle.dumps(paper)  # workers are handed it
 
 
@@ -141,9 +154,9 @@ def _package(name: str) -> str:
         if len(found) == 1:
             return _importable(found[0])
         if len(found) > 1:
-            raise LedgerError(f"{name} holds several papers: name {' or '.join(str(one) for one in found)}")
+            raise LedgerError(f"{name} contains several papers: name {' or '.join(str(one) for one in found)}")
     if not _MODULE.fullmatch(name) or importlib.util.find_spec(name) is None:
-        flaw = "holds no package with a paper.py" if folder.is_dir() else "is neither a folder nor a package to import"
+        flaw = "contains no package with a paper.py" if folder.is_dir() else "is neither a folder nor importable"
         raise LedgerError(f"{name} {flaw}; `rankproof new-paper NAME` writes one")
     return name
 
@@ -159,7 +172,7 @@ def _importable(folder: Path) -> str:
     """Return the name by which a folder can be imported from now on, here and in processes that are started."""
     package = folder.name
     if not _MODULE.fullmatch(package) or not (folder / "__init__.py").is_file():
-        raise LedgerError(f"{folder} is not a package: its name must be one of Python, and an __init__.py in it")
+        raise LedgerError(f"{folder} is not a package: it needs a name that is valid in Python, and an __init__.py")
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:  # nothing, or folders without an __init__.py, which a package precedes
         sys.path.append(str(folder.parent))
@@ -167,7 +180,9 @@ def _importable(folder: Path) -> str:
         spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None or Path(spec.origin).resolve().parent != folder:
         other = spec.origin if spec else "nothing"
-        raise LedgerError(f"the name {package} means {other} to Python; uninstall that, or rename the folder {folder}")
+        raise LedgerError(
+            f"the name {package} already means {other} in Python; uninstall that, or rename the folder {folder}"
+        )
     return package
 
 

@@ -55,11 +55,11 @@ class Finding:
         for name in ("headline", "witness", "advice"):
             object.__setattr__(self, name, in_one_line(getattr(self, name)))
         if not _SLUG.fullmatch(self.id):
-            raise ValueError(f"the id of a finding is lowercase words joined by dashes, got {self.id!r}")
+            raise ValueError(f"the id of a finding must be lower-case words joined by hyphens, got {self.id!r}")
         if self.changes not in CHANGES:
             raise ValueError(f"{self.id}: a finding {' or '.join(CHANGES)}; got {self.changes!r}")
         if not (self.headline and self.entries and self.witness and self.advice):
-            raise ValueError(f"{self.id}: a finding has a headline, entries, a witness and advice")
+            raise ValueError(f"{self.id}: a finding needs a headline, entries, a witness and advice")
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ class Paper:
         for line, item in declared_in(module, Claim):
             if item.module != module.__name__:
                 raise LedgerError(
-                    f"{item.id} ({module.__name__}, line {line}) has a judge of the module {item.module}; write the "
-                    "judge in the module that declares the claim"
+                    f"{item.id} ({module.__name__}, line {line}) has a judge from the module {item.module}; "
+                    f"define the judge in the module that declares the claim"
                 )
         claims = [item for item in vars(module).values() if isinstance(item, Claim) and item.module == module.__name__]
         return about, claims

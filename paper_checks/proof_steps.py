@@ -32,7 +32,7 @@ def non_negative(expression: Any) -> bool:
     (True, False)
     """
     if sympy.sympify(expression).has(sympy.Float):
-        raise TypeError(f"signs are of exact expressions, got one with floats: {expression}; write fractions")
+        raise TypeError(f"signs need exact expressions, got one with floats: {expression}; write fractions")
     expanded = sympy.expand(expression)
     symbols = sorted(expanded.free_symbols, key=str)
     return bool(all(c >= 0 for c in sympy.Poly(expanded, *symbols).coeffs()) if symbols else expanded >= 0)

@@ -179,8 +179,8 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
         return select_read(replay, found)
     except Exception as error:  # a replay of somebody's paper can fail in any way
         raise ReplayError(
-            f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: {error}): "
-            "let it read what the check returns as witness"
+            f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: "
+            f"{error}); let it read the values that the check returns as witness"
         ) from error
 
 
@@ -234,7 +234,7 @@ def replay_in_fresh_process(
         raise ReplayError(f"the replay of {package} failed{at}: {error}") from None
     if len(answers) < len(files):
         file = files[len(answers)]
-        raise ReplayError(f"the replay of {package} ended its process at the {file.kind} of {file.id}; let it return")
+        raise ReplayError(f"the replay of {package} exited at the {file.kind} of {file.id}; let it return instead")
     return answers
 
 
@@ -272,7 +272,7 @@ def _answer_line(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> str:
     try:
         return json.dumps(asdict(_answer(known, file)))
     except Exception as error:  # somebody's replay can return anything
-        detail = f"not a case of this claim: its replay returns what JSON does not have: {error!r}"
+        detail = f"not a case of this claim: its replay returns a value that JSON cannot represent: {error!r}"
         return json.dumps(asdict(Replayed(file.kind, False, False, None, None, detail, reading=file.reading)))
 
 
@@ -312,7 +312,7 @@ def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tu
 
 def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
     if (file.id, file.kind) not in known:
-        detail = f"no replay is written for the {file.kind} of this claim"
+        detail = f"the {file.kind} of this claim has no replay"
         return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
     try:
         found = evaluate_replay(known[file.id, file.kind], file.values)

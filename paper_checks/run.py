@@ -243,7 +243,7 @@ def _unmeasured(claim: Claim, paper: Paper, budget: Budget) -> Decision | None:
     if claim.budget == "full" and budget == "quick":
         path = stored_path(paper.folder, claim.id, "full")
         if not path.exists():
-            return Decision("not checkable here", None, "needs --budget full, and no full result is stored")
+            return Decision("not checkable here", None, "needs --budget full, because no full result is stored")
         return _full_result(path)
     return None
 

@@ -24,7 +24,7 @@ def require_short(value: Any) -> None:
     if isinstance(value, str):
         found = _WITH_EXPONENT.fullmatch(value)
         if found and abs(int(found[1])) > DIGITS:
-            raise ValueError(f"{value.strip()} has an exponent beyond {DIGITS}: write a smaller number")
+            raise ValueError(f"{value.strip()} has an exponent above {DIGITS}: write a smaller number")
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         require_short(part)
 
@@ -42,7 +42,7 @@ def followed(values: Values, name: str, most: int = 8) -> int:
     """
     count = int(values[name])
     if count > most:
-        raise ValueError(f"at most {most} {name} are followed in fractions, got {count}")
+        raise ValueError(f"at most {most} {name} can be followed in fractions, got {count}")
     return count
 
 

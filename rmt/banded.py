@@ -187,8 +187,8 @@ class BandedDraw:
     def _checked(self, count: int, kept: int) -> int:
         if not 1 <= count <= min(kept, self.rows):
             raise ValueError(
-                f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, asked for {count}; "
-                "draw with a larger top or bottom, or with more rows"
+                f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, but {count} "
+                f"were requested; draw with a larger top or bottom, or with more rows"
             )
         return require_order("count", count)
 

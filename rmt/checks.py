@@ -33,8 +33,8 @@ def freeze(name: str, values: ArrayLike) -> np.ndarray:
     """Return a copy of real numbers as an array that cannot be written to, nor changed through the original."""
     require(
         not np.ma.is_masked(values),
-        f"{name} must have no masked entries, whose numbers would be taken as valid: pass them without, as by "
-        "values.compressed()",
+        f"{name} must have no masked entries, because these would be read as valid numbers: remove them, for "
+        f"example by values.compressed()",
     )
     try:
         found = np.asarray(values)
@@ -62,7 +62,7 @@ def require_numbers(name: str, values: Any) -> tuple[float, ...]:
 def require_row(name: str, values: ArrayLike) -> np.ndarray:
     """Return a copy of real numbers, finite or not, that come in one row."""
     array = freeze(name, values)
-    require(array.ndim == 1, f"{name} must be numbers in a row, (R,), got shape {array.shape}")
+    require(array.ndim == 1, f"{name} must be a one-dimensional array, (R,), got shape {array.shape}")
     return array
 
 
@@ -82,7 +82,7 @@ def require_order(name: str, n: float) -> int:
 
 def require_representable(value: float, n: int) -> float:
     """Return the moment itself, or one line if it is beyond double precision."""
-    require(math.isfinite(value), f"a moment of order {n} exceeds double precision; take the law in other units")
+    require(math.isfinite(value), f"a moment of order {n} exceeds double precision; rescale the law")
     return value
 
 

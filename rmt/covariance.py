@@ -67,7 +67,8 @@ class SpikedCovariance:
         object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
         if self.law.weights.support[0] < 0:
             raise ValueError(
-                f"weights must not be negative here, got {self.weights.support[0]}; SeparableLaw takes them"
+                f"weights must not be negative in this model, got {self.weights.support[0]}; use SeparableLaw for "
+                f"negative weights"
             )
 
     def at_ratio(self, ratio: float) -> SpikedCovariance:
@@ -238,7 +239,10 @@ class SpikedCovariance:
         excess = weights.moment(2) * self.ratio / P
         value = (weights.mean**2 + excess) * squares + excess * trace**2
         if value < 1.0 - 1e-12:
-            raise ValueError(f"at P = {P} the limit of the norm gives a stable rank of {value:.6g}, below 1: draw it")
+            raise ValueError(
+                f"at P = {P} the limit of the norm gives a stable rank of {value:.6g}, below 1, "
+                f"which is impossible; draw the matrix instead"
+            )
         return StableRank(value, value * norm * norm, norm)
 
     def _resolved(self, spike: float) -> _Resolved:

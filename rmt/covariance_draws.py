@@ -51,7 +51,7 @@ class WeightedSamples:
             ValueError: a draw without samples.
         """
         if self.samples is None:
-            raise ValueError("a matrix-free draw has no matrix: take operator(), or draw_covariance")
+            raise ValueError("a matrix-free draw stores no matrix: use operator(), or draw_covariance")
         scaled = self.samples * np.sqrt(self.population)
         return (scaled.T * (self.weights / len(self.weights))) @ scaled
 
@@ -138,6 +138,6 @@ def _place(model: SpikedCovariance, P: int) -> tuple[NDArray[np.float64], NDArra
     P = check_dimension(P, at_least=max(2, len(model.spikes)))
     m, others = round(P / model.ratio), P - len(model.spikes)
     if m < 1:
-        raise ValueError(f"at P = {P} a ratio of {model.ratio} leaves no sample: take a larger P")
+        raise ValueError(f"at P = {P} a ratio of {model.ratio} leaves no sample: use a larger P")
     bulk = model.bulk.quantile((np.arange(others) + 0.5) / others) if others else []
     return np.concatenate([model.spikes, bulk]), np.asarray(model.weights.quantile((np.arange(m) + 0.5) / m))

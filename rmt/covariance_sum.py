@@ -110,7 +110,7 @@ class CovarianceSum(CountedLaw):
     def __post_init__(self) -> None:
         weights, samples = of_every_group(self.population, self.weights, self.samples)
         for law in weights:
-            require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
+            require(any(location for location, _ in law.atoms), "weights must not all be 0")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "samples", tuple(require_positive("a number of samples", count) for count in samples))
         require_positive("the product of the largest eigenvalue and the largest weight", self._unit)
@@ -218,7 +218,7 @@ class CovarianceSum(CountedLaw):
         z, zeros = x / self._unit, np.zeros(len(self.samples))
         found = self._equations.on_axis(z, zeros)
         if found is None:  # closer to the edge than rounding lets the iteration come
-            require(abs(x - edge) <= 1e-8 * self._equations.width * self._unit, f"the numbers at {x} are not found")
+            require(abs(x - edge) <= 1e-8 * self._equations.width * self._unit, f"the solution at {x} was not found")
             found = at_edge, 0.0
         return self._numbers_on_axis(np.array([z + 0j]), found[0][None] + 0j)
 

@@ -74,8 +74,8 @@ def extreme_eigenpairs(
     except ArpackError:
         require(
             dimension <= _LARGEST,
-            f"{count} eigenvalues at this end lie too close together to be found by products at dimension {dimension}; "
-            f"ask for fewer, or take a dimension of at most {_LARGEST}",
+            f"{count} eigenvalues at this end are too close together to be found by products at dimension "
+            f"{dimension}; request fewer, or use a dimension of at most {_LARGEST}",
         )
         return _of_whole_matrix(product, dimension, count, largest)
 

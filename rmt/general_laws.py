@@ -203,7 +203,7 @@ class RTransformLaw(Law):
         density, discrete = self._panels.masses, sum(mass for _, mass in self.atoms)
         away = next((place for place, _ in self.atoms if abs(place) > 1e-9 * self.variance_scale), 0.0)
         total = self._panels.total + discrete
-        fault = f"{self.name}: not the R-transform of a law with a density and atoms at the edges only"
+        fault = f"{self.name}: not the R-transform of a law with a density and atoms only at the edges"
         # Next to an atom g is large, and R less the place of the atom has few digits left.
         remedy = (
             f"; or rounding next to the atom at {away:.12g} is in the way: give R without that constant, and shift the "
@@ -212,8 +212,7 @@ class RTransformLaw(Law):
         remedy = remedy if away else ""
         require(bool(abs(total - 1) <= 1e-6), f"{fault}: total mass {total}{remedy}")
         require(
-            self._panels.error <= ROUNDING,
-            f"{fault}, or there is a cut in the way of its continuation: rough density{remedy}",
+            self._panels.error <= ROUNDING, f"{fault}, or a branch cut blocks its continuation: rough density{remedy}"
         )
         require(bool(density.min() > -1e-9), f"{fault}: negative density{remedy}")
 

@@ -79,7 +79,7 @@ class JointPopulation:
         least = float(self.atoms.min(initial=0.0))
         require(least >= 0, f"eigenvalues of a covariance are never negative, got {least}; weights may be")
         check_block("the block", self.block, self.groups)
-        require(bool((self.largest > 0).all()), "no covariance may be 0 altogether")
+        require(bool((self.largest > 0).all()), "no covariance may be the zero matrix")
 
     @property
     def groups(self) -> int:

@@ -280,7 +280,8 @@ class Law(ABC):
     def _require_solved(self, x: np.ndarray, right: np.ndarray) -> None:
         if not right.all():
             raise ValueError(
-                f"the distribution function of this {type(self).__name__} is lost to rounding near x = {x[~right][0]}; "
+                f"the distribution function of this {type(self).__name__} cannot be computed accurately near x = "
+                f"{x[~right][0]}; "
                 "its parts or their atoms differ too much in scale"
             )
 
@@ -359,7 +360,7 @@ class Law(ABC):
             result[rest] = transform(flat[rest])
         lost = flat[rest & ~np.isfinite(result)]
         if lost.size:
-            raise ValueError(f"the transform exceeds double precision at z = {lost[:1]}; take the law in other units")
+            raise ValueError(f"the transform exceeds double precision at z = {lost[:1]}; rescale the law")
         if at_edges:
             result[edges] = np.where(flat[edges].real == upper, at_edges[1], at_edges[0])
         return unwrap((result if np.iscomplexobj(points) else result.real).reshape(points.shape))

@@ -97,7 +97,7 @@ class SeparableLaw(CountedLaw):
         for name, part in (("population", self.population), ("weights", self.weights)):
             made_of_atoms = isinstance(part, AtomicLaw | PointMass)
             require(made_of_atoms, f"{name} must be an AtomicLaw or a PointMass, got {type(part).__name__}")
-            require(any(location for location, _ in part.atoms), f"{name} must not be 0 altogether")
+            require(any(location for location, _ in part.atoms), f"{name} must not all be 0")
         least = self.population.support[0]
         require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
         object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
@@ -109,7 +109,7 @@ class SeparableLaw(CountedLaw):
         require(
             products >= SMALLEST_PRODUCT,
             f"the least product of an eigenvalue and a weight is {products:.3g} of the largest and must be at least "
-            f"{SMALLEST_PRODUCT}; give 0 instead of eigenvalues and weights that are smaller",
+            f"{SMALLEST_PRODUCT}; replace smaller eigenvalues and weights by 0",
         )
 
     @property

@@ -115,7 +115,7 @@ class SpikedModel(Result):
         """
         left, right = (self.scale * edge for edge in self.noise.support)
         if not (isfinite(left) and isfinite(right)):
-            raise ValueError(f"the bulk exceeds double precision at scale {self.scale}; take larger units")
+            raise ValueError(f"the bulk exceeds double precision at scale {self.scale}; rescale the model")
         return left, right
 
     @cached_property
@@ -270,8 +270,8 @@ class SpikedModel(Result):
         if value < 1.0 - 1e-12:
             least = ceil((1.0 - rest) / law.moment(2))
             raise ValueError(
-                f"at R = {R} the limit of the norm gives a stable rank of {value:.6g}, and no matrix has less than 1; "
-                f"take R of at least {least}, or draw the model"
+                f"at R = {R} the limit of the norm gives a stable rank of {value:.6g}, but every matrix has at "
+                f"least 1; use R of at least {least}, or draw the model"
             )
         return StableRank(value, value * norm * norm, norm)
 
@@ -334,10 +334,10 @@ def check_dimension(R: int, at_least: int = 1) -> int:
     """Return R as an int.
 
     Raises:
-        ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles lose its digits.
+        ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles are not exact.
     """
     if require_number("the dimension R", R) > 10**15:
-        raise ValueError("the dimension R must not exceed 10^15, where doubles lose its digits")
+        raise ValueError("the dimension R must not exceed 10^15, beyond which doubles are not exact")
     if isinstance(R, bool) or not isfinite(R) or int(R) != R or at_least > R:
         raise ValueError(f"the dimension R must be a whole number of at least {at_least}, got {R}")
     return int(R)

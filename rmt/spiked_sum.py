@@ -100,7 +100,7 @@ class SpikedSum:
     @cached_property
     def population(self) -> JointPopulation:
         """Spikes and bulk."""
-        require(not self.bulk.block.size, "the bulk must commute: give its block as spikes")
+        require(not self.bulk.block.size, "the covariances of the bulk must commute: pass its block as spikes")
         return JointPopulation(self.bulk.atoms, self.bulk.counts, self.spikes)
 
     @cached_property

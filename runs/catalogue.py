@@ -155,8 +155,8 @@ def problem_entry(name: str) -> Entry:
     if ":" in name or is_folder(name):
         return Entry(ImageFederation, {"data": name})
     raise RunError(
-        f"unknown problem {name!r}{suggest_name(name, PROBLEMS)}; data of your own are a folder of images by class, "
-        "such as ./images, or module:function"
+        f"unknown problem {name!r}{suggest_name(name, PROBLEMS)}; your own data can be a folder of images by "
+        f"class, such as ./images, or module:function"
     )
 
 
@@ -206,7 +206,7 @@ def options_of(algorithm: str, problem: str, given: Values, every: bool = False)
             if name in found:
                 raise RunError(f"{algorithm} and {problem} both have an option {option.flag}; rename a field")
             if name in conduct:
-                raise RunError(f"{option.flag} says how any run is conducted; rename the field of {algorithm}")
+                raise RunError(f"{option.flag} is an option of every run; rename the field of {algorithm}")
             found[name] = option
     for option in found.values():
         if option.earlier in found:
@@ -275,7 +275,7 @@ def executor_of(
     if workers == 1:
         return alone()
     if alone is not Sequential:
-        raise RunError(f"{name} is for one process; leave --workers out, or choose --executor sequential")
+        raise RunError(f"{name} runs in one process; leave --workers out, or choose --executor sequential")
     from algorithms.executors.processes import Processes
 
     return Processes(workers)

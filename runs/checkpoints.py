@@ -160,7 +160,7 @@ class Checkpoints:
                 return self._read(path), wrong
             except RunError as error:
                 wrong.append(str(error))
-        raise RunError(f"{wrong[0] if wrong else self.folder}", "bring its copy back", ELSEWHERE)
+        raise RunError(f"{wrong[0] if wrong else self.folder}", "restore it from a copy", ELSEWHERE)
 
     @staticmethod
     def names(path: Path) -> bool:
@@ -219,7 +219,7 @@ class Checkpoints:
                 raise RunError(
                     f"{self._edited} has been changed since rankproof wrote it: {path.name} has other settings"
                 )
-            raise RunError(f"{path} is of another run")
+            raise RunError(f"{path} belongs to another run")
         try:
             data = {name: self._bytes(name, digest) for name, digest in content["files"].items()}
             number, main = content["round"], f"round-{content['round']:06d}.safetensors"
@@ -247,7 +247,7 @@ class Checkpoints:
         ) as error:
             if isinstance(error, RunError):
                 raise
-            raise RunError(f"{path} is not what a run saves ({error!r})") from error
+            raise RunError(f"{path} is not a checkpoint that rankproof wrote ({error!r})") from error
         self._clients = {int(client): (personal[int(client)], name) for client, name in content["personal"].items()}
         self._digests = dict(content["files"])
         state = RunState(number, algorithm, FederationState(number, personal, shared, equipped))
@@ -263,7 +263,7 @@ class Checkpoints:
 
     def _bytes(self, name: str, digest: str) -> bytes:
         if not _OWN.fullmatch(name):
-            raise RunError(f"{self.folder} has an index with the file {name!r}, which no run writes")
+            raise RunError(f"{self.folder} has an index that lists the file {name!r}, which no run writes")
         path = self.folder / name
         require_file(path)
         try:

@@ -29,18 +29,27 @@ _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `rankproof train`; `_fill` adds the options of the algorithm and the problem."""
     add = parser.add_argument
-    add("algorithm", nargs="?", metavar="ALGORITHM", help="algorithm, such as fedlrt, or module:Class; see --list")
+    add(
+        "algorithm",
+        nargs="?",
+        metavar="ALGORITHM",
+        help="name of an algorithm, such as fedlrt, or module:Class; see --list",
+    )
     add(
         "--data",
         metavar="PROBLEM",
-        help="what to train on: a name of --list, a folder of images with a subfolder for each class (./my-images), or "
+        help="what to train on: a name from --list, a folder of images with one subfolder per class (./my-images), or "
         f"module:function that returns training and test data; default: {PROBLEM}",
     )
     add("--list", action="store_true", help="list algorithms and problems")
-    add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH OF THE SETTINGS")
+    add(
+        "--out",
+        metavar="DIR",
+        help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH, with a hash of the settings",
+    )
     add("--force", action="store_true", help="delete the existing run and start over")
     add("--resume", metavar="DIR", help="resume the run in DIR")
-    add("--trust", action="store_true", help="with --resume: allow the code that the settings in DIR name to run")
+    add("--trust", action="store_true", help="with --resume: allow the code named in the settings in DIR to run")
     parser.fill = lambda words: _fill(parser, words)
 
 
@@ -60,7 +69,7 @@ def train(options: argparse.Namespace) -> int:
 
     if options.list:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
-        print("your own:   --data ./FOLDER of images by class, or --data module:function; --model module:function")
+        print("your own:   --data ./FOLDER (images by class) or --data module:function; --model module:function")
         return 0
     try:
         plan, folder = _plan_from(options)
@@ -89,7 +98,7 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     conduct = CONDUCT.options({})
     parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
-    parts["how to conduct the run"] = conduct, CONDUCT.options
+    parts["running and saving"] = conduct, CONDUCT.options
     algorithm, problem = _names_in(words)
     if not resumed:
         parts["every run"] = RUN.options({}), RUN.options
@@ -108,7 +117,7 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         if algorithm is not None:
             raise RunError(f"{algorithm} on {problem} takes no {flag}{suggest_option(flag, parser.flags)}")
         if not (near := suggestion(flag, parser.flags)):
-            near = "; options of algorithms and problems are known once you name the algorithm, as in train fedavg"
+            near = "; to use the options of an algorithm or problem, name the algorithm, as in train fedavg"
         parser.error(f"unrecognized arguments: {flag}{near}")
 
 
@@ -148,7 +157,10 @@ def _flags() -> frozenset[str]:
 def _declare(group: Any, option: Option, needed: str) -> None:
     words = f"one of {', '.join(option.words)}" if option.words else ""
     default = needed if option.default is MISSING else f"default: {_format_default(option.default)}"
-    parts = (option.help.rstrip("."), words, default if option.default is not None else "")
+    described = option.help.rstrip(".")
+    if option.default not in (None, MISSING):
+        described = described.partition("; default: ")[0]  # the problem or the algorithm has another default
+    parts = (described, words, default if option.default is not None else "")
     text = "; ".join(filter(None, parts)).replace("%", "%%")
     if option.kind is bool:
         shape: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
@@ -194,9 +206,11 @@ def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
         stored = read_plan(folder, options.trust)
         return replace(stored, conduct=replace(stored.conduct, **conduct)), folder
     if options.trust:
-        raise RunError("--trust is for --resume: what is named on the command line is trusted")
+        raise RunError(
+            "--trust is for --resume only, because code named on the command line is always trusted; leave it out"
+        )
     if not options.algorithm:
-        raise RunError("name an algorithm, or a folder to --resume; --list shows what there is")
+        raise RunError("name an algorithm, or a folder to --resume; --list lists the algorithms and problems")
     problem = options.data if options.data is not None else PROBLEM
     given = _given_values(options, options_of(options.algorithm, problem, {}, every=True))
     plan = make_plan(options.algorithm, problem, given, Conduct(**conduct))

@@ -94,7 +94,7 @@ class Experiment:
         labels = [trial.label for trial in self.trials]
         twice = [label for label in dict.fromkeys(labels) if labels.count(label) > 1]
         if twice:
-            raise RunError(f"two lines of an experiment are called {twice[0]!r}")
+            raise RunError(f"two lines of an experiment have the same name, {twice[0]!r}")
 
     @property
     def runs(self) -> Iterator[tuple[Trial, int]]:
@@ -198,7 +198,7 @@ def carry_out(
                     failures[trial.label, seed] = failure
                     watch.add_run(trial.rounds)
             if len(busy) == len(waiting):
-                say(f"{len(busy)} of {len(lacking)} runs are under way in another process: waiting for it")
+                say(f"{len(busy)} of {len(lacking)} runs are in progress in another process; waiting for it")
                 time.sleep(SECONDS_BETWEEN_LOOKS)
             waiting = busy
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]

@@ -216,10 +216,10 @@ class _Writer:
                 with suppress(_UnwritableError):
                     self._save(step)
             if isinstance(error, FederationError) and self._kept:
-                again = f"; go on with {self._resume}" if isinstance(error, InterruptedWorkError) else ""
+                again = f"; continue with {self._resume}" if isinstance(error, InterruptedWorkError) else ""
                 raise type(error)(f"{error}; {self._keeps}{again}") from error
             if not isinstance(error, Exception):  # the user or the system ends the process
-                error.add_note(f"{self._keeps}{f'; go on with {self._resume}' if self._kept else ''}")
+                error.add_note(f"{self._keeps}{f'; continue with {self._resume}' if self._kept else ''}")
             raise
         return self._last
 
@@ -261,13 +261,13 @@ class _Writer:
             yield
         except ForeignFileError as error:
             raise _UnwritableError(
-                f"{error.filename}: {error.strerror}; {self._keeps}; move that file away, then go on with "
+                f"{error.filename}: {error.strerror}; {self._keeps}; move that file away, then continue with "
                 f"{self._resume}"
             ) from error
         except OSError as error:
             raise _UnwritableError(
-                f"cannot write {error.filename or self._folder}: {error.strerror or error}; {self._keeps}; make room, "
-                f"then go on with {self._resume}"
+                f"cannot write {error.filename or self._folder}: {error.strerror or error}; {self._keeps}; free "
+                f"some space, then continue with {self._resume}"
             ) from error
 
 
@@ -281,7 +281,7 @@ def _first_round(steps: Iterator[Step], folder: Path) -> list[Step]:
         return list(islice(steps, 1))
     except FederationError as error:
         there = (folder / SETTINGS).exists()
-        raise FederationError(f"{error}; {folder} keeps its old run" if there else str(error)) from error
+        raise FederationError(f"{error}; {folder} still holds the previous run" if there else str(error)) from error
 
 
 def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None = None) -> Checkpoints:
@@ -320,14 +320,14 @@ def _read_standing(
         raise RunError(
             f"{folder / SETTINGS} has been changed since rankproof wrote it: it has other {', '.join(changed)} than "
             f"the checkpoints",
-            "bring its copy back",
+            "restore it from a copy",
             ELSEWHERE,
         )
     if changed:
         raise RunError(f"{folder} holds a run with other {', '.join(changed)}", ELSEWHERE, ANEW)
     if plan.conduct.rounds < run.plan.conduct.rounds:
         raise RunError(
-            f"{folder} holds a run of {run.plan.conduct.rounds} rounds, which can be raised and not lowered to "
+            f"{folder} holds a run of {run.plan.conduct.rounds} rounds; the number can be raised but not lowered to "
             f"{plan.conduct.rounds}",
             Remedy(
                 f"give --rounds {run.plan.conduct.rounds} or more",
@@ -343,16 +343,16 @@ def _read_standing(
     if found.state.round > plan.conduct.rounds:
         raise RunError(f"{folder} holds round {found.state.round} of {plan.conduct.rounds}", ELSEWHERE, ANEW)
     if set(found.marks) != {METRICS, LEDGER}:
-        raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's", ELSEWHERE, ANEW)
+        raise RunError(f"{checkpoints.folder} has a checkpoint that refers to tables that no run has", ELSEWHERE, ANEW)
     require_same_given(folder, run, given)  # first, because another network has other weights, too
     require_state(parts, found.state.algorithm, checkpoints.folder)
     for text in (*wrong, *describe_environment_changes(plan, run)):
-        say(f"{text}; going on from round {found.state.round}")
+        say(f"{text}; resuming from round {found.state.round}")
     tables = {name: read_marked(folder / name, mark) for name, mark in found.marks.items()}
     for name, before in tables.items():
         if not _is_own_table(folder / name, Mark(len(before), hashlib.sha256(before).hexdigest())):
             raise RunError(
-                f"{folder / name} goes on with what no run wrote, after round {found.state.round}",
+                f"{folder / name} contains rows that no run wrote after round {found.state.round}",
                 "move that away",
                 ELSEWHERE,
             )
@@ -360,14 +360,14 @@ def _read_standing(
     if not rows or rows[-1]["round"] != found.state.round:
         raise RunError(
             f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of {METRICS}",
-            "bring its copy back",
+            "restore it from a copy",
             ELSEWHERE,
         )
     longer = [name for name, before in tables.items() if (folder / name).stat().st_size > len(before)]
     if longer and not wrong:  # otherwise a line has already named the round from which the run goes on
         say(
-            f"{' and '.join(longer)} of {folder}: removing the rows after round {found.state.round}, whose checkpoint "
-            "is the last"
+            f"{' and '.join(longer)} of {folder}: removing the rows after round {found.state.round}, the last "
+            f"with a checkpoint"
         )
     return found, tables, run.given
 
@@ -391,7 +391,7 @@ def require_state(parts: Parts, state: Any, place: Path) -> None:
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         found = {}
     if found != shapes:
-        raise RunError(f"{place} has a checkpoint without the weights of this run; bring its copy back")
+        raise RunError(f"{place} has a checkpoint without the weights of this run; restore it from a copy")
 
 
 def _require_own(folder: Path, checkpoints: Checkpoints) -> None:
@@ -465,7 +465,7 @@ def _require_no_links(folder: Path) -> None:
     """Refuse links in the folder of a run, because they may lead to the files of another run."""
     for name in (SETTINGS, METRICS, LEDGER, LOG, CHECKPOINTS):
         if (folder / name).is_symlink():
-            raise RunError(f"{folder / name} is a link, which no run makes", ELSEWHERE)
+            raise RunError(f"{folder / name} is a link, but runs write plain files", ELSEWHERE)
 
 
 def _require_files(folder: Path) -> None:
@@ -473,9 +473,9 @@ def _require_files(folder: Path) -> None:
     for name in (SETTINGS, METRICS, LEDGER, LOG):
         if (folder / name).exists() and not (folder / name).is_file():
             kind = "a folder" if (folder / name).is_dir() else "not a file"
-            raise RunError(f"{folder / name} is {kind}, where a run writes a file", ELSEWHERE)
+            raise RunError(f"{folder / name} is {kind}, but a run writes a file there", ELSEWHERE)
     if (folder / CHECKPOINTS).exists() and not (folder / CHECKPOINTS).is_dir():
-        raise RunError(f"{folder / CHECKPOINTS} is a file, where a run has a folder", ELSEWHERE)
+        raise RunError(f"{folder / CHECKPOINTS} is a file, but a run has a folder there", ELSEWHERE)
 
 
 def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:

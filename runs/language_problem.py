@@ -73,9 +73,9 @@ def language_problem(
         head: Patterns for the names of further layers to train; default: a classifier's head, and
             none of a causal model.
         client_weights: Weight of a client in averages: the number of its `samples`, or of the `tokens` in its losses.
-        micro_batch: Samples per micro-batch, whose gradients are added up; default: the whole batch.
-        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them, which takes less
-            memory and more time.
+        micro_batch: Samples per micro-batch; gradients are summed over them; default: the whole batch.
+        gradient_checkpointing: Recompute activations for the gradient instead of storing them, which takes less memory
+            and more time.
         adapter: Folder of an adapter of PEFT whose factors and head are the start.
         evaluated: Further samples to evaluate, by the name with which their numbers begin.
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.
@@ -116,7 +116,7 @@ def language_problem(
     begun, whole = ({}, {}) if adapter is None else read_adapter(adapter, network.testing.module)
     frozen = sorted(set(whole) - set(beside))
     if frozen:
-        raise FederationError(f"{adapter} stores {frozen[0]} whole, which would stay as it was: name its layer in head")
+        raise FederationError(f"{adapter} stores {frozen[0]} whole, which would not be trained: name its layer in head")
     start = Tree(
         {
             of: whole.get(of, weights[of]).detach().to(wide(weights[of]) if of in beside else weights[of])
@@ -175,7 +175,7 @@ def _require_apart(module: nn.Module, chosen: Sequence[str], beside: Sequence[st
     for names in places.values():
         if len(names) > 1 and {*chosen, *beside} & {*names}:
             raise FederationError(
-                f"{names[0]} is also {names[1]}: an adapter of PEFT would change one of the two alone; name other "
+                f"{names[0]} is also {names[1]}: a PEFT adapter would change only one of the two; name other "
                 "layers, or choose an algorithm that trains all weights"
             )
     heads = {name.rpartition(".")[0]: name for name in beside}
@@ -183,8 +183,8 @@ def _require_apart(module: nn.Module, chosen: Sequence[str], beside: Sequence[st
     if both:
         layer = both[0].rpartition(".")[0]
         raise FederationError(
-            f"{layer} is among the layers with factors, and {heads[layer]} is trained whole as a head: name it in one "
-            "of --layers and --head alone"
+            f"{layer} is among the layers with factors, and {heads[layer]} is trained in full as a head: name it in "
+            f"only one of --layers and --head"
         )
 
 
@@ -206,7 +206,7 @@ def _require_causal(module: nn.Module, texts: TokenSet) -> None:
     change = (one - two)[:, :-1].abs().max() if ids.shape[1] > 1 else torch.tensor(0.0)
     if bool(change > 10.0 * torch.finfo(one.dtype).eps * one.abs().max()):
         raise FederationError(
-            "the model is not causal: what it says of a token depends on those behind it, so that it would see the "
+            "the model is not causal: its output for a token depends on later tokens, so it would see the "
             "answers; choose a causal one (of BERT's kind: with is_decoder in its configuration)"
         )
 
@@ -246,13 +246,13 @@ def _require_separate(network: LanguageNetwork, start: Tree, split: str, x: Tens
                 outputs = first(module, w, pair)
                 if not is_alike(outputs, first(module, w, alike), 1e-6):
                     raise FederationError(
-                        f"what the model makes of a text in {mode} mode depends on the other texts of its batch, so "
+                        f"the model's output for a text in {mode} mode depends on the other texts in its batch, so "
                         "losses would depend on how texts are divided into batches; normalise by nn.LayerNorm instead "
                         "of batch statistics"
                     )
         if not is_alike(first(network.testing, w, pair), first(network.testing, w, pair[:1, :short]), 1e-4):
             raise FederationError(
-                f"what the model makes of text {int(order[0])} of the {split} texts depends on the padding behind it, "
+                f"the model's output for text {int(order[0])} of the {split} texts depends on the padding behind it, "
                 "and so on the longest text of its batch; choose a model that masks padding by attention_mask"
             )
 
@@ -298,12 +298,12 @@ def _require_fit(module: nn.Module, split: str, texts: TokenSet, task: Task) -> 
         )
     mask = texts.attention_mask
     if bool((mask[:, 1:] > mask[:, :-1]).any()):
-        raise FederationError(f"padding of the {split} texts must stand behind the tokens: set padding_side to right")
+        raise FederationError(f"padding of the {split} texts must follow the tokens: set padding_side to right")
     real: Tensor = texts.input_ids.masked_fill(mask == 0, 0)
     if int(real.min()) < 0 or int(real.max()) >= vocabulary:
         raise FederationError(
-            f"the {split} texts have token {int(real.max())}, and the model's are below {vocabulary}: the tokenizer is "
-            "another model's"
+            f"the {split} texts have token {int(real.max())}, and the model's are below {vocabulary}: the "
+            f"tokenizer belongs to another model"
         )
     if task == "classification":
         outputs = int(module.config.num_labels)  # type: ignore[union-attr, arg-type]
@@ -315,4 +315,6 @@ def _require_fit(module: nn.Module, split: str, texts: TokenSet, task: Task) -> 
             )
     elif not bool((texts.predicted > 0).all()):
         sample = int(np.flatnonzero(texts.predicted.numpy() == 0)[0])
-        raise FederationError(f"sample {sample} of the {split} texts has no token that a loss is of; leave it out")
+        raise FederationError(
+            f"sample {sample} of the {split} texts has no token that contributes to the loss; leave it out"
+        )

@@ -181,17 +181,19 @@ def _read_run(folder: Path) -> FoundRun:
         versions, conduct = stored.get("versions", {}), stored.get("conduct", {})
         right = all(isinstance(name, str) for name in names) and type(rounds) is type(settings[SEED]) is int
         if not (right and all(isinstance(part, dict) for part in (settings, versions, conduct))):
-            raise ValueError("not what a run writes")
+            raise ValueError("not a file that a run wrote")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RunError(f"{path} is not what a run writes; mend it, or name a folder without it") from error
+        raise RunError(f"{path} is not a file that a run wrote; fix it, or name a folder without it") from error
     if not 0 <= rounds < 2**63:
-        raise RunError(f"{path} asks for {str(rounds)[:40]} rounds; mend it, or name a folder without it")
+        raise RunError(f"{path} asks for {str(rounds)[:40]} rounds; fix it, or name a folder without it")
     rows = _table(folder / METRICS, counts=("round", *SUMS))
     _require_order(folder / METRICS, [row["round"] for row in rows])
     for before, after in pairwise([dict.fromkeys(SUMS, 0), *rows]):
         fallen = [name for name in SUMS if after[name] < before[name]]
         if fallen:
-            raise _table_error(folder / METRICS, f"{fallen[0]} fall in round {after['round']}, and they only add up")
+            raise _table_error(
+                folder / METRICS, f"{fallen[0]} decrease in round {after['round']}, but totals can only increase"
+            )
     if rows and rows[-1]["round"] > rounds:
         raise _table_error(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
     settings = _as_stored(stored, _last_index(folder).get("run"))
@@ -216,14 +218,14 @@ def drop_edited(runs: Sequence[FoundRun]) -> list[FoundRun]:
     kept = [run for run in runs if not run.edited]
     if not kept:
         raise RunError(
-            f"{describe_edit(runs[0])}; bring its copy back, or name a folder with runs as they were written"
+            f"{describe_edit(runs[0])}; restore it from a copy, or name a folder with runs as they were written"
         )
     return kept
 
 
 def describe_edit(run: FoundRun) -> str:
     """Return the line about a run whose settings were edited."""
-    return f"{run.folder}: {SETTINGS} was edited since the run wrote it"
+    return f"{run.folder}: {SETTINGS} has been edited since the run wrote it"
 
 
 def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -235,13 +237,13 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
         texts: Columns with a text in every row; all others hold numbers, or nothing.
     """
     if path.is_symlink():
-        raise RunError(f"{path} is a link, which no run makes; put the file there, or name a folder without it")
+        raise RunError(f"{path} is a link, but runs write plain files; put the file there, or name a folder without it")
     require_file(path)
     mark = _mark_of(path)  # before the table, which a run lengthens first
     data = path.read_bytes() if path.exists() else b""
     if mark is not None and (len(data) < mark.length or hashlib.sha256(data[: mark.length]).hexdigest() != mark.sha256):
         raise RunError(
-            f"{path} is not what the run wrote, by its checkpoints; bring its copy back, or name a folder without it"
+            f"{path} does not match the checkpoints of the run; restore it from a copy, or name a folder without it"
         )
     try:
         rows = rows_of(data[: data.rfind(b"\n") + 1])
@@ -259,7 +261,7 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
 
 
 def _table_error(path: Path, why: str) -> RunError:
-    return RunError(f"{path} is not a table of a run ({why}); mend it, or name a folder without it")
+    return RunError(f"{path} is not a table of a run ({why}); fix it, or name a folder without it")
 
 
 def _require_order(path: Path, rounds: Sequence[int], consecutive: bool = True) -> None:
@@ -469,7 +471,7 @@ def metric_of(runs: Sequence[FoundRun], asked: str | None) -> str:
     have = [set(run.last) - {"round"} for run in runs]
     unborn = next((run.folder for run, names in zip(runs, have, strict=True) if not names), None)
     if unborn is not None:
-        raise RunError(f"{unborn} has no round yet; go on with `rankproof train --resume {unborn}`, or move it away")
+        raise RunError(f"{unborn} has no round yet; continue with `rankproof train --resume {unborn}`, or move it away")
     common = set.intersection(*have)
     for name in (asked,) if asked else ("accuracy", "loss"):
         if name in common:
@@ -490,10 +492,10 @@ def round_of(runs: Sequence[FoundRun], metric: str, asked: int | None) -> int:
     if asked is None:
         if common:
             return max(common)
-        raise RunError(f"no round is known after which all runs have {metric!r}; compare fewer of them")
+        raise RunError(f"no round is known for which all runs have {metric!r}; compare fewer of them")
     lacking = next((run for run, rounds in zip(runs, evaluated, strict=True) if asked not in rounds), None)
     if lacking is not None:
-        known = f"the last round after which all runs have it is {max(common)}" if common else "no round is common"
+        known = f"the last round for which all runs have it is {max(common)}" if common else "no round is common"
         raise RunError(f"{lacking.folder} has no {metric!r} after round {asked}; {known}")
     return asked
 

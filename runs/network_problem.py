@@ -271,7 +271,7 @@ def network_problem(
         validation: Inputs and targets to evaluate in addition to the test split.
         own: Held-out samples of each client, for personal weights, among `train`: in nobody's part, each once at a
             client.
-        eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
+        eval_batch: Samples per batch in evaluations and full gradients; batch norm normalises each batch separately.
         name: Name of the problem.
         accuracy: Whether outputs (n, classes) are compared with targets in evaluations; default: where the loss is one
             of torch's for classes, since whole numbers may also be counts.
@@ -343,6 +343,6 @@ def require_once(parts: Parts, own: Parts | None) -> None:
         place = trained[0]
         client = int(np.searchsorted(own.bounds, place, side="right")) - 1
         raise FederationError(
-            f"own: sample {own.order[place]} of client {client} is trained on, so that it is not held out; leave it "
-            "out of one of them"
+            f"own: sample {own.order[place]} of client {client} is also used for training; leave it out of one of "
+            f"the two"
         )

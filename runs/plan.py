@@ -123,14 +123,14 @@ def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: C
         if not steps.endswith("steps") or given[steps] is None or given.get(epochs) is None:
             continue
         if f"{steps.removesuffix('steps')}optimiser_state" in options_of(algorithm, absolute_name(problem), given):
-            raise RunError(f"a round has so many {steps}, or so many {epochs}; give one of the two")
+            raise RunError(f"a round is measured in {steps} or in {epochs}; give one of the two")
     return _make_plan(algorithm, problem, given, conduct)
 
 
 def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
     for name in (algorithm, problem):
         if not is_name(name):
-            raise RunError(f"{name!a} is not a name of an algorithm or of data; fix it")
+            raise RunError(f"{name!a} is not the name of an algorithm or of data; correct it")
     problem = absolute_name(problem)
     conducts = CONDUCT.options({})
     staying = {name: conducts[name].check(value) for name, value in given.items() if name in STAYING}
@@ -185,7 +185,9 @@ def _require_sides(algorithm: Any, problem: Any) -> None:
         return
     layers = [name for name, part in network.testing.module.named_modules() if getattr(part, "inputs_first", False)]
     if layers:
-        raise RunError(f"A is at the inputs of {layers[0]}, whose weight has them along its rows; leave a_at out")
+        raise RunError(
+            f"the weight of {layers[0]} has its inputs along the rows, so A cannot be placed there; leave a_at out"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +289,7 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
     """
     path = folder / SETTINGS
     if not path.exists():
-        raise RunError(f"{folder} holds no run; leave --resume out to start one there")
+        raise RunError(f"{folder} contains no run; leave --resume out to start one there")
     require_file(path)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -338,8 +340,8 @@ def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str
     left = [name for name in code if trust is False or (trust is not True and name not in trust)]
     if left:
         raise UntrustedError(
-            f"{path} names code that would run here, {' and '.join(map(ascii, left))}: look at it, then confirm with "
-            "--trust"
+            f"{path} names code that would run on this machine, {' and '.join(map(ascii, left))}: inspect it, "
+            f"then confirm with --trust"
         )
 
 
@@ -358,8 +360,8 @@ def require_same_given(folder: Path, run: StoredRun, given: Given) -> None:
     causes = [name for name in changed if name != COMPUTED] or changed
     if causes:
         raise RunError(
-            f"{folder} holds a run with another {' and another '.join(causes)}: what your function or file gives has "
-            "changed since",
+            f"{folder} holds a run with another {' and another '.join(causes)}: the output of your function or "
+            f"file has changed since then",
             ELSEWHERE,
             ANEW,
         )

@@ -50,7 +50,8 @@ class Toy:
     """A problem in one matrix, with a known solution.
 
     Attributes:
-        clients: Number of clients; more than 50,000, or than 4 GB hold, are drawn on demand and evaluated by the first.
+        clients: Number of clients. Above 50,000 clients or 4 GB, clients are drawn on demand and only the first ones
+            are evaluated.
         rows: Number of rows of the weights.
         columns: Number of columns of the weights.
 
@@ -126,7 +127,7 @@ class Quadratics(Toy):
     """Quadratics of random curvature, each client with its own minimiser.
 
     Attributes:
-        heterogeneity: How much clients differ.
+        heterogeneity: How strongly the clients' problems differ; 0 means not at all.
         least_curvature: Least of all curvatures; the largest is 1.
     """
 
@@ -213,7 +214,7 @@ class Regression(Toy):
     """Linear regression on a matrix of rank 1, from samples.
 
     Attributes:
-        heterogeneity: How much clients differ.
+        heterogeneity: How strongly the clients' problems differ; 0 means not at all.
         samples: Number of samples of each client.
     """
 
@@ -241,7 +242,7 @@ class PopulationRegression(Toy):
     """Linear regression on a matrix of rank 1, by the population's loss.
 
     Attributes:
-        heterogeneity: How much clients differ.
+        heterogeneity: How strongly the clients' problems differ; 0 means not at all.
     """
 
     heterogeneity: float = 0.5
@@ -265,7 +266,7 @@ class Ridges(Toy):
     """Smooth ridge functions, convex or not by their profile.
 
     Attributes:
-        heterogeneity: How much clients differ.
+        heterogeneity: How strongly the clients' problems differ; 0 means not at all.
         samples: Number of samples of each client.
         profile: Profile of the ridges.
     """

@@ -84,9 +84,9 @@ class RunSettings:
     """Settings that decide the numbers of a run of any algorithm and problem.
 
     Attributes:
-        cohort: Clients of a round; default: all.
-        seed: Seed of everything random.
-        alignment: Measure how far the clients' updates of a round point where the federation's does, in every round.
+        cohort: Number of clients in each round; default: all.
+        seed: Seed of all random draws.
+        alignment: Measure the cosine similarity of the clients' updates and the server's update in every round.
 
     Raises:
         RunError: A value out of its range.
@@ -118,19 +118,21 @@ class Conduct:
     """Conduct of a run: it does not enter the run's identity, so a resumed run may change it.
 
     Attributes:
-        rounds: Number of rounds; a resumed run may raise it.
-        executor: Where clients work; the last digits may depend on it, but `ray` gives those of `sequential`.
-        device: Torch device of networks; the last digits may depend on it.
+        rounds: Number of rounds; may be raised when a run is resumed.
+        executor: Where the clients' work is computed. `ray` gives the same digits as `sequential`; with `vmap` the last
+            digits may differ.
+        device: Torch device for networks; the last digits may depend on it.
         evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
-        workers: Processes among which the clients of a round are divided, each with one thread; or Ray actors.
-        address: Address of the Ray cluster: as `ray start` names it, or `auto`; `local`, the default, starts one here
-            that ends with the run.
-        gpus_per_worker: GPUs of a Ray actor, for a device that is one; a part such as 0.25 is shared.
-        save_every: Seconds between checkpoints, at least; there are fewer where they take a twentieth of the time.
-        keep_every: Rounds between checkpoints that stay, for `rankproof spectrum --checkpoints`; default: none does but
+        workers: Number of processes (each with one thread) or Ray actors that share the clients of a round.
+        address: Address of the Ray cluster, as `ray start` prints it, or `auto`; default: local, which starts a cluster
+            for this run only.
+        gpus_per_worker: GPUs per Ray actor, needed if the device is a GPU; with 0.25, four actors share one.
+        save_every: Minimum time in seconds between checkpoints; it increases if writing them takes more than a
+            twentieth of the run.
+        keep_every: Keep a checkpoint every so many rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
-        tensorboard: Write the metrics for TensorBoard, too.
-        root: Where the data sets lie; default: $RANKPROOF_DATA, else data.
+        tensorboard: Also write the metrics for TensorBoard.
+        root: Folder of the data sets; default: $RANKPROOF_DATA, else data.
 
     Raises:
         RunError: A value out of its range.
@@ -164,12 +166,12 @@ class Conduct:
         parts = self.gpus_per_worker
         if self.executor != "ray":
             if self.address is not None or parts is not None:
-                raise RunError("address and gpus_per_worker are for executor ray: choose it, or leave them out")
+                raise RunError("address and gpus_per_worker require executor ray: choose it, or leave them out")
         elif self.address == "":
             raise RunError("address must name a Ray cluster, such as auto; or leave it out")
         elif (parts is None) != self.device.startswith(("cpu", "meta")):
             raise RunError(
-                f"gpus_per_worker is for devices that are GPUs, and needed there, got {parts} for {self.device}"
+                f"gpus_per_worker is required for GPU devices and for these only, got {parts} for {self.device}"
             )
         elif parts is not None:
             require_graphics(parts, RunError)

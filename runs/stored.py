@@ -155,7 +155,7 @@ def from_plain(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> A
         KeyError, TypeError, ValueError: The value is not what `to_plain` gives.
     """
     if len(value) > 2 or (len(value) == 2 and "fields" not in value):
-        raise ValueError("a part of a state that is two things")
+        raise ValueError("a part of a state with two descriptions")
     if "tensor" in value:
         return get(value["tensor"])
     if "tree" in value:
@@ -184,7 +184,7 @@ def _factors(name: str, parts: Sequence[Any]) -> Added | Factored:
         right = made.of is None or (type(made.of) is tuple and all(type(side) is int for side in made.of))
         matrices = [made.U, made.V, *(() if made.S is None else (made.S,))]
     if not right or not all(isinstance(matrix, Tensor) for matrix in matrices):
-        raise ValueError("factors that are none")
+        raise ValueError("invalid factors")
     return made
 
 

@@ -88,7 +88,7 @@ class Table:
             writer.writeheader()
         more = [name for row in rows for name in row if name not in self._columns]
         if more:
-            raise RunError(f"{self.path.name} has no column {more[0]!r}: evaluate the same numbers from the start on")
+            raise RunError(f"{self.path.name} has no column {more[0]!r}; evaluate the same numbers from the start")
         writer.writerows(rows)
         data = text.getvalue().encode()
         with naming_errors(self.path):
@@ -123,7 +123,7 @@ def read_marked(path: Path, mark: Mark) -> bytes:
     with naming_errors(path), path.open("rb") as stream:
         data = stream.read(mark.length)
     if Mark(len(data), hashlib.sha256(data).hexdigest()) != mark:
-        raise RunError(f"{path} is not what the run wrote", "bring its copy back", ELSEWHERE)
+        raise RunError(f"{path} is not what the run wrote", "restore it from a copy", ELSEWHERE)
     return data
 
 
@@ -173,7 +173,7 @@ def rows_of(data: bytes) -> list[dict[str, Any]]:
     try:
         names = list(reader.fieldnames or ())
         if len(set(names)) < len(names) or "" in names:
-            raise ValueError("two columns of one name, or one without a name")
+            raise ValueError("two columns with the same name, or a column without a name")
         return [{name: read_number(value) for name, value in row.items() if value != ""} for row in reader]
     except csv.Error as error:
         raise ValueError(str(error)) from error

@@ -187,7 +187,7 @@ def test_a_reading_is_replayed_by_its_name(capsys):
     assert re.findall(r"^(\S+): witness confirmed", out, flags=re.M) == [names[1]]
     status, _, err = run(capsys, "replay", f"{several}@nowhere")
     assert status == 2
-    assert_one_line(err, f"no witness {several}@nowhere is stored; there are ", *names)
+    assert_one_line(err, f"no witness {several}@nowhere is stored; known witnesses: ", *names)
 
 
 @pytest.mark.parametrize("command", ["check", "show", "replay"])
@@ -206,8 +206,8 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("check", "--jobs", "0"), ("--jobs", "at least 1, got '0'")),
         (("figure", "rmt/spectrum", "--seed", "x"), ("at least 0, got 'x'",)),
         (("figure", "rmt/spectra"), ("rmt/spectrum",)),
-        (("figure",), ("name figures, or --all alone",)),
-        (("figure", "?", "--all"), ("name figures, or --all alone",)),
+        (("figure",), ("name figures, or use --all without names",)),
+        (("figure", "?", "--all"), ("name figures, or use --all without names",)),
         (("figure", "rmt/spectrum", "--scale", "huge"), ("invalid choice: 'huge'",)),
         (("data", "fetch", "imagenet"), ("unknown data set 'imagenet'", "known: mnist, fashion-mnist")),
         (("check", ""), ("argument ID", "must not be empty")),
@@ -219,10 +219,10 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("check", QUICK, "--json", ""), ("--json", "must not be empty")),
         (("check", QUICK, "--seed", "9" * 400), ("--seed", "must be a whole number")),
         (("check", QUICK, "two\nlines", "--nosuch"), ("unrecognized arguments: --nosuch",)),
-        (("check", "two\nlines"), ("no claim 'two",)),
+        (("check", "two\nlines"), ("no claim is called 'two",)),
         (("claims", "--verdict", "refuted", "--paper", "fedloru-iclr"), ("no claim is of fedloru-iclr",)),
-        (("replay",), ("name claims or a paper, or --all alone",)),
-        (("replay", QUICK, "--all"), ("name claims or a paper, or --all alone",)),
+        (("replay",), ("name claims or a paper, or use --all without names",)),
+        (("replay", QUICK, "--all"), ("name claims or a paper, or use --all without names",)),
         (("figure", "rmt/spectrum", "--seed", "0", ""), ("a name must not be empty",)),
         (("figure", ""), ("argument ID", "must not be empty")),
         (("figure", "rmt/spectrum", "--json"), ("--list",)),

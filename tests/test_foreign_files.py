@@ -221,7 +221,9 @@ def test_a_spectrum_replaces_its_own_and_no_other(own, tmp_path):
     measured = own.measured
     spectrum(tmp_path, measured)
     spectrum(tmp_path, measured)
-    with pytest.raises(CurvatureError, match="holds a measurement with another model; name another folder with --out"):
+    with pytest.raises(
+        CurvatureError, match="contains a measurement with another model; name another folder with --out"
+    ):
         require_room(dataclasses.replace(measured.request, model="tiny_networks:other"), tmp_path)
     (tmp_path / "spectrum.json").write_text("{}")
     with pytest.raises(FileExistsError, match="rankproof did not write it"):

@@ -41,7 +41,7 @@ def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Arra
     """
     degrees = integer("degrees", degrees)
     if basis not in BASES or degrees < 1:
-        raise ProblemError(f"expected a basis of {BASES} and at least one degree, got {basis!r} and {degrees}")
+        raise ProblemError(f"basis must be one of {BASES}, with at least one degree, got {basis!r} and {degrees}")
     order = np.arange(degrees)
     norms = {"plain": np.ones(degrees), "dx": np.sqrt(order + 0.5), "uniform": np.sqrt(2.0 * order + 1.0)}[basis]
     return legvander(points, degrees - 1) * norms
@@ -236,7 +236,9 @@ def _points(clients: int, samples: int, split: str, rng: np.random.Generator) ->
     clients, samples = integer("clients", clients), integer("samples", samples)
     if clients < 1 or samples < clients or split not in SPLITS:
         raise ProblemError(
-            f"expected a client at least, as many samples, and a split of {SPLITS}, got {clients}, {samples}, {split!r}"
+            f"expected at least one client, at least as many samples as clients, and a split from {SPLITS}, got "
+            f"{clients}, "
+            f"{samples}, {split!r}"
         )
     x, y = rng.uniform(-1.0, 1.0, (2, samples))
     if split == "all":

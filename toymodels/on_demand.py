@@ -59,7 +59,7 @@ class ClientsOnDemand(Sequence[Any]):
         if isinstance(number, slice):
             return [self[k] for k in range(*number.indices(self.total))]
         if not -self.total <= number < self.total:
-            raise IndexError(f"no client {number} among {self.total}")
+            raise IndexError(f"client {number} does not exist; there are {self.total}")
         return self.make(np.random.default_rng([self.seed, 1, int(number) % self.total]))
 
     def pooled(self) -> Any:

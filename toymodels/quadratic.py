@@ -118,7 +118,7 @@ def problem_of_own(
     if shares is not None and len(shares) != len(clients):
         raise ProblemError(f"expected {len(clients)} shares, got {len(shares)}")
     if shares is not None and not sum(shares) > 0.0:
-        raise ProblemError(f"shares must not be 0 altogether, got {list(shares)}")
+        raise ProblemError(f"shares must not all be 0, got {list(shares)}")
     parts = [1.0 / len(clients)] * len(clients) if shares is None else [float(w) / sum(shares) for w in shares]
     whole = mean_of(clients, parts)
     spectrum = torch.linalg.eigvalsh(whole.matrix)

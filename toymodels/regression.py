@@ -92,7 +92,7 @@ def regression(
         clients: Number of clients.
         rng: Source of truth, data and initial weights.
         samples: Number of samples, for all clients or for each; default: the population loss.
-        rank: r.
+        rank: Rank r of the truth.
         heterogeneity: Size of the clients' own part of $B_i^*$, relative to the common one.
         sine: Sine of the largest angle between the column spaces of $A^0$ and $A^*$; default: $A^0$ is random.
         constants: Compute the smallest L and the minimiser, which takes eigenvalues of every Gram matrix; else L is an
@@ -218,7 +218,9 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
         raise ProblemError(f"the rank must be a whole number of at least 0, got {rank}")
     rank = int(rank)
     if problem.minimiser is None:
-        raise ProblemError("the clients have fewer samples than d in total: many matrices minimise the loss")
+        raise ProblemError(
+            "the clients have fewer samples than d in total, so the minimiser is not unique; give them more samples"
+        )
     L = torch.linalg.cholesky(_mean_gram(problem.clients, problem.shares))
     U, sigma, Vh = torch.linalg.svd(L.mT @ problem.minimiser["W"], full_matrices=False)
     return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)

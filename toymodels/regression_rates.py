@@ -70,7 +70,7 @@ def ffa_correction(clients: int, samples: int) -> float:
         ProblemError: No clients are given, or fewer than 3 samples, for which the expectation is infinite.
     """
     if clients < 1 or samples < 3:
-        raise ProblemError(f"expected a client and at least 3 samples of each, got {clients} and {samples}")
+        raise ProblemError(f"expected at least one client and 3 samples of each, got {clients} and {samples}")
     N, m = clients, samples
     return (N * (4 - m) - 2) / (N**2 * m * (m - 2))
 
@@ -85,10 +85,12 @@ def ffa_population_correction(clients: int, samples: int) -> float:
         ProblemError: As in `ffa_correction`.
     """
     if clients < 1 or samples < 3:
-        raise ProblemError(f"expected a client and at least 3 samples of each, got {clients} and {samples}")
+        raise ProblemError(f"expected at least one client and 3 samples of each, got {clients} and {samples}")
     return 1.0 / (clients * (samples - 2))
 
 
 def _check(delta: float, step: float) -> None:
     if not 0.0 <= delta <= 1.0 or not 0.0 <= step < math.inf:
-        raise ProblemError(f"expected an angle distance of 0 to 1 and a finite step of at least 0, got {delta}, {step}")
+        raise ProblemError(
+            f"expected an angle distance from 0 to 1 and a finite step of at least 0, got {delta}, {step}"
+        )

@@ -122,7 +122,7 @@ class Pieces:
                 finite(f"one of the {name}", value)
         object.__setattr__(self, "slope_at_zero", finite("slope_at_zero", self.slope_at_zero))
         if len(self.heights) != len(self.knots) + 1 or any(np.diff(self.knots) <= 0.0):
-            raise ProblemError("pieces need increasing knots and one height more than knots")
+            raise ProblemError("knots must increase, with one more height than knots")
 
     @property
     def curvatures(self) -> tuple[float, float]:

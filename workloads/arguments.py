@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
-        self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; `{self.prog} --help` explains\n")
+        self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; see `{self.prog} --help`\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # Help that could not be written is not a success; argparse would say nothing.

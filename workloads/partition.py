@@ -103,7 +103,7 @@ class Parts(Sequence[Indices]):
         if isinstance(number, slice):
             return [self[k] for k in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
-            raise IndexError(f"no client {number} among {len(self)}")
+            raise IndexError(f"client {number} does not exist; there are {len(self)}")
         k = number % len(self)
         return self.order[self.bounds[k] : self.bounds[k + 1]]
 
@@ -150,10 +150,10 @@ class Dirichlet:
     so large $\psi$ do not tend to even parts; those of `DirichletInTurn` do. `parts` warns of a $\psi$ from 10 on.
 
     Attributes:
-        psi: Concentration, positive: small for few labels at each client. Large values do not tend to even parts,
-            because the last clients take what is left; those of dirichlet-in-turn do.
-        law: `symmetric`: parameter psi for each label, as FedLoRU prints; `prior`: psi times the label's share of the
-            samples, as Hsu et al. print.
+        psi: Concentration, positive; small values give each client few labels. Large values do not give even parts,
+            because the last clients take what is left; use dirichlet-in-turn for that.
+        law: Dirichlet parameters: `symmetric`, psi for each label (FedLoRU), or `prior`, psi times the label's share of
+            the samples (Hsu et al.).
 
     Raises:
         PartitionError: An unknown law, or a concentration that is not positive.
@@ -238,7 +238,7 @@ class ByLabel:
     together is not printed: neighbours here (0 and 1, 2 and 3, ...), or drawn.
 
     Attributes:
-        together: `neighbours`, or `drawn` from the seed.
+        together: Which labels share a client: `neighbours`, or `drawn` at random.
 
     Raises:
         PartitionError: An unknown word.
@@ -276,7 +276,7 @@ class Files:
     count all training samples of the data. A sample that is held out, not drawn or dropped leaves its client.
 
     Attributes:
-        folder: The folder.
+        folder: Folder with one file of sample indices per client.
     """
 
     folder: str
@@ -314,7 +314,8 @@ class Files:
         for client, part in enumerate(left):
             if not len(part):
                 raise PartitionError(
-                    f"no sample of {self._files()[client]} is left to train on: all {len(parts[client])} are held out, "
+                    f"no sample of {self._files()[client]} is left for training: all {len(parts[client])} are "
+                    f"held out, "
                     "not drawn or dropped for their length; hold out fewer, draw more, or put more into the file"
                 )
         return Parts.join(left)
@@ -386,8 +387,8 @@ def _require_divisible(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
         )
     if not 1 <= clients <= len(given):
         raise PartitionError(
-            f"{len(given)} samples cannot be divided among {clients} clients so that each has one; "
-            f"choose from 1 to {len(given)} clients"
+            f"{len(given)} samples cannot be divided among {clients} clients with at least one each; choose from "
+            f"1 to {len(given)} clients"
         )
     return given.astype(np.int64)
 

@@ -84,7 +84,7 @@ class TokenSet:
                 f"{tuple(shape)}, {tuple(self.attention_mask.shape)} and {tuple(self.labels.shape)}"
             )
         if shape[0] == 0 or not bool(self.attention_mask.any(dim=1).all()):
-            raise DataError(f"{self.name}, {self.split}: a sample without a token cannot be trained on")
+            raise DataError(f"{self.name}, {self.split}: a sample needs at least one token")
 
     @property
     def causal(self) -> bool:
@@ -159,7 +159,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     if len(longer) and not truncate:
         raise DataError(
             f"{texts.name}, {texts.split}: {len(longer)} of {len(rows)} samples have more than {length} tokens (the "
-            f"longest {lengths.max()}); allow truncation, or a greater length where the model has positions for it"
+            f"longest {lengths.max()}); allow truncation, or a greater length if the model has positions for it"
         )
     if causal:
         rows = [row[:length] for row in rows]
@@ -203,7 +203,9 @@ def _tokenise_classes(texts: TextSet, tokenizer: Tokenizer) -> list[list[int]]:
 def _tokenise_answers(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[int]], NDArray[np.int64]]:
     """Return prompt and answer of each sample in one row, and the start of its answer."""
     if tokenizer.eos_token_id is None:
-        raise DataError("the tokenizer has no token that ends an answer (eos_token); choose that of a causal model")
+        raise DataError(
+            "the tokenizer has no token that ends an answer (eos_token); choose the tokenizer of a causal model"
+        )
     prompts = _ids(tokenizer, list(texts.texts))
     answers = _ids(tokenizer, list(texts.answers or ()), special=False)
     rows = [[*prompt, *answer, tokenizer.eos_token_id] for prompt, answer in zip(prompts, answers, strict=True)]

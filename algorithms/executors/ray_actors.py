@@ -133,8 +133,8 @@ class Actors(Team):
             if self._failed >= (LOSSES if getattr(error, "actor_init_failed", False) else STARTS) * self.workers:
                 text = " ".join(str(error).split())[:200]
                 raise FederationError(
-                    f"{self._failed} workers in turn did not start on the Ray cluster at {self.address} "
-                    f"({type(error).__name__}: {text}); is rankproof installed there, in this version?"
+                    f"{self._failed} workers in a row did not start on the Ray cluster at {self.address} "
+                    f"({type(error).__name__}: {text}); install the same version of rankproof there"
                 ) from error
         self._add()
 

@@ -104,7 +104,7 @@ def _require_room(size: int) -> None:
         room = os.statvfs(_SHARED)
         if size > room.f_bavail * room.f_frsize:
             raise FederationError(
-                f"{_SHARED} has no room for {size:,} bytes that processes share: enlarge it, or use another executor"
+                f"{_SHARED} is too small for {size:,} bytes of shared memory: enlarge it, or use another executor"
             )
 
 

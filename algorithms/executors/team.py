@@ -247,10 +247,11 @@ class _Dispatcher:
         clients = f"client {part[0]}" if len(part) == 1 else f"clients {part[0]} to {part[-1]}"
         if self._losses[number] == LOSSES:
             raise InterruptedWorkError(
-                f"{LOSSES} workers in turn were lost at the work of {clients}, most likely for want of memory; look at "
-                "the data there, or name fewer workers"
+                f"{LOSSES} workers in a row died during the work of {clients}, most likely because memory ran "
+                f"out; look at "
+                "the data there, or use fewer workers"
             )
-        self._of.say(f"round {exchange.round}, {exchange.name}: a worker was lost; the work of {clients} is done again")
+        self._of.say(f"round {exchange.round}, {exchange.name}: a worker died; the work of {clients} is repeated")
         self._left.insert(0, number)
 
     def close(self) -> None:

@@ -116,7 +116,7 @@ def run_task(task: Task, federations: dict[int, WorkerState], shared: bool = Tru
     try:
         again = state.prepare(task)
         content, kept = state.answer(task.part)
-        return Answer(tuple(pack_message("what came of the work", part, shared) for part in content), kept, again)
+        return Answer(tuple(pack_message("the result of the work", part, shared) for part in content), kept, again)
     except Exception as error:
         return Answer(Failure.of(error, FederationError))
 
@@ -127,7 +127,7 @@ def _read(message: Packed) -> Any:
         return unpack(message)
     except (ImportError, AttributeError) as error:
         raise FederationError(
-            f"a worker cannot import what it is to do ({error}); put it into a module that it can import"
+            f"a worker cannot import its task ({error}); move it to a module that workers can import"
         ) from error
 
 

@@ -110,10 +110,10 @@ def learning_found(table: pd.DataFrame) -> str:
     where = f"{least['method']} on {NAMES[least['data']]}, {least['split']}, seed {least['seed']}"
     return (
         f"No paper states this. Found: {learning_headline(table)} "
-        f"The least margin is {100 * least['margin']:.1f} points, of {where}: "
+        f"The smallest margin is {100 * least['margin']:.1f} points, for {where}: "
         f"accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound {100 * least['bound']:.1f} %, "
-        f"best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
-        f"per cent, means over the seeds, (p) of personal models. {'. '.join(parts)}."
+        f"best constant answer {100 * least['constant']:.1f} %. Final test accuracies in per cent (means over the "
+        f"seeds; (p): personal models). {'. '.join(parts)}."
     )
 
 
@@ -133,8 +133,9 @@ def learning_sizes(table: pd.DataFrame) -> str:
     samples = f"{federation['samples']:,}" if "samples" in federation else "all"
     return (
         f"{federation['model']}{width} on images of {side} x {side} pixels, {samples} training samples, "
-        f"{federation['clients']} clients, {100 * federation['own_share']:.0f} % of each client's samples its own test "
-        f"set, one local epoch in batches of {federation['batch']}, factors of rank {sizes.rank}, accumulation every "
+        f"{federation['clients']} clients, {100 * federation['own_share']:.0f} % of each client's samples as its "
+        f"own test set, one local epoch in batches of {federation['batch']}, factors of rank {sizes.rank}, "
+        f"accumulation every "
         f"{sizes.tau} rounds, {sizes.rounds} rounds, seeds {', '.join(map(str, sorted(set(curves.seed))))}, {tried}."
     )
 
@@ -151,16 +152,18 @@ def _in_parts(outcomes: Sequence[Outcome], size: int) -> list[Sequence[Outcome]]
 LEARNING_CURVES = Figure(
     id="training/learning-curves",
     title="Learning curves of every algorithm on MNIST and Fashion-MNIST",
-    caption=r"Test accuracy by round on genuine images, a panel for each algorithm and a row for each family: training "
-    r"of full weights, one pair of factors, dynamical low rank, factors that are accumulated, personal models and "
-    r"clients of different ranks. Line: mean over the seeds; band: least and most. Every algorithm has the same "
+    caption=r"Test accuracy by round on real images, with one panel per algorithm and one row per family: "
+    r"training of full weights, one pair of factors, dynamical low rank, accumulated factors, personal "
+    r"models, and clients of different ranks. Line: mean over the seeds; band: range. Every algorithm has "
+    r"the same "
     r"samples, clients and initial weights for a seed. (p): personal models, each on its client's own test set, the "
-    r"mean over the clients; all others: the global model on the test set. Dotted: what the best constant answer gets, "
-    r"for personal models that of each client for itself; the title's points are from there to the lower 99 % bound "
-    r"of an accuracy. $\eta$: learning rate, one for all cases of an algorithm, chosen by the accuracy on samples held "
-    r"out for validation (personal models: on the clients' own held-out samples) with another seed; no test image has "
-    r"a part in it. A round has as many local epochs as the algorithm has kinds of local steps: two for RoLoRA, "
-    r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged as well.",
+    r"mean over the clients; all others: the global model on the test set. Dotted: accuracy of the best constant "
+    r"answer (for personal models, of each client's own); the title gives the distance from this accuracy to the "
+    r"lower 99 % bound of a run's. $\eta$: learning rate, one for all cases of an algorithm, chosen by the "
+    r"accuracy on samples held "
+    r"out for validation (personal models: on the clients' own held-out samples) with another seed and without "
+    r"test images. A round has one local epoch for each kind of local step: two for RoLoRA, pFedLoRU and "
+    r"pFedLoRA. Weights that are not factorised are also trained and averaged.",
     data=curves_data,
     draw=draw_learning,
     headline=learning_headline,

@@ -190,7 +190,7 @@ def curves_choice(settings: Settings) -> DataChoice:
     if len(here) == len(DATA) or not here:
         return DataChoice(DATA)
     (lacking,) = set(DATA) - set(here)
-    return DataChoice(here, f"{lacking} is not on this machine and is left out")
+    return DataChoice(here, f"{lacking} was not found and is left out")
 
 
 def options_of(method: Method, sizes: CurveSizes, case: Case, rate: float) -> dict[str, Any]:

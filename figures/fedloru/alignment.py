@@ -122,9 +122,9 @@ def alignment_sizes(table: pd.DataFrame) -> str:
 FIGURE_8 = Figure(
     "fedloru/fig-8",
     "FedLoRU, Figure 8: alignment of the clients' updates with the global update",
-    "Mean over the clients of a round of the cosine between their update of the model (all weights as one vector, "
-    "running statistics left out) and the change of the global model: mean over the seeds, and a band from the least "
-    "to the most. Of low-rank methods the update is that of $W + AB$, low-rank factors at their largest size.",
+    "Cosine between a client's update of the model (all weights as one vector, without running statistics) and "
+    "the change of the global model, averaged over the clients of a round. Line: mean over the seeds; band: "
+    "range. For low-rank methods we take the update of $W + AB$, with factors at their largest size.",
     alignment_data,
     draw_alignment,
     alignment_headline,

@@ -212,10 +212,10 @@ FIGURE_2 = Figure(
 FIGURE_3 = Figure(
     "fedloru/fig-3",
     "FedLoRU, Figure 3: communication to a target accuracy",
-    f"Bytes that travelled in both directions until the test accuracy first reaches a target, {100 * BELOW:.0f} points "
-    "below the median of FedAvg's final accuracies (the printed targets are only in the paper's image): median over "
-    "the seeds, a dot for each; a cross where most seeds do not reach it. The frozen weights that every client gets "
-    "at the start are counted.",
+    f"Bytes sent in both directions until the test accuracy first reaches a target, {100 * BELOW:.0f} points "
+    "below the median of FedAvg's final accuracies (the paper shows its targets only in an image). Line: median "
+    "over the seeds; dots: seeds; cross: most seeds do not reach the target. The frozen weights that every client "
+    "receives at the start are counted.",
     data_by(tab1_design),
     draw_costs,
     costs_headline,
@@ -226,9 +226,8 @@ FIGURE_3 = Figure(
 )
 FIGURE_5 = Figure(
     "fedloru/fig-5",
-    "FedLoRU, Figures 5 to 7: test accuracy by round, clients alike",
-    "Test accuracy by round: mean over the seeds, and a band from the least to the most; low-rank methods at their "
-    "largest size.",
+    "FedLoRU, Figures 5 to 7: test accuracy by round, identically distributed clients",
+    "Test accuracy by round, with low-rank methods at their largest size. Line: mean over the seeds; band: range.",
     data_by(tab1_design),
     draw_curves,
     curves_headline,

@@ -302,11 +302,10 @@ def choices(*printed: str) -> Callable[[Settings], DataChoice]:
 
 
 CAPTION = (
-    "Left the printed values, those of the runs with 95 % intervals over the seeds, and, where both are of the same "
-    "data, their difference, which is not expected to be zero below the paper's scale. Right the differences between "
-    "methods, paired over the seeds (same samples, clients and initial weights), with 95 % intervals: blue where the "
-    "whole interval is above zero, orange where it is below, grey where the runs do not decide. Diamonds: the printed "
-    "differences."
+    "Left: printed values, our values with 95 % intervals over the seeds and, if the data are the same, their "
+    "difference; below the paper's scale we do not expect it to be zero. Right: differences between methods, "
+    "paired over the seeds (same samples, clients and initial weights), with 95 % intervals: blue if the whole "
+    "interval is above zero, orange if it is below, grey if the runs do not decide. Diamonds: printed differences."
 )
 
 
@@ -327,7 +326,7 @@ def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed:
 
 TABLE_1_FIGURE = _figure(
     "1",
-    "FedLoRU, Tables 1 and 5: four methods by share of parameters, clients alike and not",
+    "FedLoRU, Tables 1 and 5: four methods by share of trained parameters, IID and non-IID clients",
     tab1_design,
     "fashion-mnist",
     "cifar-10",
@@ -335,13 +334,13 @@ TABLE_1_FIGURE = _figure(
 )
 TABLE_3_FIGURE = _figure("3", "FedLoRU, Table 3: personal models", tab3_design, "cifar-100")
 TABLE_4_FIGURE = _figure("4", "FedLoRU, Table 4: clients of different ranks", tab4_design, "cifar-10", "cifar-100")
-TABLE_6_FIGURE = _figure("6", "FedLoRU, Table 6: more and more clients", tab6_design, "cifar-100")
+TABLE_6_FIGURE = _figure("6", "FedLoRU, Table 6: increasing numbers of clients", tab6_design, "cifar-100")
 TABLE_7_FIGURE = _figure("7", "FedLoRU, Table 7: a tenth of the clients in a round", tab7_design, "cifar-100")
 RESTARTS_FIGURE = Figure(
     "fedloru/restarts",
-    "FedLoRU: what the factors start from after an accumulation, and how often they accumulate",
-    CAPTION + " FedLoRA never accumulates. A anew: as LoRA starts; A kept: only B is zero; both kept: the listing of "
-    "Algorithm 1, by which the product counts twice.",
+    "FedLoRU: restarts of the factors, and the period between accumulations",
+    CAPTION + " FedLoRA never accumulates. A anew: both factors restart as in LoRA; A kept: only B is reset to "
+    "zero; both kept: as Algorithm 1 is listed, so the product counts twice.",
     data_by(restarts_design),
     drawing("restarts"),
     headline("restarts"),

@@ -227,8 +227,8 @@ def fig1_found(table: pd.DataFrame) -> str:
         spans.append(f"{estimator}, {ratio.min():.2g} to {ratio.max():.2g} times the stable rank")
     return (
         f"Stated: during training, Hessians of {few} samples have a consistently larger estimated stable rank than "
-        f"those of {many}; found, measurements (run and epoch) in which that of {few} samples is the larger: "
-        f"{'. '.join([parts[0], *(part[0].upper() + part[1:] for part in parts[1:])])}. "
+        f"those of {many}; found, as the number of measurements (run and epoch) in which the Hessian of {few} "
+        f"samples has the larger one: {'. '.join([parts[0], *(part[0].upper() + part[1:] for part in parts[1:])])}. "
         f"Of the same Hessian: {'; '.join(spans)}."
     )
 
@@ -249,8 +249,9 @@ FIG1 = Figure(
     title="Estimated stable rank of the Hessian during training (FedLoRU v2, Figure 1)",
     caption=r"Residual network trained by SGD (momentum 0.9, step 0.05, batches of 32); the paper used ResNet-18 on "
     r"CIFAR-100. Hessians of the cross entropy over the client's (fewer) and the server's (more) "
-    r"samples, the former among the latter, with the running statistics of batch norm. Top: each at the weights "
-    r"trained on the same samples, as in the paper; bottom: both at the weights trained on the server's samples. Left: "
+    r"samples, with the running statistics of batch norm; the client's samples are a subset of the server's. Top: "
+    r"each Hessian at the weights trained on the same samples, as in the paper; bottom: both at the weights "
+    r"trained on the server's samples. Left: "
     r"eq. (87) from PyHessian's density, smoothed as it plots it (one random vector); middle: eq. (87) with the masses "
     r"of the same nodes; right: $\Vert H\Vert_F^2/\Vert H\Vert_2^2$, bars: 95% intervals. Thin "
     r"lines: runs; thick: their median.",

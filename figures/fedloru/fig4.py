@@ -163,7 +163,8 @@ def fig4_found(table: pd.DataFrame) -> str:
     """Return the paper's statement and the finding."""
     return (
         "Stated: the test loss of FedLoRU is below that of FedLoRA after the 25th round, and their train losses fall "
-        f"at similar rates. Found, at this scale: {fig4_headline(table)}. The former: {gain(table).above}."
+        f"at similar rates. Found, at this scale: {fig4_headline(table)}. The statement about the test loss: "
+        f"{gain(table).above}."
     )
 
 
@@ -203,9 +204,9 @@ def fig4_sizes(table: pd.DataFrame) -> str:
 FIG_4 = Figure(
     "fedloru/fig-4",
     "FedLoRU, Figure 4 on 999 instructions: test loss in fine-tuning",
-    "Loss per token of held-out answers and of training answers by round, for FedLoRA, which never accumulates, and "
-    "FedLoRU: mean over the seeds, and a band from the least to the most. The model is smaller than the paper's, and "
-    "the data are other ones.",
+    "Loss per token of held-out answers and of training answers by round, for FedLoRU and for FedLoRA, which "
+    "never accumulates. Line: mean over the seeds; band: range. The model is smaller than the paper's, and the "
+    "data are different.",
     fig4_data,
     draw_fig4,
     fig4_headline,

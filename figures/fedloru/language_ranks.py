@@ -389,8 +389,9 @@ def ranks_sizes(table: pd.DataFrame) -> str:
 LANGUAGE_RANKS = Figure(
     "fedloru/language-ranks",
     "FedLoRU: stable ranks of language models' layers, server and clients",
-    r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of the Hessian's diagonal block of a layer, of the mean loss of the server's "
-    "samples and of parts of its clients', by sample or by token of an answer; bars: 95 % intervals.",
+    r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of a layer's diagonal block of the Hessian, for the mean loss (per "
+    r"sample or per answer token) over the server's samples and over parts of the clients' samples; bars: 95 % "
+    r"intervals.",
     language_ranks,
     draw_language_ranks,
     heading,

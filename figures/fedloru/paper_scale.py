@@ -99,15 +99,16 @@ def paper_scale_headline(table: pd.DataFrame) -> str:
     rounds, fedavg = last["FedAvg"]
     fewer, equal = last["as many bytes"]
     return (
-        f"After {rounds} rounds FedAvg has {100 * fedavg:.1f} %, FedLoRU {100 * last['FedLoRU'][1]:.1f} %; with the "
-        f"bytes of FedLoRU, FedAvg makes {fewer} rounds and has {100 * equal:.1f} %"
+        f"After {rounds} rounds FedAvg has {100 * fedavg:.1f} %, FedLoRU {100 * last['FedLoRU'][1]:.1f} %; with "
+        f"as many bytes as FedLoRU, FedAvg runs {fewer} rounds and reaches {100 * equal:.1f} %"
     )
 
 
 def paper_scale_found(table: pd.DataFrame) -> str:
     """Return the paper's statement and the finding."""
     return (
-        "Stated: FedLoRU is about as accurate as FedAvg after as many rounds, at a lower cost. Found in the first "
+        "Stated: FedLoRU is about as accurate as FedAvg after the same number of rounds, at a lower cost. Found "
+        "in the first "
         f"rounds, one seed, one learning rate for both: {paper_scale_headline(table)}."
     )
 
@@ -123,10 +124,11 @@ def paper_scale_sizes(table: pd.DataFrame) -> str:
 PAPER_SCALE = Figure(
     "fedloru/paper-scale",
     "FedLoRU, Table 1 at the paper's scale: the first rounds",
-    "Test accuracy of FedAvg and FedLoRU on Fashion-MNIST, IID, 100 clients of which half take part in a round, "
-    "ResNet-10 of 64 channels, rank 128, accumulation after 20 rounds: the first 22 rounds of a schedule of 400, one "
-    "seed, learning rate 0.1 for both, not chosen. Bytes include the weights that every client gets at the start. "
-    "What 400 rounds give is not seen here. The stored runs were made on an NVIDIA H200 in 550 s; smaller scales have "
+    "Test accuracy of FedAvg and FedLoRU on Fashion-MNIST (IID, 100 clients, half of them in each round; "
+    "ResNet-10 with 64 channels, rank 128, accumulation after 20 rounds). The runs cover the first 22 of 400 "
+    "scheduled rounds, with one seed and an untuned learning rate of 0.1 for both, so they do not show the result "
+    "of 400 rounds. Bytes include the weights that every client receives at the start. The stored runs were made "
+    "on an NVIDIA H200 in 550 s; smaller scales have "
     "narrower networks, fewer clients and rounds.",
     data,
     draw,

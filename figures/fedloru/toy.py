@@ -192,8 +192,8 @@ def toy_found(table: pd.DataFrame) -> str:
         parts.append(f"{case}: {'; '.join(texts)}")
     return (
         "Stated: accumulation gives a model of higher rank than one pair of factors, and enables new learning phases. "
-        f"Found after {int(table['round'].max())} rounds, as medians of the loss above its least value, the start's "
-        f"being 1, and of the rank of the update. {'. '.join(parts)}."
+        f"Found after {int(table['round'].max())} rounds, as medians of the loss minus its minimum (relative to "
+        f"the start) and of the rank of the update: {'. '.join(parts)}."
     )
 
 
@@ -210,12 +210,12 @@ def toy_sizes(table: pd.DataFrame) -> str:
 FEDLORU_TOY = Figure(
     id="fedloru/toy",
     title="FedLoRU on quadratic losses: accumulation and restarts",
-    caption=r"Convex quadratic losses whose targets have full rank; one curvature and target for all clients (a, c) "
-    r"or half as much again of their own (b, d). Medians and central 80% over seeds of the global loss above its least "
-    r"value (top) and medians of the number of singular values of $W - W_0$ above a thousandth of the largest "
-    r"(bottom; dotted: the rank of the factors). The listing of Algorithm 1 keeps both factors after an accumulation, "
-    r"by which their product counts twice from then on; the two other restarts leave the model as it is. All methods "
-    r"take the same local steps; FedLoRA is FedLoRU that never accumulates.",
+    caption=r"Convex quadratic losses whose targets have full rank; all clients share one curvature and target "
+    r"(a, c), or each adds its own, half as large (b, d). Medians and central 80% over seeds of the "
+    r"global loss minus its minimum (top) and medians of the number of singular values of $W - W_0$ above "
+    r"a thousandth of the largest (bottom; dotted: the rank of the factors). Algorithm 1 as listed keeps "
+    r"both factors after an accumulation, so their product then counts twice; the other two restarts do "
+    r"not change the model. All methods take the same local steps; FedLoRA is FedLoRU without accumulation.",
     data=toy_data,
     draw=draw_toy,
     headline=toy_headline,

@@ -267,12 +267,12 @@ def ranks_sizes(table: pd.DataFrame) -> str:
 
 TRAINED_RANKS = Figure(
     "fedloru/trained-ranks",
-    "FedLoRU: stable ranks of server and clients through a run",
-    r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of the Hessians of all weights at the server's model, of all samples and of "
-    "those of single clients, with batch norm's running statistics; a shape for each seed, bars: 95 % intervals, "
-    "lines: means over seeds and clients; before training the methods have the same weights. Dotted: what the spiked "
-    "model of Section 3 says of a client, from the server's largest eigenvalue and the Frobenius norm by which the "
-    "client's Hessian is larger.",
+    "FedLoRU: stable ranks of server and clients during training",
+    r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of the full Hessian at the server's model, over all samples and over "
+    r"the samples of single clients, with batch norm's running statistics. Marks: seeds; bars: 95 % intervals; "
+    r"lines: means over seeds and clients. Before training all methods have the same weights. Dotted: prediction "
+    r"of the spiked model of Section 3 for a client, from the server's largest eigenvalue and the excess of the "
+    r"client's Frobenius norm.",
     trained_ranks,
     draw_ranks,
     ranks_headline,

@@ -100,7 +100,7 @@ def communication_headline(table: pd.DataFrame) -> str:
     )
     low, high = (largest_rank(table, "fig-6", "simplified correction", share) for share in reversed(STATED["fig-6"]))
     return (
-        f"The stated savings (dotted) ask for rank {head} in ResNet18's head, {low} to {high} in AlexNet's, {vit} in "
+        f"The stated savings (dotted) require rank {head} in ResNet18's head, {low} to {high} in AlexNet's, {vit} in "
         f"the transformer."
     )
 
@@ -118,7 +118,7 @@ def communication_found(table: pd.DataFrame) -> str:
         of = f"{factorised:,} of {every:,} parameters ({100 * factorised / every:.2f} %)"
         parts.append(f"{mine.network}, {of}: {ranks}")
     return (
-        "Stated: savings of the compressed layers of up to 90 %, of 96 to 97 % and of over 55 %. Found by counting: "
+        "Stated: the compressed layers save up to 90 %, 96 to 97 % and over 55 %. Found by counting: "
         f"{'. '.join(parts)}."
     )
 
@@ -135,8 +135,8 @@ COMMUNICATION = Figure(
     "fedlrt/communication",
     "Communication of FeDLRT on the paper's networks",
     "Share of the factorised layers' communication that a round of FeDLRT saves against FedAvg or FedLin, by rank: "
-    r"$3(m + n)r$ numbers and 5, 13 or 7 matrices $r \times r$ for a layer $m \times n$, where $2mn$ or $4mn$ travel "
-    "without factors. Dotted, what is stated.",
+    r"$3(m + n)r$ numbers and 5, 13 or 7 matrices $r \times r$ for a layer $m \times n$, compared with $2mn$ or "
+    r"$4mn$ without factors. Dotted: the paper's values.",
     communication_data,
     draw_communication,
     communication_headline,

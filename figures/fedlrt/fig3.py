@@ -202,11 +202,13 @@ FIG3 = Figure(
     id="fedlrt/fig-3",
     title="Communication, client compute and client memory against the rank (FeDLRT, Figure 3)",
     caption=r"Costs of one round for one client and one $n\times n$ layer. Solid: counted in a real round (numbers "
-    r"that travel, from the ledger; floating-point operations of matrix products; the most entries that a client "
-    r"keeps, receives and sends at once, without its data and what a gradient needs in between). Claim fedlrt/fig-3 "
-    r"counts QR, single entries and what a gradient holds as well, and comes to other ranks. Dashed: the formulas of "
-    r"Table 1, whose constants are those inside its $O(\cdot)$. Circles: equal counted cost of FeDLRT without "
-    r"correction and FedAvg, and of the corrected ones and FedLin. Dotted: $r=200$. Where $2r>n$ the wide bases have "
+    r"that travel, from the ledger; floating-point operations of matrix products; the largest number of entries "
+    r"that a client keeps, receives and sends at once, without its data and the intermediate values of a "
+    r"gradient). Claim fedlrt/fig-3 also counts QR, single entries and these intermediate values, and finds other "
+    r"ranks. Dashed: the formulas of Table 1, with the constants inside its $O(\cdot)$. Circles: equal counted "
+    r"cost of FeDLRT without "
+    r"correction and FedAvg, and of the corrected variants and FedLin. Dotted: $r=200$. Where $2r>n$ the wide "
+    r"bases have "
     r"only $n$ columns.",
     data=fig3_data,
     draw=draw_fig3,

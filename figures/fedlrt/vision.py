@@ -176,7 +176,7 @@ def vision_sizes(name: str, table: pd.DataFrame) -> str:
     shared = ""
     if len(set(steps.values())) > 1:
         down = f", rounded down with {undivided[-1]}" if undivided else ""
-        shared = f" ({BUDGET}/C{down}, so that every run goes through about as many batches)"
+        shared = f" ({BUDGET}/C{down}, so every run uses about the same number of batches)"
     of = next(one for one in VISION[name].values() if one.rounds == int(runs["round"].max()))
     width = f" of width {of.options['width']}" if of.options.get("width") else ""
     tried = (
@@ -201,9 +201,9 @@ def _figure(name: str, title: str, stated: str) -> Figure:
     return Figure(
         f"fedlrt/{name}",
         title,
-        f"{title}: by number of clients, left the communication that FeDLRT saves against its counterpart, of the "
-        "factorised layers (filled) and of all weights (open); right the final test accuracy of both. Means over the "
-        "seeds and their 95 % intervals.",
+        f"{title}: results by number of clients. Left: communication that FeDLRT saves compared with its "
+        f"counterpart, for the factorised layers (filled) and for all weights (open). Right: final test accuracy "
+        f"of both. Means over the seeds with 95 % intervals.",
         partial(vision_data, name),
         draw_vision,
         vision_headline,
@@ -217,8 +217,9 @@ def _figure(name: str, title: str, stated: str) -> Figure:
 FIG_5 = _figure(
     "fig-5",
     "ResNet18, FeDLRT on the head",
-    "FeDLRT matches FedAvg and FedLin, correction raises accuracy by up to 12 % for many clients, accuracy falls with "
-    "the number of clients without it, the compressed layers' communication falls by up to 90 % with 8 clients",
+    "FeDLRT matches FedAvg and FedLin, correction raises accuracy by up to 12 % for many clients, accuracy "
+    "without correction falls with the number of clients, and the compressed layers' communication falls by up to "
+    "90 % with 8 clients",
 )
 FIG_6 = _figure(
     "fig-6",
@@ -228,8 +229,8 @@ FIG_6 = _figure(
 FIG_7 = _figure(
     "fig-7",
     "VGG16, FeDLRT on the head",
-    "the accuracy falls with the number of clients without correction, which the simplified correction mitigates, to "
-    "an accuracy like FedLin's and close to that of the baseline without federation",
+    "without correction the accuracy falls with the number of clients; the simplified correction mitigates this "
+    "and gives about the accuracy of FedLin, close to the baseline without federation",
 )
 FIG_8 = _figure(
     "fig-8",

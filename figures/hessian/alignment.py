@@ -281,8 +281,8 @@ def client_alignment_headline(table: pd.DataFrame) -> str:
         rises.append(float(cosine.max() - cosine[1]))
     later = sum(rank > 1 for rank in ranks)
     return (
-        f"Two clients' gradients are aligned the most at ranks {', '.join(map(str, ranks))}, later than r = 1 in "
-        f"{later} of {len(ranks)} cases (by {min(rises):.2f} to {max(rises):.2f}), not less with every rank"
+        f"Two clients' gradients are most aligned at ranks {', '.join(map(str, ranks))}, later than r = 1 in "
+        f"{later} of {len(ranks)} cases (by {min(rises):.2f} to {max(rises):.2f}), instead of falling with every rank"
     )
 
 
@@ -345,10 +345,11 @@ ALIGNMENT = Figure(
     r"gradients of the cross entropy at the same weights, of the server and of clients with $M$ samples each. "
     r"Eigenvectors by decreasing modulus of the eigenvalue. Top: overlap of client and server eigenvectors of the same "
     r"index (marks: mean over clients, shade: their range), weight of the client's eigenvector in the span of the "
-    r"server's first ten (dots), and $1-(\sigma s/\theta)^2$ of the spiked model fitted to the spectra (solid) or with "
-    r"the noise size that the clients show (dotted). Bottom: cosine between $\sum_{i\leq r}u_iu_i^T\nabla f$ of two "
-    r"clients, mean over pairs and one standard error; the closed form of the model with the server's slopes along its "
-    r"eigenvectors and own errors as large as along the clients' leading eigenvectors; dashed: the quotients of eqs. "
+    r"server's first ten (dots), and $1-(\sigma s/\theta)^2$ of the spiked model fitted to the spectra (solid) or "
+    r"with the noise measured between clients (dotted). Bottom: cosine between $\sum_{i\leq r}u_iu_i^T\nabla f$ of two "
+    r"clients, mean over pairs and one standard error; lines: the closed form of the model, with the server's "
+    r"slopes along its eigenvectors and the errors measured along the clients' leading eigenvectors; dashed: the "
+    r"quotients of eqs. "
     r"(54) and (57) with the clients' measured slopes.",
     data=client_alignment_data,
     draw=draw_client_alignment,

@@ -331,9 +331,10 @@ def covariance_found(table: pd.DataFrame) -> str:
     total = len(table.drop_duplicates(["network", "epochs", "seed"]))
     return (
         "Stated: sampled Hessians are a matrix plus Wigner noise, and the smaller sample has the larger stable rank; "
-        f"found, with median errors of predictions that fit nothing: {'; '.join(parts)}. The covariance model's 95 % "
-        f"intervals hold {100 * held:.0f} % of subsets. At the least M the rank is larger than at N for {rises} of "
-        f"{total} networks; the first-order condition says so for {told}, and is right for {agree}."
+        f"found, as median errors of predictions without any fit: {'; '.join(parts)}. The covariance model's 95 % "
+        f"intervals contain {100 * held:.0f} % of subsets. At the smallest M the rank is larger than at N for "
+        f"{rises} of "
+        f"{total} networks; the first-order condition predicts this for {told}, and is right for {agree}."
     )
 
 
@@ -357,8 +358,9 @@ COVARIANCE = Figure(
     caption=r"Tanh perceptron, convolutional network and one-layer attention network on Fashion-MNIST at stages of "
     r"their training; Gauss-Newton matrices of the cross entropy over random subsets of $M$ of $N$ samples. Upper "
     r"rows: each network at its last stage, first seed, eigenvalues and overlaps 1, 2 and 5; marks: mean over subsets, "
-    r"bars their range. Lines: three predictions from the $N$ samples, with nothing fitted: each sample's own spectrum "
-    r"as weights of a sample covariance (solid), the spiked Wigner model with the exact size of the noise (dotted), "
+    r"bars their range. Lines: three predictions from the $N$ samples without any fit: a sample covariance "
+    r"weighted by each sample's own spectrum (solid), the spiked Wigner model with the exact size of the noise "
+    r"(dotted), "
     r"resampled blocks in the top eigenvectors (dashed). Bottom: predicted over measured stable rank and first "
     r"eigenvalue, difference of the first overlap; all stages and seeds.",
     data=covariance_data,

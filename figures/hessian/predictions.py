@@ -282,7 +282,8 @@ def predictions_headline(table: pd.DataFrame) -> str:
     away = fitted[fitted.fitted_at != fitted.M]
     edges, ranks = (away[away.quantity.isin(of)].ratio for of in (("upper edge", "lower edge"), ("stable rank",)))
     return (
-        f"The spiked model calls {calls} eigenvalues outliers; at other sample sizes its edges are {edges.min():.2g} "
+        f"The spiked model classifies {calls} eigenvalues as outliers; at other sample sizes its edges are "
+        f"{edges.min():.2g} "
         f"to {edges.max():.3g} times the measured ones, its stable ranks {ranks.min():.2f} to {ranks.max():.2f} times"
     )
 
@@ -338,13 +339,14 @@ def predictions_sizes(table: pd.DataFrame) -> str:
 
 PREDICTIONS = Figure(
     id="hessian/predictions",
-    title="Real Hessians at five sample sizes, and the spiked model fitted at one",
+    title="Real Hessians at five sample sizes, and the spiked model fitted at one of them",
     caption=r"Tanh perceptron and narrow ResNet-10 (running statistics of batch norm) on pooled Fashion-MNIST images; "
     r"exact Hessians of the cross entropy at the trained weights over disjoint subsets of $M$ training samples. Marks: "
-    r"mean over subsets, bars their range; the stable rank is estimated from products with vectors alone, bars unite "
-    r"its 95% intervals. Lines: the spiked model fitted at the open mark, with $s(M)\propto M^{-1/2}$: by the fit to "
-    r"the spectrum (solid), and with the noise size that disjoint subsets show (dotted). Edges are the eigenvalues "
-    r"next to the outliers that a fit calls, by rank. Bottom: predicted over measured, fit to the spectrum (filled "
+    r"mean over subsets, bars their range; the stable rank is estimated from matrix-vector products, and its bars "
+    r"are the union of the 95% intervals. Lines: the spiked model fitted at the open mark, with $s(M)\propto "
+    r"M^{-1/2}$: by the fit to "
+    r"the spectrum (solid), and with the noise measured between disjoint subsets (dotted). Edges are the "
+    r"eigenvalues next to the fitted outliers, by rank. Bottom: predicted over measured, fit to the spectrum (filled "
     r"marks) and measured noise (open marks).",
     data=predictions_data,
     draw=draw_predictions,

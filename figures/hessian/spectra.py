@@ -220,7 +220,8 @@ def samples_headline(table: pd.DataFrame) -> str:
     """Return the headline: the decay of the noise with M, its law, and the overlap that the fit predicts."""
     slope, law, overlap, least = _noise(table)
     return (
-        f"The noise falls as (1/M − 1/N)^{slope:.2f}, its law lies at distance {law:.2f} from a semicircle; of the top "
+        f"The noise falls as (1/M − 1/N)^{slope:.2f}, its distribution is at distance {law:.2f} from a "
+        f"semicircle; of the top "
         f"eigenvector the fit predicts an overlap of {overlap[0]:.2f} where {overlap[1]:.2f} is measured (M = {least})"
     )
 
@@ -278,10 +279,11 @@ FMNIST = Figure(
     caption=r"Tanh perceptron on pooled Fashion-MNIST images, trained on the largest set; exact Hessians of the cross "
     r"entropy at the same weights over subsets of $M$ samples. The largest set, which contains the subsets, serves "
     r"as $H_{\mathrm{true}}$. The spiked model is fitted to the eigenvalues at one $M$ (open mark) and predicted at "
-    r"the others by $s(M)\propto M^{-1/2}$ and by $s(M)\propto M^{-1}$; dotted: with the noise size that $H_M-H_N$ has "
-    r"where the fit is made, instead of the fitted one. (a) Number of eigenvalues beyond $x$ on either "
-    r"side, where the fit is made. (b) The same for the noise $H_M-H_N$ and for a semicircle of the same second "
-    r"moment. (c) Largest eigenvalues, (d) edges of the bulk, which is what the fit's outliers leave, by rank, (e) "
+    r"the others by $s(M)\propto M^{-1/2}$ and by $s(M)\propto M^{-1}$; dotted: with the measured noise $H_M-H_N$ "
+    r"at the fitted $M$ instead of the fitted noise. (a) Number of eigenvalues beyond $x$ on either side, at the "
+    r"fitted $M$. (b) The same for the noise $H_M-H_N$ and for a semicircle of the same second "
+    r"moment. (c) Largest eigenvalues, (d) edges of the bulk (all eigenvalues except the fitted outliers), by "
+    r"rank, (e) "
     r"size of $H_M-H_N$, (f) stable rank, (g) overlap of top eigenvectors with those of the largest set, (h) predicted "
     r"over measured for $M^{-1/2}$. Bars: range over subsets; shades: range over the fits to the subsets.",
     data=fmnist_data,

@@ -249,14 +249,15 @@ def sizes_counted(table: pd.DataFrame) -> str:
 
 
 CAPTION = (
-    "What a client trains in a round, its share of the model, what it sends up in a round and is sent as much, and the "
-    "memory of both moments of Adam; numbers of 32 bits, 1 KiB is 1024 bytes. "
+    "Numbers that a client trains in a round, their share of the model, the upload per round (the download is "
+    "equal), and the memory of both moments of Adam, with 32-bit numbers; 1 KiB is 1024 bytes. "
 )
 ROLORA_FIGURE = Figure(
     "rolora/language-sizes",
     "Exact sizes of every printed setting of RoLoRA's language models",
-    CAPTION + "LoRA and FlexLoRA train both factors; the columns *one factor* are of FFA-LoRA and RoLoRA, which train "
-    "one in a round. In Table 8 each row is the method it names. The head of the classifier is not counted.",
+    CAPTION + "LoRA and FlexLoRA train both factors; the columns *one factor* are for FFA-LoRA and RoLoRA, which "
+    "train one factor per round. In Table 8, each row names its method. The head of the classifier is "
+    "not counted.",
     rolora_data,
     draw,
     sizes_found,
@@ -265,9 +266,9 @@ ROLORA_FIGURE = Figure(
 )
 FEDLORU_FIGURE = Figure(
     "fedloru/language-sizes",
-    "Exact sizes of FedLoRU's fine-tuning, for the models that may be meant",
-    CAPTION + "Adapters on q_proj, k_proj, v_proj and o_proj of all layers; the printed share is compared with that "
-    "over the model with its adapters.",
+    "Exact sizes of FedLoRU's fine-tuning, for each model that the paper may mean",
+    CAPTION + "Adapters on q_proj, k_proj, v_proj and o_proj of all layers; the printed share is compared with "
+    "the share of the model including its adapters.",
     fedloru_data,
     draw,
     sizes_found,

@@ -201,11 +201,12 @@ ALIGNMENT = Figure(
     title="Alignment of two clients by rank, and its ingredients",
     caption=r"Two clients of one true Hessian with independent Gaussian noise, $\sigma s=1$; means $\pm2$ standard "
     r"errors of exact draws. (a) Cosine between their rank-$r$ gradients for $\theta=4,\,-3,\,2,\,1.5$ and common "
-    r"components 1, 0.7, 0.5, $-0.8$ along the spikes (0.1 first in the third case), without and with an own error of "
-    r"mean square $b$ in every direction; lines: the closed form for $R\to\infty$; dashed: the quotients of eqs. (54) "
+    r"components 1, 0.7, 0.5, $-0.8$ along the spikes (0.1 first in the third case), without and with client "
+    r"errors of mean square $b$ in every direction; lines: the closed form for $R\to\infty$; dashed: the "
+    r"quotients of eqs. (54) "
     r"and (57) with $\alpha_i=\phi_i\gamma_i$ and $\beta=0$. (b) Overlap of the leading eigenvectors of two clients, "
-    r"and of one client with the truth. (c) Weight of the spike's direction on bulk eigenvectors; dashed: uniform, as "
-    r"Assumption A.5 and Lemma A.6 take it.",
+    r"and of one client with the truth. (c) Weight of the spike's direction on bulk eigenvectors; dashed: "
+    r"uniform, as Assumption A.5 and Lemma A.6 assume.",
     data=alignment_data,
     draw=draw_alignment,
     headline=alignment_headline,

@@ -142,8 +142,8 @@ def sample_size_headline(table: pd.DataFrame) -> str:
     ratio, negative = (covered.printed / covered["mean"]).median(), seen.negative.max()
     return (
         "A server that sees the spike has the smaller stable rank in "
-        f"{f'all but at most {negative:.0%} of the draws' if negative else 'every draw'}; what is printed as a lower "
-        f"bound is {ratio:.2f} times the gap"
+        f"{f'all but at most {negative:.0%} of the draws' if negative else 'every draw'}; the printed lower bound "
+        f"is {ratio:.2f} times the gap"
     )
 
 
@@ -163,7 +163,7 @@ def sample_size_found(table: pd.DataFrame) -> str:
         "Stated: for θ₀² ≥ σ²s_M² the gap is positive and at least the right side of eq. (4), which decreases with M; "
         f"found: it is positive in every draw, also for θ₀² < σ²s_M² as long as the server sees the spike (negative "
         f"share {seen.negative.max():.2f}), grows in proportion to R, and the printed bound is {ratio.min():.2f} to "
-        f"{ratio.max():.2f} times the gap; if the server's noise buries the spike too, gap/R is within "
+        f"{ratio.max():.2f} times the gap; if the server's noise also buries the spike, gap/R is within "
         f"{buried['mean'].abs().max():.1e} of 0 and negative in {buried.negative.min():.0%} to "
         f"{buried.negative.max():.0%} of the draws."
     )

@@ -203,7 +203,7 @@ def spectrum_found(table: pd.DataFrame) -> str:
     """Return the finding: largest deviation of the mean count and of an outlier's mean."""
     R, excess, worst, outside = _deviations(table)
     return (
-        "Stated: the bulk follows the semicircle and every spike that leaves it is at θ + σ²s²/θ; "
+        "Stated: the bulk follows the semicircle and every spike that leaves it lies at θ + σ²s²/θ; "
         f"found: mean eigenvalue counts at R = {R:,} within {excess:.2f} eigenvalues (sd of one matrix "
         f"{sqrt(log(R)) / pi:.2f}) of R times the law and its known correction, mean outliers within {worst:.3f} "
         f"of the stated places, {outside} eigenvalues of five spikes outside the bulk (stated: 3)."

@@ -155,7 +155,7 @@ def transition_found(table: pd.DataFrame) -> str:
     """Return the finding: distances from the limit and from the printed branch at the largest dimension."""
     R, (from_limit, gap) = int(table.R.max()), _at_the_largest(table)
     return (
-        "Stated: λ₁ → θ + σ²s²/θ wherever that number exceeds 2σs, which printed so includes 0 < θ < σs; found at "
+        "Stated: λ₁ → θ + σ²s²/θ wherever that number exceeds 2σs, which as printed includes 0 < θ < σs; found at "
         f"R = {R:.0e}: mean λ₁ within {from_limit:.1e} of 2σs for θ ≤ σs and of θ + σ²s²/θ above, and for "
         f"θ < 0.7 σs below the printed branch by {gap.min():.2f} to {gap.max():.1f} (in units of σs)."
     )
@@ -175,8 +175,8 @@ TRANSITION = Figure(
     title="A spike crosses the threshold",
     caption=r"One spike $\theta$ in Gaussian noise with $\sigma s=1$; exact band form. (a) Largest eigenvalue, mean "
     r"and central 80% of the draws, with the limit $\max(\theta+1/\theta,\,2)$ with the first for $\theta>1$ only; "
-    r"dashed: the first branch of Proposition 3.1 (FedLoRU v2) as printed, which holds wherever $\theta+1/\theta>2$, "
-    r"so for small spikes too. (b) Squared overlap of its eigenvector with the spike, limit $1-\theta^{-2}$. "
+    r"dashed: the first branch of Proposition 3.1 (FedLoRU v2) as printed, which covers every $\theta+1/\theta>2$ "
+    r"and so also small spikes. (b) Squared overlap of its eigenvector with the spike, limit $1-\theta^{-2}$. "
     r"(c, d) The window of width $R^{-1/3}$ in which both are rounded: means $\pm2$ standard errors; black: the limits "
     r"to leading order.",
     data=transition_data,

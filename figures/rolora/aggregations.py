@@ -225,8 +225,8 @@ def aggregation_found(table: pd.DataFrame) -> str:
     diverged = int(last[last.quantity == "training"].diverged.sum())
     return (
         "Stated: RoLoRA converges exponentially to the global minimiser on the linear model and outperforms FFA-LoRA "
-        "(Section 5.1), and averaging A and B apart, as FedLoRA does, is inexact; found, as medians of the expected "
-        f"loss above its least value after {int(last['round'].max())} communication rounds: {'; '.join(parts)}. "
+        "(Section 5.1), and averaging A and B separately, as FedLoRA does, is inexact; found, as medians of the "
+        f"expected loss minus its minimum after {int(last['round'].max())} communication rounds: {'; '.join(parts)}. "
         f"RoLoRA against FFA-LoRA: {_describe_lead(loss, 'FFA-LoRA')}; "
         f"against FedLoRA: {_describe_lead(loss, 'FedLoRA')}. "
         f"{_rates(last)} {diverged} runs diverged at the rate chosen."
@@ -270,9 +270,10 @@ AGGREGATIONS = Figure(
     id="rolora/aggregations",
     title="All ways to aggregate LoRA, on equal and different clients",
     caption=rf"Rank-1 regression; clients with {SAMPLES} samples each (a, b) or their expected losses (c, d); all have "
-    r"one $b^*$ (a, c), or each has an own part as large as the common one (b, d). Medians and central 80% over seeds "
-    r"of (top) the global training loss above its least value against communication rounds (an iteration of RoLoRA is "
-    r"two), and (bottom) the expected loss above its least value against the bytes that travel after the start. "
+    r"one $b^*$ (a, c), or each client adds its own part, as large as the common one (b, d). Medians and central "
+    r"80% over seeds "
+    r"of (top) the global training loss minus its minimum by communication round (an iteration of RoLoRA takes "
+    r"two), and (bottom) the expected loss minus its minimum against the bytes sent after the start. "
     rf"Rank 1 for all but FedAvg, FedLoRU with $\tau={TAU}$; FlexLoRA cuts the mean of the products. Each method at "
     rf"the rate of {len(RATES)} from $2^{{-7}}$ to $1/2$ (fewer at quick scale) with the least median training loss at "
     r"the end (the first to reach rounding, if several do), over seeds not shown. Dotted: the best matrix of rank 1.",

@@ -259,13 +259,14 @@ def angle_sizes(table: pd.DataFrame) -> str:
 
 ANGLE = Figure(
     id="rolora/angle",
-    title="Angle distance of RoLoRA's Algorithm 2 against iterations",
+    title="Angle distance in RoLoRA's Algorithm 2 by iteration",
     caption=r"Algorithm 2 of RoLoRA (exact minimisation of $b$, one normalised gradient step in $a$) on the rank-1 "
     rf"regression, from $\delta^0={START:g}$; $s=\eta\Vert \bar b^*\Vert^2$. (a, b) Expected loss at $d={MIDDLE}$: "
     r"marks are the run, thin lines the exact map $\delta\mapsto\delta|1-2sc^2|/\sqrt{1+4s^2c^2\delta^2}$, "
-    r"$c^2=1-\delta^2$, dashed the printed contraction, (a) eq. (80), (b) eq. (254), for the steps it is stated for. "
+    r"$c^2=1-\delta^2$, dashed the printed contraction, (a) eq. (80), (b) eq. (254), for the steps for which the "
+    r"paper states it. "
     rf"(c, d) Loss of $m$ samples at $s={USUAL:g}$, the same samples in every iteration (solid) or new ones (dotted): "
-    r"medians and central 80% over seeds; in (d) each $b^*_i$ has a part of its own half as large as the common one. "
+    r"medians and central 80% over seeds; in (d) each $b^*_i$ adds its own part, half as large as the common one. "
     rf"(e) Largest one-step ratio of a run, in expectation and with $m=10d$, $d={MIDDLE}$, against the "
     r"step. (f) Share of runs of equal clients in which some step exceeds eq. (80).",
     data=angle_data,

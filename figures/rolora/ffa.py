@@ -236,8 +236,8 @@ def ffa_headline(table: pd.DataFrame) -> str:
     }
     of_start = _of_ffa(table)
     return (
-        f"FFA-LoRA stays at the printed level on the training samples (within {off['training']:.1f} standard errors), "
-        f"in expectation above it; RoLoRA ends at {of_start.min():.0e} to {of_start.max():.0e} of it"
+        f"FFA-LoRA stays at the printed level on the training samples (within {off['training']:.1f} standard "
+        f"errors) and above it in expectation; RoLoRA ends at {of_start.min():.0e} to {of_start.max():.0e} of it"
     )
 
 
@@ -288,7 +288,7 @@ def ffa_sizes(table: pd.DataFrame) -> str:
 
 FFA_PLATEAU = Figure(
     id="rolora/ffa-plateau",
-    title="The loss at which FFA-LoRA stays, and RoLoRA's from the same start",
+    title="Final loss of FFA-LoRA, and of RoLoRA from the same start",
     caption=r"FFA-LoRA on the rank-1 regression of RoLoRA, equal clients: one mean of the clients' best $b$ at the "
     rf"first $a$. (a-c) Distance of its loss from $\Vert b^*\Vert^2\delta_0^2$ in those units, at $N={CLIENTS}$, "
     rf"$m={SAMPLES}$, $d={DIMENSION}$, $\delta_0={SINE}$ where not varied; marks: means $\pm2$ standard errors, "
@@ -296,7 +296,7 @@ FFA_PLATEAU = Figure(
     r"expectation over new samples (open, above it); lines: $-\tilde c$ of eq. (242), and $1/(N(m-2))$. "
     rf"(d) Losses of FFA-LoRA and of RoLoRA's Algorithm 2 with the same samples ($m={10 * SAMPLES}$, "
     rf"$\eta\Vert b^*\Vert^2={STEP:g}$), filled: training, open: population; black line: $\delta_0^2$; coloured: "
-    r"$(1+\delta^T)(\delta^T)^2$. Crosses: clients that differ, expected loss, $\gamma^2$ taken off (Prop. A.17).",
+    r"$(1+\delta^T)(\delta^T)^2$. Crosses: different clients, expected loss minus $\gamma^2$ (Prop. A.17).",
     data=ffa_data,
     draw=draw_ffa,
     headline=ffa_headline,

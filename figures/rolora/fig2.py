@@ -164,8 +164,9 @@ def fig2_sizes(table: pd.DataFrame) -> str:
     )
     return (
         "784 inputs, rank 16, 784 hidden units, 10 labels, local epochs in batches of 64 by plain gradient steps on "
-        "the cross-entropy; labels dealt at random to 5 clients, two each, or to 10, one each; clients count by their "
-        f"samples in averages. {told}. {tried}. Not printed: the loss, the optimiser, learning rates, the laws of A "
+        "the cross-entropy; labels dealt at random to 5 clients (two each) or to 10 (one each); averages weight "
+        f"clients by their numbers of samples. {told}. {tried}. Not printed: the loss, the optimiser, learning "
+        "rates, the laws of A "
         "and of the fixed layer, numbers of rounds and of seeds."
     )
 
@@ -174,8 +175,8 @@ FIG_2 = Figure(
     "rolora/fig-2",
     "The two-layer network on MNIST, by label",
     r"Test accuracy by communication round of LoRA, FFA-LoRA and RoLoRA on "
-    r"$\mathrm{ReLU}(x(W_0 + AB))W_\mathrm{out}$: mean over the seeds, and a band from the least to the most. Left 5 "
-    "clients with two labels each, right 10 with one. By row the start: $W_0 = 0$ and $B = 0$ as printed, with 0 or 1 "
+    r"$\mathrm{ReLU}(x(W_0 + AB))W_\mathrm{out}$: line: mean over the seeds; band: range. Left: 5 clients with "
+    r"two labels each; right: 10 with one. The rows differ in the start: $W_0 = 0$ and $B = 0$ as printed, with 0 or 1 "
     "as ReLU's derivative at 0; or a random frozen $W_0$.",
     fig2_data,
     draw_fig2,

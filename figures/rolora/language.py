@@ -254,15 +254,14 @@ def _scale_of(table: pd.DataFrame) -> Sizes:
 
 NAMED = "The data are sentences rated by people, not GLUE; the model is smaller than the paper's. "
 DIFFERENCES = (
-    "Right the differences between methods, paired over the seeds (same texts, clients and start), with 95 % "
-    "intervals: blue where the whole interval is above zero, orange where it is below, grey where the runs do not "
-    "decide."
+    "Right: differences between methods, paired over the seeds (same texts, clients and start), with 95 % "
+    "intervals: blue if the whole interval is above zero, orange if it is below, grey if the runs do not decide."
 )
 CLIENTS_SAY = "with more clients LoRA and FFA-LoRA fall and RoLoRA keeps its accuracy"
 CLIENTS_FIGURE = Figure(
     "rolora/clients-texts",
-    "RoLoRA, Tables 1 and 6 on rated sentences: more and more clients",
-    NAMED + "Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
+    "RoLoRA, Tables 1 and 6 on rated sentences: increasing numbers of clients",
+    NAMED + "Left: final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     clients_data,
     drawing(falls),
     language_headline,
@@ -274,8 +273,8 @@ CLIENTS_FIGURE = Figure(
 FIG_3 = Figure(
     "rolora/fig-3",
     "RoLoRA, Figure 3 on rated sentences: accuracy by communication round",
-    NAMED + "A panel for each number of clients and division; means over the seeds and bands from the least to the "
-    "most. The runs are those of rolora/clients-texts.",
+    NAMED + "One panel per number of clients and division of the texts. Lines: means over the seeds; bands: "
+    "ranges. The runs are those of rolora/clients-texts.",
     clients_data,
     draw_curves,
     language_headline,
@@ -288,7 +287,7 @@ FIG_4 = Figure(
     "rolora/fig-4",
     "RoLoRA, Figures 4 and 6 to 8 on rated sentences: layers and ranks",
     NAMED
-    + "Left the final accuracies with 95 % intervals over the seeds, for three layer budgets and four ranks. "
+    + "Left: final accuracies with 95 % intervals over the seeds, for three layer budgets and four ranks. "
     + DIFFERENCES,
     budgets_data,
     drawing(robustness),
@@ -301,8 +300,8 @@ FIG_4 = Figure(
 FIG_5 = Figure(
     "rolora/fig-5",
     "RoLoRA, Figure 5 on rated sentences: equal uplink",
-    NAMED + "FFA-LoRA and RoLoRA have adapters on twice as many blocks as LoRA, so that all send as much in a round, "
-    "the head aside. Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
+    NAMED + "FFA-LoRA and RoLoRA have adapters on twice as many blocks as LoRA, so all methods send equally much "
+    "per round, apart from the head. Left: final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     uplinks_data,
     drawing(no_statements),
     language_headline,

@@ -247,8 +247,8 @@ def mechanism_headline(table: pd.DataFrame) -> str:
         f"{median:.2g} with {clients} clients" for clients, median in lora.groupby("clients").error.median().items()
     )
     exact = max(exact_methods(table).values())
-    words = "none but rounding" if exact < ROUNDING else f"up to {exact:.1g}"
-    return f"Error of averaging A and B apart, relative to the mean update: {many}; FFA-LoRA and RoLoRA: {words}"
+    words = "only rounding" if exact < ROUNDING else f"up to {exact:.1g}"
+    return f"Error of averaging A and B separately, relative to the mean update: {many}; FFA-LoRA and RoLoRA: {words}"
 
 
 def draw_mechanism(table: pd.DataFrame) -> Picture:
@@ -308,8 +308,8 @@ def mechanism_found(table: pd.DataFrame) -> str:
     )
     exact = ", ".join(f"{method} {error:.0e}" for method, error in exact_methods(table).items())
     return (
-        "Stated: averaging A and B apart is inexact, which grows with the clients, and training one at a time is "
-        f"exact. Found: {mechanism_headline(table)} (largest: {exact}). "
+        "Stated: averaging A and B separately is inexact, more so with more clients, and training one factor at a "
+        f"time is exact. Found: {mechanism_headline(table)} (largest: {exact}). "
         f"First and last round, relative to the mean update (least "
         f"possible of the rank; relative to the round's change): {errors}. At the same weights: {more}. A's angle "
         "after the last round to the best subspace of the clients' mean product, and of gradient descent in all "
@@ -341,11 +341,12 @@ def mechanism_sizes(table: pd.DataFrame) -> str:
 
 MECHANISM = Figure(
     "rolora/mechanism",
-    "RoLoRA: the error of averaging A and B apart, and where A points, in a language model",
-    "Left the distance of the server's update from the mean of the clients', relative to the latter, by communication "
-    "round; FFA-LoRA and RoLoRA, which average one factor at a time, have none but rounding. Middle the root mean "
-    "square sine of the angles between A and the best subspace of its rank of the clients' mean update, right of the "
-    "update by gradient descent in all weights of the same layers; FFA-LoRA's A stays as it was drawn.",
+    "RoLoRA: error of averaging A and B separately, and the direction of A, in a language model",
+    "Left: distance of the server's update from the mean of the clients' updates, relative to this mean, by "
+    "communication round; FFA-LoRA and RoLoRA average one factor at a time, so their error is rounding. Middle: "
+    "root mean square sine of the angles between A and the best subspace of its rank for the clients' mean "
+    "update; right: the same for the update by gradient descent in all weights of these layers. FFA-LoRA never "
+    "changes its A.",
     mechanism,
     draw_mechanism,
     mechanism_headline,

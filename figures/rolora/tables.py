@@ -152,7 +152,9 @@ def averages_found(table: pd.DataFrame) -> str:
     means = table[table.column == AVERAGE]
     off = means[means.difference.abs() > ROUNDING]
     low, high = (f"{value:.2f}" for value in (off.difference.abs().min(), off.difference.abs().max()))
-    return f"{len(off)} of {len(means)} printed averages are not those of their rows, by {low} to {high} points."
+    return (
+        f"{len(off)} of {len(means)} printed averages differ from the means of their rows, by {low} to {high} points."
+    )
 
 
 def trials_found(table: pd.DataFrame) -> str:
@@ -201,8 +203,8 @@ def table_sizes(table: pd.DataFrame) -> str:
 TABLE_1_FIGURE = Figure(
     "rolora/table-1",
     "Table 1: printed accuracies and averages",
-    "RoBERTa-Large, accuracy in per cent with its standard deviation, as printed; the average as printed, as the mean "
-    "of the row, and the difference, tinted where rounding does not explain it.",
+    "RoBERTa-Large, printed accuracy in per cent with its standard deviation; the printed average, the mean of "
+    "the row, and their difference, tinted if rounding does not explain it.",
     table_1_data,
     draw_glue,
     averages_found,
@@ -212,8 +214,8 @@ TABLE_1_FIGURE = Figure(
 TABLE_2_FIGURE = Figure(
     "rolora/table-2",
     "Table 2: printed accuracies as means of three trials",
-    "Llama-2-7B, accuracy in per cent with its standard deviation, as printed; the nearest mean of three whole numbers "
-    "of right answers, and the difference.",
+    "Llama-2-7B, printed accuracy in per cent with its standard deviation; the nearest mean of three whole "
+    "numbers of right answers, and the difference.",
     table_2_data,
     draw_by_method,
     trials_found,
@@ -223,8 +225,8 @@ TABLE_2_FIGURE = Figure(
 TABLE_6_FIGURE = Figure(
     "rolora/table-6",
     "Table 6: printed accuracies and averages",
-    "RoBERTa-Large with FlexLoRA, accuracy in per cent with its standard deviation, as printed; the average as "
-    "printed, as the mean of the row, and the difference, tinted where rounding does not explain it.",
+    "RoBERTa-Large with FlexLoRA, printed accuracy in per cent with its standard deviation; the printed average, "
+    "the mean of the row, and their difference, tinted if rounding does not explain it.",
     table_6_data,
     draw_glue,
     averages_found,
@@ -234,8 +236,9 @@ TABLE_6_FIGURE = Figure(
 TABLE_12_FIGURE = Figure(
     "rolora/table-12",
     "Table 12: MMLU from its groups",
-    "Llama-2-7B, accuracy in per cent with its standard deviation, as printed; MMLU as the mean of its groups by their "
-    "numbers of questions, and the difference. HumanEval and the groups do not follow from other printed numbers.",
+    "Llama-2-7B, printed accuracy in per cent with its standard deviation; MMLU as the mean of its groups "
+    "weighted by their numbers of questions, and the difference. HumanEval and the groups cannot be derived from "
+    "other printed numbers.",
     table_12_data,
     draw_by_method,
     mmlu_found,

@@ -84,7 +84,7 @@ def require_same_subject(path: Path, request: SpectrumRequest) -> None:
     other = [name for name in SUBJECT if isinstance(stored, dict) and stored.get(name) != asked[name]]
     if other:
         raise CurvatureError(
-            f"{path} holds a measurement with another {' and another '.join(other)}; name another folder with --out"
+            f"{path} contains a measurement with another {' and another '.join(other)}; name another folder with --out"
         )
 
 

@@ -110,7 +110,9 @@ def measure_run(
     say("reading the run")
     run = TrainedRun.of(folder, request.device, trust)
     if clients > len(run.problem.clients):
-        raise CurvatureError(f"--clients must be at most {len(run.problem.clients)}, those of the run, got {clients}")
+        raise CurvatureError(
+            f"--clients must be at most {len(run.problem.clients)}, the number of clients of the run, got {clients}"
+        )
     options = {
         "matrix": request.matrix,
         "parameters": request.parameters or None,

@@ -61,7 +61,7 @@ def measure_network(
             products = expected_products(settings, operator.P)
             expect(
                 expected_seconds(products, operator),
-                f"some {products:,} products; fewer --steps, --probes or --outliers shorten it",
+                f"about {products:,} products; use fewer --steps, --probes or --outliers to shorten it",
             )
         report = measure_spectrum(operator, settings, progress)
         blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
@@ -172,8 +172,8 @@ def explain_memory_errors() -> Iterator[None]:
         if isinstance(error, RuntimeError) and "memory" not in str(error):
             raise
         raise CurvatureError(
-            "out of memory: return smaller batches (a DataLoader instead of one batch), name fewer --parameters, or "
-            "say how much there is by --memory"
+            "out of memory: return smaller batches (a DataLoader instead of one batch), choose fewer "
+            "--parameters, or set a budget with --memory"
         ) from error
 
 
@@ -222,7 +222,7 @@ def summary(measured: MeasuredNetwork) -> str:
     rows = {label: text for label, text in report.words().items() if label != "eigenvalues"}
     rows = {label: re.sub("raise (?=products|outliers)", "raise --", text) for label, text in rows.items()}
     rows["stable rank"] = rows["stable rank"].replace(
-        "wider than asked for", f"wider than the {100 * request.settings.width:g} % asked for"
+        "wider than requested", f"wider than the {100 * request.settings.width:g} % requested"
     )
     heading = (
         f"{MATRICES[request.matrix]}, {report.P:,} parameters, {measured.samples:,} samples, loss {measured.loss:.4g} "
@@ -236,7 +236,7 @@ def _cost_line(measured: MeasuredNetwork) -> str:
     cost = measured.cost
     way = f", {cost.together} vectors together" if cost.together > 1 else ""
     way += f", {cost.workers} workers" if cost.workers > 1 else ""
-    way += f", one vector at a time: with several at once {cost.fault}" if cost.fault else ""
+    way += f", one vector at a time: products with several at once {cost.fault}" if cost.fault else ""
     return (
         f"cost           {cost.products} products ({parts}): the time of {cost.gradients:.0f} gradients, "
         f"{cost.seconds:.1f} s{way}; checks {cost.check_seconds:.1f} s"
@@ -252,12 +252,14 @@ def _block_lines(measured: MeasuredNetwork) -> list[str]:
     for block in measured.blocks:
         rank = block.rank
         found = block.why if rank is None else format_interval(rank.value, rank.low, rank.high)
-        wider = "" if rank is None or rank.reached else "; wider than asked for"
+        wider = "" if rank is None or rank.reached else "; wider than requested"
         lines.append(f"  {block.name or '(model)':{wide}}  {block.P:>11,} parameters  {found}{wider}")
     products = sum(block.rank.products for block in measured.blocks if block.rank is not None)
     level = f"{100 * measured.report.settings.confidence:g} % each"
     if measured.tied:
         shown = [f"{other} is {name}" for other, name in measured.tied[:TIES]]
         more = len(measured.tied) - len(shown)
-        lines.append(f"  tied, in one block only: {', '.join(shown)}" + (f" and {more} more" if more else ""))
+        lines.append(
+            f"  tied parameters, counted in one block only: {', '.join(shown)}" + (f" and {more} more" if more else "")
+        )
     return [f"blocks         stable rank by module, {level}; {products} products more", *lines]

@@ -161,7 +161,7 @@ def fit_covariance(
         missing = (frobenius_squared or float("nan")) - squares
         if not (isfinite(missing) and missing > 0.0):
             raise ValueError(
-                f"eigenvalues hold {known.sum() / spectra.trace:.3g} of the trace: give more of them, or "
+                f"eigenvalues account for {known.sum() / spectra.trace:.3g} of the trace: give more, or "
                 f"frobenius_squared above their {squares:.6g}"
             )
         # At least 1: rounding of the norm must not put more than all of it into one.

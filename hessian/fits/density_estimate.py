@@ -54,5 +54,5 @@ def density_stable_rank(grid: Array, densities: Array, top: float, power: float 
     nearest = int(np.abs(grid - top).argmin())
     at_top = densities[nearest] * np.abs(grid[nearest]) ** power
     if not at_top > 0:
-        raise ValueError(f"no weight at {top}: widen the kernel or refine the grid")
+        raise ValueError(f"no spectral weight at {top}: widen the kernel or refine the grid")
     return float(densities @ np.abs(grid) ** power / at_top)

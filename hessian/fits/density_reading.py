@@ -104,7 +104,7 @@ def printed_stable_rank(
         CurvatureError: Atoms, an eigenvalue that is missing, or no density at $\sigma_1$.
     """
     if len(measure.atoms) or not measure.nodes:
-        raise CurvatureError("the papers' estimate is made from runs of a quadrature without atoms")
+        raise CurvatureError("the papers' estimate needs a quadrature without atoms")
     low, high = _ends(measure, reading.ends)
     top = high if abs(high) >= abs(low) else low
     if reading.support == "nodes":

@@ -134,7 +134,7 @@ def fit_difference(hessians: SampleHessians, *, block: int = 20, frobenius_squar
     signed = (np.maximum(hessians.eigenvalues, 0.0), np.maximum(-hessians.eigenvalues, 0.0))
     traces, rows = hessians.traces, hessians.eigenvalues.shape[1]
     if not min(traces) > 0.0:
-        raise ValueError("the samples' Hessians have one sign only: take fit_covariance, the law of one covariance")
+        raise ValueError("the samples' Hessians are all of one sign: use fit_covariance, which fits one covariance")
     turn = np.linalg.eigh(hessians.plus + hessians.minus)[1][:, ::-1]
     parts = [turn.T @ part @ turn for part in (hessians.plus, hessians.minus)]
     inner = np.array([(part[:block, :block] + part[:block, :block].T) / 2 for part in parts])

@@ -102,12 +102,12 @@ class MeasuredFit(ThresholdedFit):
         """Return the model, its outliers and how far the bulk is from laws, in words."""
         verdict = "no semicircle" if self.distance.low > 0.0 else "a semicircle is possible"
         if self.distance.high - self.distance.low > UNDECIDED:
-            verdict = "too few steps and probes to tell"
+            verdict = "too few steps and probes to decide"
         others = [
             f"{law.name} {law.distance.value:.2f} ({law.distance.low:.2f} to {law.distance.high:.2f})"
             for law in self.alternatives
         ]
-        certain = "" if self.complete else "\nthe noise holds those that were not computed: raise outliers"
+        certain = "" if self.complete else "\nthe noise includes outliers that were not computed: raise outliers"
         rank = {times: predict(self, times**-0.5).stable_rank(self.R).value for times in (1, 4)}
         return {
             "spiked model": f"sigma {self.sigma:.3g} +- {self.sigma_sd:.1g}, bulk edge {2 * self.sigma:.3g}",
@@ -180,7 +180,7 @@ def fit_measured(
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
         raise ValueError(
             f"no noise is left above rounding: {split.sigma:.1e} compared with a norm of {frobenius.value:.3g}; "
-            "the matrix is (nearly) of low rank, and the spiked model has nothing to fit"
+            "the matrix is (nearly) of low rank, so a spiked model cannot be fitted"
         )
     model, theory = build_model(values[mine], sigma, R)
     measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))

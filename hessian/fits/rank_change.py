@@ -61,8 +61,8 @@ def rank_change(products: ArrayLike, eigenvalues: ArrayLike, square: float) -> R
         raise ValueError("products and eigenvalues must be finite")
     if not 0.0 < require_number("square", square) < np.inf:
         raise ValueError(
-            f"square must be positive and finite, got {square}: where it is not representable in double precision, "
-            "multiply the loss by a constant"
+            f"square must be positive and finite, got {square}: if it is not representable in double precision, "
+            f"multiply the loss by a constant"
         )
     first, others = float(values[0]), values[1:]
     if not abs(first) > np.abs(others).max(initial=0.0):

@@ -142,7 +142,7 @@ def named_level(level: float, mistaken: float | None) -> float:
         ValueError: No number, or two.
     """
     if mistaken is not None and level not in (LEVEL, mistaken):
-        raise ValueError(f"level and mistaken are two names of one number, got {level} and {mistaken}: give level")
+        raise ValueError(f"level and mistaken are two names for one number, got {level} and {mistaken}: give level")
     return require_number("level", level if mistaken is None else mistaken)
 
 
@@ -243,7 +243,7 @@ def _noise(outliers: NDArray[np.float64], rest: float, R: int) -> float:
         if rest <= 0.0 or weight <= 0.0:
             raise ValueError(
                 f"no noise is left apart from {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) "
-                "of low rank, and the spiked model has nothing to fit"
+                "of low rank, so a spiked model cannot be fitted"
             )
         before, sigma_squared = sigma_squared, rest / weight
         if abs(sigma_squared - before) <= 1e-14 * sigma_squared:

@@ -216,7 +216,7 @@ class Rows:
         left, offset = memoryview(into.view(torch.uint8).numpy().data), self._offset(place, start)
         while left:
             if not (read := os.preadv(self._file.fileno(), [left], offset)):
-                raise CurvatureError(f"the file with rows of the basis in {self._store.folder} was cut off")
+                raise CurvatureError(f"the file with rows of the basis in {self._store.folder} was truncated")
             left, offset = left[read:], offset + read
         return into
 

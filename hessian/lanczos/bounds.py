@@ -64,7 +64,7 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
 
 def _probable_norm(krylov: Krylov, chance: float) -> float:
     if krylov.restarted:
-        raise CurvatureError("after a restart the first row is not random, and no bound of the norm rests on it")
+        raise CurvatureError("after a restart the first row is not random, so it gives no bound on the norm")
     theta, S, _ = krylov.ritz()
     first, C = S[0], krylov.coupling @ S
     low = float(np.abs(theta).max())

@@ -67,7 +67,9 @@ class Budget:
         """
         object.__setattr__(self, "limit", _bytes_in(limit))
         if scratch is not None and not (isinstance(scratch, str | Path) and Path(scratch).is_dir()):
-            raise CurvatureError(f"there is no folder {scratch} for vectors that do not fit: name an existing one")
+            raise CurvatureError(
+                f"the folder {scratch} for vectors that do not fit does not exist: name an existing folder"
+            )
         object.__setattr__(self, "scratch", None if scratch is None else Path(scratch))
 
     @staticmethod
@@ -112,22 +114,23 @@ class Budget:
         """Return the error if single precision cannot verify that products are derivatives, as at many kinks."""
         least = format_bytes(held + numbers * torch.float64.itemsize, up=True)
         return (
-            "the products cannot be verified as second derivatives in single precision, as where a network has kinks: "
-            f"memory of {format_bytes(self.limit)} has no room for checks in double precision, which need {least}"
+            "the products cannot be verified as second derivatives in single precision, for example because a "
+            f"network has kinks: memory of {format_bytes(self.limit)} is too small for checks in double precision, "
+            f"which need {least}"
         )
 
     def describe_shortage(self, least: int, what: str) -> str:
         """Return the error about a budget that is too small."""
         return (
-            f"memory of {format_bytes(self.limit)} does not suffice: {what} need {format_bytes(least, up=True)}; "
-            "give so much, smaller batches, or fewer parameters="
+            f"memory of {format_bytes(self.limit)} is too small: {what} need {format_bytes(least, up=True)}; "
+            f"allow that much, use smaller batches, or choose fewer parameters="
         )
 
     def describe_full_disk(self, there: int, least: int) -> str:
         """Return the error about a scratch folder whose disk is full."""
         return (
             f"the disk of the folder {self.scratch} is full: {format_bytes(there)} are free, and a basis of a few rows "
-            f"needs {format_bytes(least, up=True)} there; make room, name another folder, or give more memory than "
+            f"needs {format_bytes(least, up=True)} there; free space, name another folder, or allow more memory than "
             f"{format_bytes(self.limit)}"
         )
 
@@ -229,7 +232,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
     inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + 1
     if free < 0 or (budget.scratch is None and inside < least):
         needed = budget.limit - free + (0 if budget.scratch is not None else least * size)
-        hint = "" if budget.scratch is not None else "; or a folder for rows of the basis, scratch="
+        hint = "" if budget.scratch is not None else "; or name a folder for rows of the basis, scratch="
         raise CurvatureError(
             budget.describe_shortage(needed, "the model, its products and a basis of a few rows") + hint,
             keywords=("parameters", "scratch"),

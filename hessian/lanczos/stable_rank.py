@@ -254,8 +254,8 @@ class StableRankEstimator:
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
             if (rounding := rounding_of(self.operator)) > MOST:
                 raise CurvatureError(
-                    f"products are rounded by {rounding:.2g} of the matrix, too much for an interval: measure in a "
-                    "precision in which they are more exact, such as model.double() without autocast"
+                    f"products are rounded by {rounding:.2g} of the matrix, too much for an interval: measure in "
+                    f"higher precision, such as model.double() without autocast"
                 )
             raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
         known = known_square(krylov)

@@ -86,8 +86,8 @@ class BatchConsistency:
             tail = take_rows(whole, slice(at, None)) if rows > 1 else whole
         if doubts and self.needed and not self.vouched:
             raise CurvatureError(
-                f"whether the losses of the batches make up the loss over all samples cannot be tested ({doubts[0]}): "
-                "name reduction='mean' or reduction='sum', or count= for a mean over tokens, to say what the loss is",
+                f"cannot test whether the losses of the batches add up to the loss over all samples ({doubts[0]}): "
+                "name reduction='mean' or reduction='sum', or count= for a mean over tokens, to define the loss",
                 keywords=("reduction", "count"),
             )
 
@@ -95,7 +95,7 @@ class BatchConsistency:
         try:
             return join(tail, head)
         except (ValueError, RuntimeError) as error:
-            raise _UnlikeError(f"samples of two batches cannot be put into one, {error}") from error
+            raise _UnlikeError(f"samples of two batches cannot be joined into one, {error}") from error
 
     def _compare(self, whole: Any, parts: list[Any], number: int, second: bool) -> None:
         """Compare in the parameters' dtype, and if that leaves a doubt, in double precision."""
@@ -104,11 +104,12 @@ class BatchConsistency:
         if sum(counts) != total:
             found = f"{total} for batch {number}, and {' and '.join(map(str, counts))} for two parts of its rows"
             if self.named:
-                raise _UnlikeError(f"count does not add up over rows: {found}")
+                raise _UnlikeError(f"count is not additive over rows: {found}")
             raise CurvatureError(
-                f"count must add up: it gives {found}. If dimension 0 is not that of the samples, as in time-first "
-                "batches or with one sequence for each item, name reduction='mean' or reduction='sum' next to count=, "
-                "because parts of the samples cannot then be compared",
+                f"count must be additive: it gives {found}. If dimension 0 does not index the samples, as in "
+                f"time-first batches or with one sequence for all items, name reduction='mean' or reduction='sum' "
+                f"next to count=, "
+                "because parts of the samples then cannot be compared",
                 keywords=("count", "reduction"),
             )
         if total == 0:
@@ -153,7 +154,8 @@ class BatchConsistency:
             )
         raise CurvatureError(
             f"the loss is not a {word} over independent samples: {shown}. Class weights and ignored or padded targets "
-            "make it a mean over something else: give count= with what it divides by, or reduction='sum' with a loss "
+            "make it a mean over something else: give count= with the number that it divides by, or "
+            "reduction='sum' with a loss "
             "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process. "
             "Samples are along dimension 0: of time-first batches or single sequences, put the samples there, by "
             "x.transpose(0, 1) or x[None], and let the model turn them back; or name both count=, a function that "
@@ -201,13 +203,13 @@ class BatchConsistency:
                 return float(value.detach()), _derivatives(value, variables, second)
         except CurvatureError as error:
             raise CurvatureError(
-                f"{error}, for some of its samples alone: where targets are ignored, give count= with the number of "
-                "those that are not",
+                f"{error}, for only some of its samples: if targets are ignored, give count= with the number of "
+                f"the others",
                 keywords=("count",),
             ) from error
         except USER_ERRORS as error:
             raise _UnlikeError(
-                f"the model or the loss fails on other batches, {' '.join(str(error).split())[:120]}"
+                f"the model or the loss fails on other batch sizes, {' '.join(str(error).split())[:120]}"
             ) from error
 
 

@@ -61,19 +61,19 @@ class Batches:
         if isinstance(data, DataLoader):
             if isinstance(data.sampler, _SHUFFLING):
                 raise CurvatureError(
-                    f"the loader shuffles ({type(data.sampler).__name__}), so every product would see another order; "
-                    "use DataLoader(..., shuffle=False)"
+                    f"the loader shuffles ({type(data.sampler).__name__}), so every product would see a different "
+                    f"order; use DataLoader(..., shuffle=False)"
                 )
             return Batches(data, resident=False)
         if not isinstance(data, Iterable) or isinstance(data, Tensor):
             raise CurvatureError(
-                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {_describe(data)}; where "
-                "the loss takes no targets, pass (inputs, None)"
+                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {_describe(data)}; "
+                f"if the loss takes no targets, pass (inputs, None)"
             )
         if isinstance(data, tuple | list) and data and isinstance(data[0], Tensor):
             raise CurvatureError(f"expected (inputs, targets), got {_describe(data)}: {_SEVERAL}")
         if iter(data) is data:
-            raise CurvatureError("the data are an iterator, which can be read once only; pass a list or a DataLoader")
+            raise CurvatureError("the data are an iterator, which can be read only once; pass a list or a DataLoader")
         if isinstance(data, Sequence) and len(data) == 1 and _may_be_batch(data[0]):
             return Batches((data[0],), resident=True)
         return Batches(data, resident=False)
@@ -176,7 +176,9 @@ def require_dense_tensors(data: Any) -> None:
         )
     for leaf in iterate_tensors(data):
         if leaf.is_meta:
-            raise CurvatureError("the data lie on the meta device and hold no numbers: make them on another one")
+            raise CurvatureError(
+                "the data are on the meta device, which stores no numbers: create them on another device"
+            )
         if fault := not_dense(leaf):
             raise CurvatureError(f"the data hold {fault}")
 
@@ -206,7 +208,7 @@ def _require_batch(item: Any, number: int) -> Batch:
         raise CurvatureError(
             f"the inputs of batch {number} are a {type(inputs).__name__} of {len(inputs)} tensors, one for each "
             f"sample, and the model would be called with {len(inputs)} arguments: stack them into one tensor, as in "
-            "torch.stack(inputs), after padding where their sizes differ"
+            "torch.stack(inputs), after padding if their sizes differ"
         )
     return inputs, targets
 
@@ -266,8 +268,8 @@ def size_of(batch: Batch) -> int:
         raise CurvatureError("a batch has no samples: leave it out")
     if len(lengths) > 1:
         raise CurvatureError(
-            f"the tensors of a batch have {', '.join(map(str, lengths[:-1]))} and {lengths[-1]} rows, so that the "
-            "number of samples is not clear: give count=, a function of the batch",
+            f"the tensors of a batch have {', '.join(map(str, lengths[:-1]))} and {lengths[-1]} rows, so the "
+            f"number of samples is ambiguous: give count=, a function of the batch",
             keywords=("count",),
         )
     return lengths[0]
@@ -323,8 +325,8 @@ def require_untouched(given: Any, own: Any, number: int) -> None:
     now, before = list(iterate_tensors(given)), list(iterate_tensors(own))
     if len(now) != len(before) or any(map(_is_written, now, before)):
         raise CurvatureError(
-            f"the model or the loss changes batch {number} in place, as a first layer nn.ReLU(inplace=True) does, so "
-            "that every call would see other data: leave inplace out, or begin with a copy, x = x.clone()"
+            f"the model or the loss changes batch {number} in place, as a first layer nn.ReLU(inplace=True) does, "
+            f"so every call would see different data: leave inplace out, or begin with a copy, x = x.clone()"
         )
 
 
@@ -426,7 +428,8 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
             kind = "None" if targets is None else f"a {type(targets).__name__}"
             raise CurvatureError(
                 f"the targets of batch {number} are {kind}, which the loss cannot take "
-                f"({' '.join(str(error).split())[:120]}): give others, or a function of (output, targets) as the loss"
+                f"({' '.join(str(error).split())[:120]}): give other targets, or a function of (output, targets) "
+                f"as the loss"
             ) from error
         if isinstance(output, Tensor):
             raise
@@ -476,7 +479,7 @@ def strange_inputs(batch: Batch, said: str) -> str:
         re.search(rf"\b({_SAID.get(kind, kind)})(Tensor)?\b", said, re.IGNORECASE) for kind in kinds
     ):
         return ""
-    return f"the inputs are {' and '.join(kinds)}: where the model wants numbers, pass x.float()"
+    return f"the inputs are {' and '.join(kinds)}: if the model needs floats, pass x.float()"
 
 
 def reduction_of(loss: Loss, named: str | None) -> str:
@@ -489,11 +492,11 @@ def reduction_of(loss: Loss, named: str | None) -> str:
     own = "mean" if own == "batchmean" else own
     reduction = named or own or "mean"
     if reduction == own and own not in ("mean", "sum"):
-        raise CurvatureError(f"the loss must be a scalar, and has reduction={own!r}: use 'mean' or 'sum'")
+        raise CurvatureError(f"the loss must be a scalar, but it has reduction={own!r}: use 'mean' or 'sum'")
     if reduction not in ("mean", "sum"):
         raise CurvatureError(f"reduction must be 'mean' or 'sum', got {reduction!r}", keywords=("reduction",))
     if named and own in ("mean", "sum") and named != own:
         raise CurvatureError(
-            f"the loss reduces by {own!r}, and a {named} is asked for: name one of the two in both places"
+            f"the loss reduces by {own!r}, but a {named} was requested: use one of the two in both places"
         )
     return reduction

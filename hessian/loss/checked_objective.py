@@ -107,7 +107,7 @@ def checked_objective(
     _warn_of_unread_targets(draft, data)
     again, largest = _largest_number(draft, count)
     if [size for size, _ in first] != [size for size, _ in again]:
-        raise CurvatureError("two readings of the data gave other batches: fix their order and number")
+        raise CurvatureError("reading the data twice gave different batches: fix their order and number")
     draft = replace(draft, reached=_find_reached(draft))
     draft.model.require_kept()
     sizes = tuple(size for size, _ in first)

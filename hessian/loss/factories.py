@@ -122,8 +122,8 @@ def import_object(spec: str, what: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(error.name + ".")):
             raise CurvatureError(
-                f"there is no module {error.name!r} for --{what} {spec}; modules are looked for in the current folder "
-                "and where Python finds packages"
+                f"there is no module {error.name!r} for --{what} {spec}; modules are searched in the current "
+                f"folder and on Python's path"
             ) from None
         raise user_error(error, f"importing {module}") from error
     except (Exception, SystemExit) as error:

@@ -227,12 +227,12 @@ def inexact_embedding(value: Tensor) -> str:
         if not node.name().startswith("Embedding"):
             continue
         if getattr(node, "_saved_scale_grad_by_freq", False):
-            return "an embedding with scale_grad_by_freq=True divides gradients by counts in the batch: leave that out"
+            return "an embedding with scale_grad_by_freq=True divides gradients by counts in the batch: leave it out"
         row = getattr(node, "_saved_padding_idx", -1)
         if 0 <= row < 2**63:  # -1 is read as unsigned
             return (
                 f"an embedding with padding_idx={row} gives that row no gradient, although the loss depends on it: "
-                f"take nn.Embedding(padding_idx={row}), whose row is known to be a constant, or leave padding_idx out"
+                f"use nn.Embedding(padding_idx={row}), whose row is known to be constant, or leave padding_idx out"
             )
     return ""
 
@@ -275,7 +275,7 @@ def require_dense(gradients: Sequence[Tensor | None]) -> None:
         CurvatureError: One is.
     """
     if any(gradient is not None and gradient.layout != torch.strided for gradient in gradients):
-        raise CurvatureError("gradients are sparse, and have no second derivative: use Embedding(sparse=False)")
+        raise CurvatureError("sparse gradients have no second derivative: use Embedding(sparse=False)")
 
 
 def pull(

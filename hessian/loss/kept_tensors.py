@@ -38,8 +38,8 @@ class Call(NamedTuple):
 
 
 KEPT = (
-    "the model or the loss keeps a tensor that it has computed from the weights, and reads it again between "
-    "calls, where nothing can replace it: compute it again in each call, and measure outside of "
+    "the model or the loss keeps a tensor that it has computed from the weights, and reuses it between calls, "
+    "where it cannot be replaced: compute it again in each call, and measure outside of "
     "torch.nn.utils.parametrize.cached()"
 )
 """The error about a cache."""
@@ -110,9 +110,9 @@ def require_nothing_kept(
     for name in sorted(alike.keys() - reached):
         if all(name in _unused_by(call, weights) for call in calls()):
             raise CurvatureError(
-                f"{name} does not reach the loss, and a tensor of its shape {alike[name]} that is not "
-                "a parameter of the model does: if that was computed from it and kept, empty the cache; if it is "
-                "meant, leave the parameter out by naming the others, parameters=",
+                f"{name} does not reach the loss, but a tensor of the same shape {alike[name]} that is not "
+                "a parameter of the model does: if it is a cached copy, empty the cache; if it is intended, "
+                "exclude the parameter by naming the others, parameters=",
                 keywords=("parameters",),
             )
 
@@ -120,8 +120,8 @@ def require_nothing_kept(
 def describe_held_parameter(name: str) -> str:
     """Return the error about a parameter that is not read through the model."""
     return (
-        f"the loss or the model holds on to {name} by another way than the model's attributes, where nothing can "
-        "replace it; read it from the model when called, as in sum(p.square().sum() for p in model.parameters())"
+        f"the loss or the model keeps a reference to {name} outside the model's attributes, where it cannot be "
+        f"replaced; read it from the model when called, as in sum(p.square().sum() for p in model.parameters())"
     )
 
 

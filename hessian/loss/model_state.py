@@ -40,8 +40,8 @@ def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tenso
     for name, module in model.named_modules():
         if isinstance(module, torch.jit.ScriptModule):
             raise CurvatureError(
-                f"{name or 'the model'} is a TorchScript module, in which nothing can replace the weights: pass "
-                "the module as it was before torch.jit.script or torch.jit.trace"
+                f"{name or 'the model'} is a TorchScript module, whose weights cannot be replaced: pass the "
+                f"module from before torch.jit.script or torch.jit.trace"
             )
     for name, tensor in (*named.items(), *model.named_buffers()):
         if isinstance(tensor, nn.parameter.UninitializedParameter | nn.parameter.UninitializedBuffer):
@@ -57,7 +57,7 @@ def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tenso
         chosen = {name: p for name, p in named.items() if p.requires_grad}
         if not chosen:
             kinds = sorted({str(p.dtype) for p in named.values() if not p.is_floating_point()})
-            why = f"they are {', '.join(kinds)}" if kinds else "every requires_grad is False; name those that are meant"
+            why = f"they are {', '.join(kinds)}" if kinds else "every requires_grad is False; name the right ones"
             raise CurvatureError(f"the model has no trainable parameter: {why}")
     else:
         chosen = {name: named[name] for name in match_names(tuple(named), selection, aliases(model))}
@@ -67,18 +67,18 @@ def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tenso
                 f"{name} is {parameter.dtype}; second derivatives need float32 or float64 (model.double())"
             )
         if not parameter.is_meta and not bool(torch.isfinite(parameter).all()):
-            raise CurvatureError(f"{name} has weights that are not finite")
+            raise CurvatureError(f"{name} has non-finite weights")
     devices = {str(p.device) for p in named.values()} | {str(b.device) for b in model.buffers()}
     dtypes = {str(p.dtype) for p in chosen.values()}
     if len(devices) > 1:
-        raise CurvatureError(f"the model lies on several devices ({', '.join(sorted(devices))}); move it to one")
+        raise CurvatureError(f"the model is on several devices ({', '.join(sorted(devices))}); move it to one")
     if len(dtypes) > 1:
         raise CurvatureError(
             f"the parameters have several dtypes ({', '.join(sorted(dtypes))}); use one, by model.float() or "
             "model.double()"
         )
     if devices == {"meta"}:
-        raise CurvatureError("the model lies on the meta device and has no weights")
+        raise CurvatureError("the model is on the meta device, which stores no weights")
     return {name: parameter.detach().clone().requires_grad_() for name, parameter in chosen.items()}
 
 
@@ -112,7 +112,7 @@ def match_names(
     if not all(isinstance(pattern, str) for pattern in wanted):
         raise CurvatureError(f"parameters must be names or patterns such as 'layer1.*', got {patterns!r}")
     if not wanted:
-        raise CurvatureError("no parameter was named; pass names or patterns, or None for all trainable ones")
+        raise CurvatureError("no parameter is named; pass names or patterns, or None for all trainable ones")
     chosen: set[str] = set()
     named = {name: name for name in names} | {other: name for other, name in (others or {}).items() if name in names}
     for pattern in wanted:
@@ -142,8 +142,8 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
         if normalises and module.running_mean is None and batch_norm != "batch":
             raise CurvatureError(
                 f"batch norm {name!r} keeps no running statistics (track_running_stats=False) and couples the samples "
-                "of a batch in either mode: name the statistics of each batch where that can be done, "
-                "batch_norm='batch', or build and train it with track_running_stats=True",
+                "of a batch in either mode: use the statistics of each batch, batch_norm='batch', or build and "
+                "train it with track_running_stats=True",
                 keywords=("batch_norm",),
             )
         if not module.training:
@@ -152,12 +152,11 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
         if dropout or (isinstance(module, nn.RNNBase) and module.dropout > 0):
             raise CurvatureError(f"dropout is on in {name or 'the model'!r}: call model.eval() first")
         if isinstance(module, nn.RReLU) and module.lower < module.upper:
-            raise CurvatureError(f"the slopes of RReLU are random in {name or 'the model'!r}: call model.eval() first")
+            raise CurvatureError(f"RReLU has random slopes in {name or 'the model'!r}: call model.eval() first")
         if normalises and batch_norm is None:
             raise CurvatureError(
                 f"batch norm {name!r} is in training mode and couples the samples of a batch: call model.eval() first, "
-                "or name the statistics where that can be done, batch_norm='running' (of training) or "
-                "batch_norm='batch' (of each batch)",
+                "or choose the statistics by batch_norm='running' (of training) or batch_norm='batch' (of each batch)",
                 keywords=("batch_norm",),
             )
 
@@ -305,8 +304,8 @@ class PureModel:
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.is_floating_point() and tensor.dtype != own:
                 return (
-                    f"{name.removeprefix('model.')} is {tensor.dtype}, and the data are handed in in {own}, as the "
-                    "parameters are: call model.float() or model.double()"
+                    f"{name.removeprefix('model.')} is {tensor.dtype}, but the parameters, and so the data, are "
+                    f"{own}: call model.float() or model.double()"
                 )
         for place, module in self._joint.named_modules():
             for key, value in vars(module).items():
@@ -356,8 +355,8 @@ class PureModel:
         for name, now in self._chosen.items():
             if not torch.equal(now.detach(), own[name.removeprefix("model.")].detach()):
                 raise CurvatureError(
-                    f"the forward pass changes {name.removeprefix('model.')}, as Embedding(max_norm=) does, so that "
-                    "the loss is not a smooth function of it; renormalise the weights once, and leave max_norm out"
+                    f"the forward pass changes {name.removeprefix('model.')}, as Embedding(max_norm=) does, so "
+                    f"the loss is not a smooth function of it; renormalise the weights once, and leave max_norm out"
                 )
 
     @contextmanager

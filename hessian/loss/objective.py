@@ -256,8 +256,8 @@ class Objective:
         for number, batch in enumerate(self.move_batches(), start=1):
             if (found := rows_of(batch)) is None:
                 raise CurvatureError(
-                    f"the tensors of batch {number} have several lengths, so that its samples cannot be taken one by "
-                    "one: give every tensor one row for each sample"
+                    f"the tensors of batch {number} have several lengths, so its samples cannot be separated: "
+                    f"give every tensor one row for each sample"
                 )
             rows += found
         return self.samples / rows
@@ -322,8 +322,9 @@ class Objective:
         why = "" if output is None else labels_out_of_range(output, batch)
         if "does not require grad" in str(error) and self.model.holds_others_fixed():
             why = (
-                "the forward pass or the loss differentiates by parameters that are not chosen, so choose these too or "
-                "leave parameters= out; Curvature(...).block('layer.*') then is the block of some of them"
+                "the forward pass or the loss differentiates with respect to parameters that were not chosen, so "
+                "choose these as well or leave parameters= out; Curvature(...).block('layer.*') then gives the "
+                "block of some of them"
             )
         if not why and isinstance(error, RuntimeError):
             why = self.model.find_other_dtype() or (strange_inputs(batch, str(error)) if output is None else "")
@@ -350,9 +351,9 @@ class Objective:
                 if part is not None and not bool(torch.isfinite(part).all())
             ]
             if bad:
-                begin = f"second derivatives by {bad[0]} are not finite on batch {number}, though the loss is"
+                begin = f"second derivatives in {bad[0]} are not finite on batch {number}, though the loss is"
                 if any(leaf.is_floating_point() and not bool(leaf.isfinite().all()) for leaf in iterate_tensors(batch)):
-                    return f"{begin}: the data hold numbers that are not finite, so leave those samples out"
+                    return f"{begin}: the data contain non-finite numbers, so leave those samples out"
                 if not roots:
                     return f"{begin}: the weights or the loss overflow"
                 return (
@@ -379,6 +380,7 @@ class Objective:
                 raise CurvatureError(
                     f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model "
                     "is random, or the loss changes from call to call; fix the order, call model.eval() if dropout is "
-                    "on, and draw no noise in forward, as by torch.randn_like or functional dropout with training=True"
+                    "on, and draw no noise in forward, for example by torch.randn_like or functional dropout with "
+                    "training=True"
                 )
         return value

@@ -113,8 +113,8 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
     slope, *others = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
     if any(part is not None for part in others):
         raise CurvatureError(
-            "the loss depends on the parameters in addition to the model's output (a penalty), and the "
-            f"{MATRICES[matrix]} leaves that out: take it out of the loss, or take matrix='hessian'",
+            "the loss depends on the parameters in addition to the model's output (a penalty), which the "
+            f"{MATRICES[matrix]} would ignore: remove it from the loss, or use matrix='hessian'",
             keywords=("matrix",),
         )
     if slope is None:
@@ -137,7 +137,8 @@ def law_of(loss: Any) -> Law:
         return _bernoulli
     name = getattr(loss, "__name__", type(loss).__name__)
     raise CurvatureError(
-        f"the Fisher matrix needs the law of the targets, and {name} does not tell it: give law=, a function from the "
+        f"the Fisher matrix needs the distribution of the targets, which {name} does not define: give law=, a "
+        f"function from the "
         "output to a torch.distributions.Distribution",
         keywords=("law",),
     )
@@ -192,8 +193,8 @@ def divergence(
             each = kl_divergence(own, law(cut))
         except NotImplementedError as error:
             raise CurvatureError(
-                f"the divergence of two laws {type(own).__name__} is not known in closed form, so that the Fisher "
-                "matrix is not exact: take another law, or matrix='empirical-fisher'",
+                f"the divergence of two laws {type(own).__name__} is not known in closed form, so the Fisher "
+                f"matrix would not be exact: use another law, or matrix='empirical-fisher'",
                 keywords=("matrix",),
             ) from error
         return multiple * (each * observed).sum()
@@ -239,7 +240,7 @@ def not_one_multiple(name: str) -> CurvatureError:
     return CurvatureError(
         f"the loss is not a multiple of minus the log likelihood of {name}, as with class weights, "
         "label smoothing, another law, or a label that is ignored without ignore_index= of nn.CrossEntropyLoss: "
-        "name the law= that it belongs to, or take matrix='gauss-newton'",
+        "give the matching law=, or use matrix='gauss-newton'",
         keywords=("law", "matrix"),
     )
 
@@ -338,7 +339,7 @@ def _require_smooth(output: Tensor, law: Law) -> None:
         if norm_of(near - curved) > 0.1 * max(norm_of(near), norm_of(curved)):
             raise CurvatureError(
                 f"the divergence of two laws {type(law(output)).__name__}, as torch computes it, has no second "
-                "derivative where they are equal, so that the Fisher matrix is not its Hessian: take another law, or "
+                "derivative where they are equal, so the Fisher matrix is not its Hessian: use another law, or "
                 "matrix='empirical-fisher'",
                 keywords=("law", "matrix"),
             )

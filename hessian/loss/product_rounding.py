@@ -91,7 +91,7 @@ def faint_loss(losses: Sequence[float], dtype: torch.dtype) -> str:
     largest = max(map(abs, losses), default=inf)
     if not largest <= sqrt(torch.finfo(dtype).eps):
         return ""
-    begin = f"the loss is {largest:.2g}, as after training to zero loss, so its derivatives are mostly rounding"
+    begin = f"the loss is {largest:.2g}, as after training to zero loss, so its derivatives are mostly rounding error"
     if dtype == torch.float64:
         return f"{begin} even in double precision: measure an earlier state, at which the loss is larger"
     return f"{begin} in {_name(dtype)}: measure model.double() on the same data, or pass --double on the command line"
@@ -132,7 +132,8 @@ def require_little(
     why = (
         f"the model or the loss computes in {_name(through)}, as autocast, .half() and .to({_name(through)}) do"
         if through is not None
-        else f"the model or the loss computes something else in {_name(own)} than in double precision, as a branch on "
+        else f"the model or the loss computes something different in {_name(own)} than in double precision, as a "
+        f"branch on "
         "the dtype or an operation of low precision does"
     )
     raise CurvatureError(

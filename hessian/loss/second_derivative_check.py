@@ -63,10 +63,10 @@ PARTS = 16
 """Equal parts of the way between two losses, in which slopes are taken where the losses' difference is missed."""
 _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
 
-UNSETTLED = "differences of the loss or of gradients do not settle at any step"
+UNSETTLED = "finite differences of the loss or of gradients do not converge at any step size"
 _ADVICE = (
     "look for weight_norm, a custom function whose backward detaches, spectral_norm in training mode, "
-    "torch.utils.checkpoint, and detach(), no_grad() or .data on the way to the loss"
+    "torch.utils.checkpoint, and detach(), no_grad() or .data before the loss"
 )
 
 
@@ -309,8 +309,8 @@ def _require(
             text = " ".join(str(error).split())
             if any(words in text for words in _NOT_DIFFERENTIABLE):
                 raise CurvatureError(
-                    f"the model or the loss has no second derivative ({text[:160]}): replace that operation by one "
-                    "that has, such as Sigmoid for Hardsigmoid"
+                    f"the model or the loss has no second derivative ({text[:160]}): replace that operation by "
+                    f"one that has, such as Sigmoid for Hardsigmoid"
                 ) from error
             failure = error
             in_double = in_double or (text[:160] or type(error).__name__ if dtype != own else "")
@@ -493,7 +493,7 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
     if norm_of(near - slopes.mean()) <= allowed + unseen:
         return None
     return (
-        f"the loss of batch {line.number} rises by {float(near):.6g} for a step along which its gradient gives "
+        f"the loss of batch {line.number} rises by {float(near):.6g} for a step along which its gradient predicts "
         f"{float(slope):.6g}"
     )
 
@@ -537,10 +537,10 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
             return "" if _is_zero(line, batch, point, v, size) else None
     reasons = []
     if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
-        reasons.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
+        reasons.append(f"two of them show that the matrix is not symmetric, by {gap / size:.2g} of it")
     if not alike():
         gap = norm_of(apart) / max(size, norm_of(other))
-        reasons.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
+        reasons.append(f"one differs from the corresponding finite difference of gradients by {gap:.2g} of it")
     if not reasons:
         # A longer step may see a block that is small next to what rounds.
         seen = line.whole or norm_of(rounding) <= max(size, norm_of(other))

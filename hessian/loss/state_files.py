@@ -61,7 +61,7 @@ def order_of_states(folder: Path) -> str:
 
 def _numbered_paths(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise CurvatureError(f"there is no folder {folder}: name one that holds files of weights")
+        raise CurvatureError(f"folder {folder} does not exist: name one that holds files of weights")
     found = [path for path in sorted(folder.iterdir()) if path.suffix in ENDINGS and path.is_file()]
     for path in found:
         if re.search(r"-\d{5}-of-\d{5}$", path.stem):
@@ -72,8 +72,8 @@ def _numbered_paths(folder: Path) -> list[Path]:
     found = [path for path in found if re.search(r"\d", path.stem)]
     if not found:
         raise CurvatureError(
-            f"{folder} holds no file of weights with a number in its name, such as step-100.safetensors; read are "
-            f"{', '.join(ENDINGS)}"
+            f"{folder} holds no file of weights with a number in its name, such as step-100.safetensors; readable "
+            f"formats are {', '.join(ENDINGS)}"
         )
     return found
 
@@ -109,7 +109,7 @@ def load_state(model: nn.Module, path: Path) -> None:
         if kind is not None:
             raise CurvatureError(
                 f"{path} cannot be read as weights, because it holds an object of {kind[1]}, which could run code: "
-                "save tensors and plain values alone, also in get_extra_state"
+                "save only tensors and plain values, also in get_extra_state"
             ) from error
         said = " ".join(str(error).split())[:120]
         raise CurvatureError(f"{path} cannot be read as weights ({said}): save model.state_dict()") from error
@@ -120,7 +120,7 @@ def load_state(model: nn.Module, path: Path) -> None:
     # What get_extra_state returns is part of a state_dict, and the model takes it back by set_extra_state.
     strange = [name for name in others if str(name).rpartition(".")[2] != _EXTRA]
     if strange:
-        raise CurvatureError(f"{path} holds more than tensors by name: save model.state_dict() alone")
+        raise CurvatureError(f"{path} holds more than tensors by name: save only model.state_dict()")
     if foreign := [name for name in others if name not in own]:
         raise CurvatureError(
             f"{path} holds {foreign[0]}, what get_extra_state returned, and the model has no such method there: build "

@@ -88,7 +88,7 @@ class StableRankInterval(Result):
         norm = "certified" if self.certified else "not certified"
         kind = "vectors of signs" if self.signs else "probes"
         share = f"{100 * self.statistical_width:.2g} % from {self.probes} {kind}" if self.probes else "nothing random"
-        goal = "" if self.reached else "; wider than asked for: raise products"
+        goal = "" if self.reached else "; wider than requested: raise products"
         return {
             "stable rank": f"{format_interval(self.value, self.low, self.high)} at {100 * self.confidence:g} %; "
             f"width {100 * self.deterministic_width:.2g} % from the norm ({norm}), {share}{goal}",

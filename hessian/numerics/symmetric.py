@@ -247,9 +247,11 @@ class DenseOperator:
                 f"expected a matrix of real floating numbers, got {matrix.dtype}; take matrix.double()"
             )
         if not bool(torch.isfinite(matrix).all()):
-            raise CurvatureError("the matrix has entries that are not finite")
+            raise CurvatureError("the matrix has non-finite entries")
         if float((matrix - matrix.T).abs().max()) > 100 * torch.finfo(matrix.dtype).eps * float(matrix.abs().max()):
-            raise CurvatureError("the matrix is not symmetric; pass (matrix + matrix.T) / 2 if that is meant")
+            raise CurvatureError(
+                "the matrix is not symmetric; pass (matrix + matrix.T) / 2 if you want its symmetric part"
+            )
         self.matrix = matrix
 
     @property

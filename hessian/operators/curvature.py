@@ -147,7 +147,7 @@ class Curvature:
                 f"matrix must be one of {', '.join(map(repr, MATRICES))}, got {matrix!r}", keywords=("matrix",)
             )
         if law is not None and matrix != "fisher":
-            raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}", keywords=("law", "matrix"))
+            raise CurvatureError(f"law= requires matrix='fisher', got matrix={matrix!r}", keywords=("law", "matrix"))
         if law is not None and not callable(law):
             raise CurvatureError(f"law must be a function of the output, got {law!r}", keywords=("law",))
         if vectorize != "trial" and not (isinstance(vectorize, int) and vectorize >= 1):
@@ -362,8 +362,8 @@ class Curvature:
         down, across = self._choose(rows), self._choose(columns)
         if both := set(down) & set(across):
             raise CurvatureError(
-                f"a block off the diagonal has no parameter in common, and {self._names[min(both)]} is in both: "
-                "take block() for one on the diagonal"
+                f"an off-diagonal block needs disjoint parameters, but {self._names[min(both)]} is in both: use "
+                f"block() for a diagonal block"
             )
         row_names, column_names = (tuple(self._names[i] for i in chosen) for chosen in (down, across))
         height, width = (sum(self._parameters[i].numel() for i in chosen) for chosen in (down, across))

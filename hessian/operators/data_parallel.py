@@ -86,9 +86,7 @@ class Workers:
             CurvatureError: As the constructor.
         """
         if workers is None and ray is not None:
-            raise CurvatureError(
-                "workers must be named, such as 2: where Ray has them does not say how many", keywords=("workers",)
-            )
+            raise CurvatureError("--ray needs a number of workers: give workers=, such as 2", keywords=("workers",))
         if workers is None or isinstance(workers, Workers):
             return workers
         found = Workers(workers, ray)
@@ -258,9 +256,10 @@ class RemoteShards:
         gap = norm_of(add_up(terms, ramp) - expected)
         if not gap <= 1e3 * torch.finfo(ramp.dtype).eps * size:
             raise CurvatureError(
-                f"workers hold another loss than this process: their product differs by {gap / max(size, 1e-300):.1g} "
-                "of it. What the model or the loss reads from its module, such as the model itself for a penalty, is "
-                "another one in a worker: make it an attribute, or leave out workers=",
+                f"the loss in the workers differs from the loss in this process: their product differs by "
+                f"{gap / max(size, 1e-300):.1g} "
+                "of it. Globals that the model or the loss reads from its module, such as the model itself for a "
+                "penalty, are different objects in a worker: make them attributes, or leave out workers=",
                 keywords=("workers",),
             )
 
@@ -278,8 +277,8 @@ def _require_device(name: str, here: bool) -> None:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise CurvatureError(f"there is no device {name!r}: name such as cpu, cuda:0") from error
+        raise CurvatureError(f"device {name!r} does not exist: use cpu or cuda:0, for example") from error
     if here and device.type == "cuda" and not (device.index or 0) < torch.cuda.device_count():
         raise CurvatureError(
-            f"there is no device {name}: torch sees {torch.cuda.device_count()} CUDA devices on this machine"
+            f"device {name} does not exist: torch sees {torch.cuda.device_count()} CUDA devices on this machine"
         )

@@ -73,8 +73,8 @@ def exact_hessian(
     require_dense_tensors((inputs, targets))
     if not all(isinstance(part, Tensor) and part.ndim for part in (inputs, targets)):
         raise CurvatureError(
-            "exact_hessian takes inputs and targets as one tensor each, with a row for each sample, got "
-            f"{_kind(inputs)} and {_kind(targets)}; Curvature takes other data: multiply the identity by it"
+            "exact_hessian needs inputs and targets as one tensor each, with one row per sample, got "
+            f"{_kind(inputs)} and {_kind(targets)}; for other data, multiply Curvature by the identity"
         )
     if len(inputs) == 0 or len(inputs) != len(targets):
         raise CurvatureError(

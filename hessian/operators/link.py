@@ -66,7 +66,7 @@ def save(task: Task, file: Any) -> None:
         raise
     except Exception as error:  # pickle, and any error of a user's class
         raise CurvatureError(
-            f"the model, the loss or the data cannot be sent to workers ({' '.join(str(error).split())[:160]}): use no "
-            "lambda, no function within a function and no open file, or leave out workers=",
+            f"the model, the loss or the data cannot be sent to workers ({' '.join(str(error).split())[:160]}): "
+            f"avoid lambdas, nested functions and open files, or leave out workers=",
             keywords=("workers",),
         ) from error

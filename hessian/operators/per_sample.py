@@ -109,7 +109,7 @@ def sample_factors(
     """
     if batch_norm == "batch":
         raise CurvatureError(
-            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
+            "batch statistics couple the samples, so no sample has its own Hessian: use batch_norm='running'",
             keywords=("batch_norm",),
         )
     objective = checked_objective(
@@ -171,7 +171,7 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
             roots = _roots(objective, batch, number)
         if rows_of(batch) != len(roots):
             raise CurvatureError(
-                f"batch {number}: the output has {len(roots)} rows, the batch {rows_of(batch)} samples"
+                f"batch {number}: the output has {len(roots)} rows, but the batch has {rows_of(batch)} samples"
             )
         roots = roots * sqrt(objective.sizes[number - 1] / len(roots) / each)
         together = max(1, min(TOGETHER, len(roots), SMALL // sum(p.numel() for p in objective.parameters)))
@@ -234,8 +234,8 @@ def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
     allowed = 100 * torch.finfo(values.dtype).eps * values.abs().max()
     if bool((values < -allowed).any()):
         raise CurvatureError(
-            f"the loss is not convex in the outputs (curvature {float(values.min()):.3g}): its samples have no square "
-            "root; take Curvature(matrix='gauss-newton')"
+            f"the loss is not convex in the outputs (curvature {float(values.min()):.3g}): its samples have no "
+            f"square root; use Curvature(matrix='gauss-newton')"
         )
     with exact_algebra():
         return (vectors * values.clamp(min=0.0).sqrt()[:, None, :]) @ vectors.mT

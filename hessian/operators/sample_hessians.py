@@ -102,7 +102,7 @@ def sample_hessian_parts(
     """
     if batch_norm == "batch":
         raise CurvatureError(
-            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
+            "batch statistics couple the samples, so no sample has its own Hessian: use batch_norm='running'",
             keywords=("batch_norm",),
         )
     objective = checked_objective(
@@ -206,8 +206,8 @@ def _graph_of(objective: Objective, sample: Batch, number: int) -> HessianGraph:
     except USER_ERRORS as error:
         found = user_error(error, f"the model or the loss on one sample of batch {number} alone")
         raise CurvatureError(
-            f"{str(found).rstrip('.')}; the model must take a batch of one sample, as it does with squeeze(1) but not "
-            "with squeeze()"
+            f"{str(found).rstrip('.')}; the model must take a batch of one sample, for example by squeeze(1) "
+            f"instead of squeeze()"
         ) from error
 
 
@@ -225,7 +225,8 @@ def _counts(objective: Objective, batch: Batch, number: int) -> list[int]:
     found = [count_samples(objective.count, take_rows(batch, slice(row, row + 1)), least=0) for row in range(rows)]
     if sum(found) != objective.sizes[number - 1]:
         raise CurvatureError(
-            f"count must add up: it gives {objective.sizes[number - 1]} for batch {number}, and {sum(found)} for its "
+            f"count must be additive: it gives {objective.sizes[number - 1]} for batch {number}, and {sum(found)} "
+            f"for its "
             f"{rows} rows one by one",
             keywords=("count",),
         )

@@ -232,11 +232,13 @@ def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Bat
     (batch,) = batches.source
     why = ""
     if batch_norm == "batch":
-        why = "batch norm with its own statistics couples its samples"
+        why = "batch norm couples the samples of a batch"
     elif (rows := rows_of(batch)) is None:
         why = "its tensors have several lengths"
     if why:
-        raise CurvatureError(f"the only batch cannot be cut for {workers} workers, since {why}: give several batches")
+        raise CurvatureError(
+            f"the only batch cannot be divided among {workers} workers, because {why}: pass several batches"
+        )
     assert rows is not None
     for number in range(min(workers, rows), 1, -1):
         shards = [take_rows(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]

@@ -94,8 +94,8 @@ class SharedFile:
             finally:
                 os.close(handle)
         raise CurvatureError(
-            f"neither {SHARED} nor {tempfile.gettempdir()} has room for {format_bytes(size, up=True)} of vectors that "
-            "workers share: free space there, or name fewer workers"
+            f"neither {SHARED} nor {tempfile.gettempdir()} has room for {format_bytes(size, up=True)} of vectors "
+            f"that workers share: free space there, or use fewer workers"
         )
 
     @staticmethod

@@ -228,10 +228,10 @@ def _open_backend(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterato
     chosen = select_parameters(model, None)
     first = next(iter(chosen.values()))
     if first.device.type not in ("cpu", "cuda"):
-        raise CurvatureError(f"PyHessian knows cpu and cuda, not {first.device}; move the model to one of these")
+        raise CurvatureError(f"PyHessian supports cpu and cuda, not {first.device}; move the model to one of these")
     if reduction_of(loss, None) == "sum":
         raise CurvatureError(
-            "PyHessian weighs batches as means, the loss has reduction='sum'; use reduction='mean'",
+            "PyHessian averages over batches, but the loss has reduction='sum'; use reduction='mean'",
             keywords=("reduction",),
         )
     batches = PlainBatches(Batches.of(data), first.device, first.dtype)
@@ -267,6 +267,7 @@ def _require_visible(values: Array, least: float) -> None:
     smallest = float(np.abs(values).min())
     if smallest < least:
         raise CurvatureError(
-            f"PyHessian adds {SHIFT:g} to what it divides by, so that an eigenvalue of modulus {smallest:.2g} cannot "
-            f"be had to this tolerance, only from {least:.2g} on; multiply the loss by a constant, or ask for fewer"
+            f"PyHessian adds {SHIFT:g} to its divisor, so an eigenvalue of modulus {smallest:.2g} "
+            f"cannot reach this tolerance, only those from {least:.2g} on; multiply the loss by a constant, or "
+            f"request fewer"
         )

@@ -124,5 +124,5 @@ if __name__ == "__main__":
     try:
         print(write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/figures")))
     except OSError as error:
-        print(f"cannot write to {error.filename}: {error.strerror}; name a folder that is there", file=sys.stderr)
+        print(f"cannot write to {error.filename}: {error.strerror}; name an existing folder", file=sys.stderr)
         sys.exit(2)

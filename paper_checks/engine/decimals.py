@@ -19,7 +19,7 @@ def last_place(text: str) -> int:
     """
     found = _DECIMAL.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"not a printed decimal number: {text!r}; write one such as -0.25 or 1.5e-3")
+        raise ValueError(f"not a decimal number: {text!r}; write one such as -0.25 or 1.5e-3")
     return int(found[4] or 0) - len(found[2] or found[3] or "")
 
 

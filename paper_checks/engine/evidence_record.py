@@ -127,7 +127,7 @@ def read_record(folder: Path) -> dict[str, dict[str, Any]]:
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict) or not all(isinstance(numbers, dict) for numbers in record.values()):
-        raise ReplayError(f"{path} is not a record of evidence: move it away, or bring its copy back")
+        raise ReplayError(f"{path} is not a record of evidence: move it away, or restore it from a copy")
     return record
 
 

@@ -49,7 +49,7 @@ def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
                 pool.shutdown(cancel_futures=True)
     except BrokenProcessPool as error:
         raise ProcessError(
-            "a worker was killed, most likely for want of memory; name fewer --jobs, or free memory"
+            "a worker was killed, most likely because memory ran out; use fewer --jobs, or free memory"
         ) from error
     finally:
         held.close()

@@ -26,12 +26,14 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose by paper and verdict."""
     add_paper(parser)
     add_papers(parser)
-    parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict on record; default: all")
+    parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this recorded verdict; default: all")
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
     """Add the option that chooses a paper of the ledger."""
-    parser.add_argument("--paper", type=read_name, metavar="P", help="only this paper or version; default: all")
+    parser.add_argument(
+        "--paper", type=read_name, metavar="P", help="only claims of this paper or version; default: all"
+    )
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +44,7 @@ def add_papers(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="adds a paper of your own: a folder or an importable package; may be repeated",
+        help="add a paper of your own (a folder or an importable package); may be repeated",
     )
 
 

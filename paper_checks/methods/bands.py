@@ -43,7 +43,7 @@ class Interval:
     def __post_init__(self) -> None:
         ends = number(self.low, "an end of an interval"), number(self.high, "an end of an interval")
         if ends[0] > ends[1] or number(self.level, "a level") < 0 or number(self.bias, "a bias") < 0:
-            raise UndefinedError(f"no interval: [{self.low}, {self.high}], level {self.level}, bias {self.bias}")
+            raise UndefinedError(f"not an interval: [{self.low}, {self.high}], level {self.level}, bias {self.bias}")
 
     def may_be(self, value: float, times: float = 1.0) -> bool:
         """Return whether a value lies in the interval, up to the bias; or in one so many times as wide."""

@@ -43,9 +43,9 @@ class Ladder:
     def __post_init__(self) -> None:
         dimensions = [R for R, _ in self.rungs]
         if len(dimensions) < 2 and not self.settled:
-            raise UndefinedError(f"a limit needs two dimensions or the reason why one is enough, got R = {dimensions}")
+            raise UndefinedError(f"a limit needs two dimensions, or a reason why one is enough, got R = {dimensions}")
         if sorted(set(dimensions)) != dimensions:
-            raise UndefinedError(f"the dimensions of a ladder grow, got R = {dimensions}")
+            raise UndefinedError(f"the dimensions of a ladder must increase, got R = {dimensions}")
 
     def means(self) -> tuple[tuple[int, float], ...]:
         """Return mean at each R."""

@@ -48,7 +48,7 @@ class Tails:
         if bool(self.deviations) == bool(self.normal):
             raise UndefinedError("a mean needs a bound on the deviation of its draws, or why they are nearly normal")
         if not all(number(bound, f"the deviation of {name}") > 0 for name, bound in self.deviations.items()):
-            raise UndefinedError("the bound on a deviation is positive")
+            raise UndefinedError("the bound on a deviation must be positive")
 
     def interval(self, name: str, draws: Draws, level: float) -> Interval:
         """Return the interval of the mean of a quantity.

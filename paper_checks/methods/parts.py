@@ -36,7 +36,7 @@ def judge_parts(parts: Iterable[Evidence]) -> Evidence:
             raise
         complete = False
     if not judged:
-        raise UndefinedError("a statement of no parts says nothing")
+        raise UndefinedError("a statement needs at least one part")
     lines = dict(_named(judged)) if complete else {}
     failing = next((number for number, part in enumerate(judged) if not part.ok), None)
     if failing is not None:

@@ -42,9 +42,9 @@ class Law:
     def __post_init__(self) -> None:
         value, error = number(self.probability, "a probability"), number(self.error, "its error")
         if not 0 <= value <= 1 or error < 0:
-            raise UndefinedError(f"a probability lies in [0, 1], got {value} with an error of {error}")
+            raise UndefinedError(f"a probability must lie in [0, 1], got {value} with an error of {error}")
         if not isinstance(self.probability, int | Fraction) and not error:
-            raise UndefinedError(f"a probability that is a float has an error, got {value} without")
+            raise UndefinedError(f"a probability that is a float needs an error, got {value} without")
 
     def interval(self) -> tuple[float, float]:
         """Return all that it can be."""

@@ -55,7 +55,9 @@ class Relation:
         number(self.left, f"{self.name}: the left side")
         number(self.right, f"{self.name}: the right side")
         if number(self.error, f"{self.name}: the error") < 0 or number(self.size, f"{self.name}: the size") < 0:
-            raise UndefinedError(f"{self.name}: an error and a size are at least 0, got {self.error} and {self.size}")
+            raise UndefinedError(
+                f"{self.name}: an error and a size must be at least 0, got {self.error} and {self.size}"
+            )
 
     @property
     def distance(self) -> float:

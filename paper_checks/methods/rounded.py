@@ -50,7 +50,7 @@ class Rounded:
 
     def __post_init__(self) -> None:
         if as_fraction(self.low) > as_fraction(self.high):
-            raise UndefinedError(f"the bounds of an interval are in order, got {self.low} and {self.high}")
+            raise UndefinedError(f"the bounds of an interval must be in order, got {self.low} and {self.high}")
 
     @classmethod
     def printed(cls, text: str) -> Rounded:

@@ -42,7 +42,9 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
             for value in values.flat:
                 as_fraction(value)
         elif values.dtype.kind != "f":
-            raise UndefinedError(f"{name} sides are floats or exact numbers, got {values.dtype}, which can overflow")
+            raise UndefinedError(
+                f"{name} sides must be floats or exact numbers, got {values.dtype}, which can overflow"
+            )
         floats = values.astype(float)
         if np.isnan(floats).any():
             raise UndefinedError(f"{np.isnan(floats).sum()} of {floats.size} {name} sides are not numbers")
@@ -56,7 +58,7 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
         raise UndefinedError(f"expected two sides of shape (cases,), got {left.shape} and {right.shape}")
     bound = np.broadcast_to(np.asarray(error, dtype=float), left.shape)
     if not ((bound >= 0) & np.isfinite(bound)).all():
-        raise UndefinedError("an error bound is a finite number of at least 0")
+        raise UndefinedError("an error bound must be a finite number of at least 0")
     both = exact_left.dtype == object and exact_right.dtype == object
     with np.errstate(invalid="ignore", over="ignore"):
         difference = (exact_left - exact_right).astype(float) if both else left - right
@@ -74,7 +76,7 @@ def number(value: Any, what: str) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, int | float | Fraction | sympy.Rational | np.floating
     ):
-        raise UndefinedError(f"{what} is a number, got {type(value).__name__} {value!r}")
+        raise UndefinedError(f"{what} must be a number, got {type(value).__name__} {value!r}")
     if not np.isfinite(float(value)):
-        raise UndefinedError(f"{what} is a finite number, got {value}")
+        raise UndefinedError(f"{what} must be a finite number, got {value}")
     return float(value)

@@ -30,7 +30,7 @@ def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[...,
                     constants = {name: as_written(value) for name, value in {**floats, **constants}.items()}
                 found, rest = find(*data, **constants), list[Any]()
                 if not isinstance(found, Generator):
-                    raise TypeError(f"{find.__name__} yields nothing that could be judged")
+                    raise TypeError(f"{find.__name__} yields nothing to judge")
                 return method(list(_collect(found, rest)), *rest)
 
             return claim(id, **fields)(judge)

@@ -23,21 +23,24 @@ from paper_checks.result import Result, Run
 WIDTH = 100
 _LABEL = 13
 STRENGTH_MEANS: Mapping[Strength, str] = {
-    "weaker": "weaker: in none of the cases judged does it ask for more",
-    "stronger": "stronger: in none of the cases judged does it ask for less",
+    "weaker": "weaker: in none of the judged cases does it require more",
+    "stronger": "stronger: in none of the judged cases does it require less",
     "neither": "neither weaker nor stronger: it states another equation, or asks for more in some cases and for less "
     "in others",
 }
 FOUND: Mapping[Kind, tuple[str, str]] = {
     "statement": ("Holds as printed", "Does not hold as printed"),
-    "number": ("Agrees with what it is computed from", "Does not agree with what it is computed from"),
+    "number": (
+        "Agrees with the numbers from which it is computed",
+        "Disagrees with the numbers from which it is computed",
+    ),
     "assumption": (
-        "Can be met; what is drawn from it has entries of its own",
-        "Cannot be met, or does not give what is drawn from it",
+        "Can be met; its consequences have their own entries",
+        "Cannot be met, or does not imply what the paper concludes from it",
     ),
     "definition": ("Well posed", "Not well posed as printed"),
     "setting": ("Complete and consistent", "Not complete, or not consistent"),
-    "algorithm": ("Runs as printed", "Does not run as printed, or not to what is said of it"),
+    "algorithm": ("Runs as printed", "Does not run as printed, or does not do what the paper says"),
     "experiment": ("Shown by runs at the printed scale", "Contradicted by runs at the printed scale"),
 }
 """Words for each kind that passes, and for each that fails."""
@@ -248,7 +251,7 @@ def describe_meaning(claim: Claim) -> str:
 def describe_readings(result: Result) -> str:
     """Return in one sentence which readings hold and which do not; for a stored result, that some do."""
     if result.judged is None:
-        return "holds in one reading, does not hold in another"
+        return "holds under one reading and fails under another"
     readings = result.judged.readings(result.claim)
     parts = {
         f"{words} if read as": " or ".join(f"“{one.reading.name}”" for one in readings if one.evidence.ok is ok)

@@ -62,9 +62,9 @@ def describe_finding(result: Result) -> str:
         return card.headline(result)
     outcomes = [one.evidence.ok for one in result.judged.readings(result.claim)]
     first, *rest = [(words, outcomes.count(ok)) for ok, words in OUTCOME.items() if ok in outcomes]
-    told = [f"{first[0]} in {first[1]} of {len(outcomes)} readings of the print"]
-    told += [f"{words} in {number}" for words, number in rest]
-    return f"{card.sentence_case(', '.join(told))}; they are below."
+    told = [f"{first[0]} under {first[1]} of {len(outcomes)} readings"]
+    told += [f"{words} under {number}" for words, number in rest]
+    return f"{card.sentence_case(', '.join(told))}; the readings are below."
 
 
 def describe_forms(result: Result) -> list[tuple[str, str]]:

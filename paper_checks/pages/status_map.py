@@ -200,7 +200,7 @@ def main(words: Sequence[str]) -> int:
     try:
         write_whole(drawn)
     except OSError as error:
-        print(f"cannot write to {folder}: {error.strerror}; name a folder that is there", file=sys.stderr)
+        print(f"cannot write to {folder}: {error.strerror}; name an existing folder", file=sys.stderr)
         return 2
     print(*drawn, sep="\n")
     return 0

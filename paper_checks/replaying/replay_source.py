@@ -56,7 +56,7 @@ class Parts:
             return
         found = vars(module).get(name)
         if inspect.ismodule(found) and _is_own(found.__name__, module):
-            raise ScriptError(f"{module.__name__} imports the module {name}; import its functions by their names")
+            raise ScriptError(f"{module.__name__} imports the module {name}; import its functions by name instead")
         source = source_of(module)
         tree = parse(source)
         for node in tree.body:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from torch import Tensor
 from torch.autograd.graph import Node, get_gradient_edge
 
-INDEPENDENT = "the loss depends on none of the network's weights, so that nothing would be learnt"
+INDEPENDENT = "the loss depends on none of the network's weights, so nothing would be learned"
 
 
 def depends_on(value: Tensor, weights: Iterable[Tensor]) -> bool:

@@ -52,21 +52,21 @@ class ImageFederation:
     Attributes:
         data: Name of a data set, a folder of images by class, or module:function that returns training and test data:
             ((inputs, labels), (test inputs, test labels)), or two datasets or loaders.
-        model: Name of a network, or module:function that returns one; what it draws from torch comes from the seed.
+        model: Name of a network, or module:function that returns one; its random draws from torch use the seed.
         clients: Number of clients.
-        partition: How the samples are divided among them.
-        side: Height and width to which images are averaged; default: as they are.
+        partition: How the samples are divided among the clients.
+        side: Downscale images to this height and width by averaging; default: keep their size.
         width: Width of the network; default: the paper's.
         norm: Normalisation of a residual network.
-        adapt: Treatment of images that do not fit the network.
-        statistics: Statistics of batch norm: averaged with the weights, or those of each batch alone.
+        adapt: How to adapt images whose size does not fit the network.
+        statistics: Statistics of batch norm: averaged with the weights, or computed from each batch.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, from the first; default: all.
         held_out: Training samples kept for validation.
         own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
-        crop: Black pixels around an image from which crops are taken, fewer than its side.
-        flip: Mirror every second image.
-        eval_batch: Samples per batch in evaluations and in full gradients; batch norm normalises each part by itself.
+        crop: Width in pixels of the black border added before random cropping; less than the side of the image.
+        flip: Mirror each image with probability 1/2.
+        eval_batch: Samples per batch in evaluations and full gradients; batch norm normalises each batch separately.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = {"eval_batch": EARLIER_NAMES["eval_batch"]}
@@ -98,7 +98,7 @@ class ImageFederation:
             ("adapt", self.model),
         ):
             if ":" in of and getattr(self, name) != getattr(type(self), name):
-                raise RunError(f"{name} changes nothing of what {of} returns; leave it out, or do it there")
+                raise RunError(f"{name} has no effect on what {of} returns; leave it out, or apply it there")
 
     @property
     def folder(self) -> bool:
@@ -200,7 +200,7 @@ class ImageFederation:
         least = min(x.shape[-2:]) if x.ndim in (3, 4) else None
         if least is not None and self.crop >= least:
             raise RunError(
-                f"crop must be below the images' side of {least}, so that no crop is all black; got {self.crop}"
+                f"crop must be below the images' side of {least}, or a crop could be all black; got {self.crop}"
             )
         if pixels is None:
             if not self.crop and not self.flip:

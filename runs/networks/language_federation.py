@@ -35,29 +35,30 @@ class LanguageFederation:
 
     Attributes:
         data: Name of a data set of texts.
-        model: hf:minilm, hf:smollm2, hf:FOLDER, hf:FILE.gguf, or hf:OWNER/NAME of the user's cache.
+        model: hf:minilm, hf:smollm2, hf:FOLDER, hf:FILE.gguf, or hf:OWNER/NAME in your Hugging Face cache.
         layers: Patterns of the trained layers; default: all weights are trained.
         task: Task of the data: classification, or causal (continue instructions with answers).
-        head: Patterns of further trained layers; default: a classifier's head.
+        head: Patterns for the names of further layers to train; default: the head of a classifier.
         clients: Number of clients.
-        partition: How the texts are divided among them.
+        partition: How the texts are divided among the clients.
         max_length: Maximum number of tokens of a text.
-        truncate: Cut longer texts instead of refusing them.
+        truncate: Cut texts that are too long; without it, they are an error.
         dtype: Type of the frozen weights.
         dropout: Drop-out rate; default: the model's own rates.
-        client_weights: Weight of clients in averages: their number of samples, or of tokens in their losses.
-        micro_batch: Samples per micro-batch, whose gradients are added up; default: the whole batch.
-        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them, which takes less
-            memory and more time.
+        client_weights: Weight of clients in averages: their number of `samples`, or the number of `tokens` in their
+            losses.
+        micro_batch: Samples per micro-batch; gradients are summed over them; default: the whole batch.
+        gradient_checkpointing: Recompute activations for the gradient instead of storing them, which takes less memory
+            and more time.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, drawn at random, the same for every seed; default: all.
         held_out: Training samples kept for validation.
-        training_loss: Number of training samples to evaluate, drawn at random; default: none.
+        training_loss: Number of training samples on which to evaluate the loss, drawn at random; default: none.
         own_share: Share of each client's samples used as its own test set, for personal models; 0: the whole test set.
         eval_batch: Samples per batch in evaluations and in full gradients.
-        start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
-            and rank its rank, or one of them where they differ between layers, which keep theirs.
-        allow_pickle: Allow pickled weights, which may run code, if the model has no others.
+        start_from: Folder of a PEFT adapter whose factors and head are the starting point. Layers and rank must be
+            those of the adapter; if its layers differ in rank, name one of these ranks, and each layer keeps its own.
+        allow_pickle: Allow pickled weights, which may run code, if the model has no other weights.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = EARLIER_NAMES

@@ -147,7 +147,7 @@ def tokenizer_of(place: Place) -> Any:
     # Of a folder without its files transformers makes one that knows the special tokens alone.
     if len(found) <= len(set(found.all_special_tokens)):
         raise RunError(
-            f"{place} has no tokenizer: copy tokenizer.json, or the vocabulary, from where the model is from"
+            f"{place} has no tokenizer: copy tokenizer.json, or the vocabulary, from the source of the model"
         )
     return found
 
@@ -265,7 +265,7 @@ def _require_config(place: Place) -> None:
         if config["model_type"] not in transformers.CONFIG_MAPPING:
             raise RunError(
                 f"{path} names the model_type {config['model_type'][:50]!r}, which transformers "
-                f"{transformers.__version__} does not know; mend it, or install a version that does"
+                f"{transformers.__version__} does not know; correct it, or install a version that does"
             )
 
 
@@ -282,8 +282,8 @@ def _require_files(place: Place, allow_pickle: bool) -> None:
         lacking = [name for name in shards if not (folder / str(name)).is_file()]
         if lacking:
             raise RunError(
-                f"{folder} lacks {lacking[0]}, {len(lacking)} of {len(shards)} files of weights: the download stopped "
-                "half-way; fetch the model again"
+                f"{folder} lacks {lacking[0]}, {len(lacking)} of {len(shards)} files of weights: the download is "
+                f"incomplete; fetch the model again"
             )
         return
     if (folder / _WEIGHTS).is_file():
@@ -291,7 +291,7 @@ def _require_files(place: Place, allow_pickle: bool) -> None:
     old = sorted(path.name for path in folder.glob("pytorch_model*.bin"))
     if old and not allow_pickle:
         raise RunError(
-            f"{folder} has pickled weights ({old[0]}) alone, and reading those may run code: convert them to "
+            f"{folder} has pickled weights ({old[0]}) only, and reading these may run code: convert them to "
             "safetensors, or name --allow-pickle if you trust them"
         )
     if not old:
@@ -310,7 +310,7 @@ def _require_whole(place: Place, module: nn.Module, info: Mapping[str, Any], tas
     if others:
         raise RunError(
             f"{place} lacks {others[0]}{f' and {len(others) - 1} more weights' if others[1:] else ''} of a "
-            f"{type(module).__name__}: it is another kind of model, or its files are not whole"
+            f"{type(module).__name__}: it is another kind of model, or its files are incomplete"
         )
     setattr(module, _DRAWN, tuple(lacking))
 

@@ -233,7 +233,7 @@ class LanguageClient(NetworkClient):
         Raises:
             FederationError: Always.
         """
-        raise FederationError("language models train one client after the other: choose --executor sequential")
+        raise FederationError("language models train one client at a time: choose --executor sequential")
 
     def _shared(self, parts: Sequence[Tensor]) -> list[tuple[float, Tensor]]:
         terms = [int(terms_of(self.data.y[self.indices[part]]).sum()) for part in parts]

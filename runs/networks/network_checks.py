@@ -53,7 +53,7 @@ def check_split(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
     for what, values in (("input", x), ("label", y)):
         if values.is_floating_point() and not bool((finite := values.isfinite().reshape(len(values), -1).all(1)).all()):
             raise FederationError(
-                f"{what} {int((~finite).nonzero()[0])} of the {split} data is not finite; mend it or leave it out"
+                f"{what} {int((~finite).nonzero()[0])} of the {split} data is not finite; correct it or leave it out"
             )
     return Labelled(x, y)
 
@@ -72,16 +72,19 @@ def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:
             return torch.stack(part)
         raise FederationError(
             f"the {split} {what} differ in shape or type: 0 is {_type(part[0].dtype)} {tuple(part[0].shape)}, {odd} is "
-            f"{_type(part[odd].dtype)} {tuple(part[odd].shape)}; make them alike, as by padding"
+            f"{_type(part[odd].dtype)} {tuple(part[odd].shape)}; make them equal, for example by padding"
         )
     if isinstance(part, Tensor) and part.ndim:
         return part
     remedies: dict[type, str] = {
         type(None): "a loss without targets can be given the inputs, or zeros, as targets",
-        dict: "join its tensors to one, and take it apart in the loss",
-        tuple: "join its tensors to one, and take it apart in the loss",
+        dict: "concatenate its tensors into one, and split it in the loss",
+        tuple: "concatenate its tensors into one, and split it in the loss",
     }
-    remedy = next((text for kind, text in remedies.items() if isinstance(part, kind)), "make them one with a row each")
+    remedy = next(
+        (text for kind, text in remedies.items() if isinstance(part, kind)),
+        "stack them into one tensor with a row each",
+    )
     raise FederationError(f"the {split} data must be two tensors, got {got}; of the {what}: {remedy}")
 
 
@@ -130,7 +133,7 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
             "module that does"
         )
     if outputs.ndim == 0 or len(outputs) != len(inputs):
-        raise FederationError(f"the network makes outputs of shape {tuple(outputs.shape)} of {len(inputs)} inputs")
+        raise FederationError(f"the network returns outputs of shape {tuple(outputs.shape)} of {len(inputs)} inputs")
     by_class = is_of_classes(network.loss) and not data.y.is_floating_point() and outputs.ndim == data.y.ndim + 1
     if by_class and outputs.ndim > 1:
         ignored = getattr(network.loss, "ignore_index", None)
@@ -204,7 +207,7 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
         mixed = _describe_types(start, {"inputs": data.x, "targets": data.y})
         raise FederationError(
-            f"the network or its loss fails in training mode, and not in evaluation mode: "
+            f"the network or its loss fails in training mode, though not in evaluation mode: "
             f"{' '.join(str(error).split())[:200]}{mixed}"
         ) from error
     if not depends_on(value, trained.values()):
@@ -212,9 +215,9 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
     for name, slope in zip(trained, slopes, strict=True):
         if slope is not None and not slope.is_meta and bool(value.isfinite()) and not _is_finite(slope):
             raise FederationError(
-                f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, as "
-                "where a root, a norm, a logarithm or a power is differentiated at 0; add a small number inside it, or "
-                "start elsewhere"
+                f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, "
+                f"which happens if a root, a norm, a logarithm or a power is differentiated at 0; add a small "
+                f"number inside it, or start elsewhere"
             )
 
 
@@ -254,9 +257,9 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
                 break
             if not is_alike(whole[:half], replaced, 1e-6) or not is_alike(whole, joined, 1e-4):
                 raise FederationError(
-                    f"what the network makes of a sample in {mode} mode depends on the other samples of its batch, so "
-                    "losses would depend on how samples are divided into batches; make each sample's outputs from its "
-                    "own inputs, or normalise by nn.BatchNorm"
+                    f"the network's output for a sample in {mode} mode depends on the other samples in its batch, so "
+                    "losses would depend on how samples are divided into batches; compute each sample's outputs "
+                    "from its own inputs, or normalise by nn.BatchNorm"
                 )
 
 
@@ -326,7 +329,7 @@ def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
                     "their sum; divide it by the number of samples"
                     if is_sum
                     else "neither that nor their sum: weights of classes, ignored targets, roots, and outputs (n, 1) "
-                    "with targets (n,) make a sample's part depend on who shares its batch"
+                    "with targets (n,) make a sample's share depend on the rest of its batch"
                 )
             )
 
@@ -385,20 +388,20 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
     ]
     if changed:
         raise FederationError(
-            f"training changes the buffer {changed[0]}; of its state only norms' running statistics can travel"
+            f"training changes the buffer {changed[0]}; clients can only exchange the running statistics of norms"
         )
     if not all(
         torch.allclose(one, other, rtol=1e-3, atol=1e-6, equal_nan=True) for one, other in zip(*twice, strict=True)
     ):
         raise FederationError(
-            "the network makes other outputs of the same inputs when it is called again: what it remembers would go "
-            "from client to client"
+            "the network returns different outputs for the same inputs when it is called again: its memory would "
+            "pass from client to client"
         )
     counted = [name for one, two in zip(*counts, strict=True) for name, value in two.items() if one.get(name) != value]
     if counted:
         raise FederationError(
-            f"calls of the network change its attribute {counted[0]}, which would count on over clients and "
-            "evaluations, and separately in every worker: leave that out of forward"
+            f"calls of the network change its attribute {counted[0]}, which would carry over between clients and "
+            f"differ between workers: do not change it in forward"
         )
 
 
@@ -435,8 +438,8 @@ def require_trainable(module: nn.Module, loss: Loss) -> None:
     """
     for name, parameter in module.named_parameters():
         if parameter._backward_hooks:
-            raise FederationError(f"the hook on the gradient of {name} would not be called; do what it does elsewhere")
+            raise FederationError(f"the hook on the gradient of {name} would not be called; move its work elsewhere")
         if parameter.is_complex():
             raise FederationError(f"{name} is complex; weights must be real")
     if isinstance(loss, nn.Module) and any(parameter.requires_grad for parameter in loss.parameters()):
-        raise FederationError("parameters of the loss would not be trained; make them a part of the network")
+        raise FederationError("parameters of the loss would not be trained; move them into the network")

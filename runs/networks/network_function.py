@@ -192,7 +192,7 @@ def network_of(
     if statistics not in ("averaged", "batch"):
         raise FederationError(f"statistics must be averaged or batch, got {statistics!r}")
     if any(isinstance(layer, torch.jit.ScriptModule) for layer in module.modules()):
-        raise FederationError("a scripted module keeps its own weights; give the module that it was made of")
+        raise FederationError("a scripted module keeps its own weights; give the module from which it was scripted")
     if any(map(is_lazy, (*module.parameters(), *module.buffers()))):
         raise FederationError(
             "a lazy layer of the network has no weights yet; call the network once on a batch in your function"
@@ -211,7 +211,7 @@ def network_of(
     for prefix, norm in twin.named_modules():
         if isinstance(norm, _NormBase) and norm.track_running_stats and prefix not in still:
             if norm.momentum is None:
-                raise FederationError(f"{prefix} averages over all batches ever seen; give it a momentum, such as 0.1")
+                raise FederationError(f"{prefix} averages over all past batches; give it a momentum, such as 0.1")
             if statistics == "batch":
                 norm.track_running_stats = False
                 norm.running_mean = norm.running_var = norm.num_batches_tracked = None
@@ -222,7 +222,7 @@ def network_of(
                 }
     parameters = {of: p.detach().clone() for of, p in twin.named_parameters() if p.requires_grad}
     if not parameters:
-        raise FederationError("the network has no parameter that needs a gradient, so there is nothing to train")
+        raise FederationError("the network has no parameter that needs a gradient, so nothing can be trained")
     for of, layer in twin.named_modules():
         layer.training = of not in still
     for of, value in (*twin.named_parameters(), *travelling.items()):
@@ -251,7 +251,7 @@ def _prepared(module: nn.Module) -> Factorable:
     return factorable(module, "*" if matrices else None)
 
 
-_TRAINING = "another batch (the last one of an epoch is what is left), a larger eval_batch, fewer clients"
+_TRAINING = "another batch size (the last batch of an epoch is the remainder), a larger eval_batch, fewer clients"
 TESTING = "a larger eval_batch or more samples, statistics 'averaged'"
 
 

@@ -33,15 +33,17 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     run = read_run(folder, trust)
     if run.plan.problem == SILOS:
         raise RunError(
-            f"{folder} is a run of silos, whose network is not here, and adapters of PEFT are of language models; to "
-            "keep its weights, let evaluate(w) of the app save them, as by torch.save(dict(w), FILE), and go on by a "
-            "round"
+            f"{folder} is a run of silos, whose network is not on this machine, and PEFT adapters exist only for "
+            f"language models; to "
+            "keep its weights, let evaluate(w) of the app save them, for example by torch.save(dict(w), FILE), "
+            "and train "
+            "one more round"
         )
     plan = replace(run.plan, conduct=replace(run.plan.conduct, root=root))
     parts = parts_of(plan)
     problem = parts.problem
     if not isinstance(problem, LanguageProblem):
-        raise RunError(f"{folder} is a run of {run.plan.problem}; adapters of PEFT are of language models")
+        raise RunError(f"{folder} is a run of {run.plan.problem}; PEFT adapters exist for language models only")
     require_same_given(folder, run, given_of(problem))
     state = checkpoints_of(plan, parts, folder, earlier_digest(folder)).load()[0].state
     require_state(parts, state.algorithm, folder / CHECKPOINTS)

@@ -89,7 +89,9 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
     """
     adapter: Adapter | None = getattr(algorithm, "adapter", None)
     if adapter is None or not isinstance(getattr(state, "factors", None), AB):
-        raise RunError(f"{type(algorithm).__name__} has no adapter on frozen weights, which is what PEFT holds")
+        raise RunError(
+            f"{type(algorithm).__name__} does not train an adapter on frozen weights, and PEFT stores nothing else"
+        )
     pairs = [*getattr(state, "pairs", ()), state.factors]
     found = {}
     for name in state.factors.A:
@@ -112,8 +114,9 @@ def _merged(name: str, base: Tensor, W: Tensor, rank: int) -> tuple[Tensor, Tens
     allowed = max(LEFT_OVER * float(sigma.norm()), ROUNDED * float(W.double().norm()))
     if float(sigma[rank:].norm()) > allowed:
         raise RunError(
-            f"{name} took up its updates in {str(W.dtype).removeprefix('torch.')}, whose rounding is of full rank, so "
-            "that no adapter holds them; use --dtype float32, or fedloru-finetune, which keeps the pairs"
+            f"{name} accumulated its updates in {str(W.dtype).removeprefix('torch.')}, whose rounding errors have "
+            f"full rank, so no adapter can represent them; use --dtype float32, or fedloru-finetune, which keeps "
+            f"the pairs"
         )
     root = sigma[:rank].sqrt()
     return (U[:, :rank] * root).to(wide(W).dtype), (root[:, None] * Vh[:rank]).to(wide(W).dtype)
@@ -202,7 +205,7 @@ def _stored_whole(module: nn.Module, asked: set[str], adapted: set[str], task: s
     ends = (*own, *saved)
     stored = [name for name in modules if name and ends and name.endswith(ends)]
     if not all(asked):
-        raise RunError("weights outside of a layer are trained, which PEFT does not hold; name the layers with --head")
+        raise RunError("weights outside of a layer are trained, which PEFT cannot store; name the layers with --head")
     nested = [name for name in stored if any(name.startswith(f"{other}.") for other in stored)]
     if nested:
         raise RunError(f"PEFT cannot store {nested[0]} whole apart from the module that it is in; train another --head")
@@ -227,7 +230,7 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
         if isinstance(error, RunError):
             raise
         raise RunError(
-            f"{folder} holds no adapter of PEFT that can be read: {' '.join(str(error).split())[:150]}"
+            f"{folder} does not hold a readable PEFT adapter: {' '.join(str(error).split())[:150]}"
         ) from error
     _require_plain(folder, config)
     shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
@@ -239,7 +242,9 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
             if ".lora_" not in name:
                 others[name] = _turn(module, name, tensors[key]) if name in shapes else tensors[key]
             elif re.sub(r"B(\.weight)?$", r"A\1", key) not in tensors or not re.search(r"B(\.weight)?$", key):
-                raise RunError(f"{folder} has {key}, which is not a part of a plain LoRA; save an adapter without it")
+                raise RunError(
+                    f"{folder} has {key}, which a plain LoRA adapter does not have; save an adapter without it"
+                )
             continue
         layer, embedded = match[1], bool(match[2])
         A, B = tensors[key], tensors.get(re.sub(r"A(\.weight)?$", r"B\1", key))
@@ -248,7 +253,9 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
         _require_named(folder, config, layer)
         left, right = (A.mT, B.mT) if embedded else (B, A)
         if left.shape[1] != right.shape[0] or (len(left), right.shape[1]) != tuple(shapes[f"{layer}.weight"]):
-            raise RunError(f"{folder}: {layer} is an update of {len(left)} x {right.shape[1]}; the model is another")
+            raise RunError(
+                f"{folder}: {layer} is an update of {len(left)} x {right.shape[1]}; the model is a different one"
+            )
         alpha, rank = _match_pattern(config.get("alpha_pattern"), layer, config.get("lora_alpha", 8)), left.shape[1]
         if rank != _match_pattern(config.get("rank_pattern"), layer, config.get("r", 8)):
             raise RunError(
@@ -261,7 +268,7 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
         raise RunError(f"{folder} is of another model: {f'{unknown[0]} does not fit' if unknown else 'no layer fits'}")
     infinite = [key for key, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]
     if infinite:
-        raise RunError(f"{folder} has {infinite[0]} with numbers that are not finite; start from another adapter")
+        raise RunError(f"{folder} has {infinite[0]} with non-finite numbers; start from another adapter")
     return found, others
 
 
@@ -281,7 +288,8 @@ def _require_named(folder: Path, config: Mapping[str, Any], layer: str) -> None:
         or any(re.match(rf"(^|.*\.){name}($|\..*)", layer) for name in _listed(saved))
     ):
         raise RunError(
-            f"{folder} has factors of {layer}, which {CONFIG} leaves out; bring the configuration of these tensors back"
+            f"{folder} has factors of {layer}, which {CONFIG} leaves out; restore the configuration that belongs "
+            f"to these tensors"
         )
 
 
@@ -308,7 +316,7 @@ def _require_plain(folder: Path, config: Any) -> None:
         RunError: Something is.
     """
     if not isinstance(config, dict) or config.get("peft_type") != "LORA":
-        raise RunError(f"{folder}: {CONFIG} is not that of a LoRA, with peft_type LORA")
+        raise RunError(f"{folder}: {CONFIG} does not have peft_type LORA")
     odd = [name for name, value in config.items() if name not in _UNDERSTOOD and value not in (None, False, {}, [])]
     odd += ["bias"] if config.get("bias", "none") != "none" else []
     odd += ["init_lora_weights"] if config.get("init_lora_weights", True) not in (True, False, "gaussian") else []
@@ -392,7 +400,7 @@ class BegunAdapter(Adapter):
         fresh = super().factors(w, turn)
         if set(fresh.A) != set(self.begun):
             odd = sorted(set(fresh.A) ^ set(self.begun))
-            raise FederationError(f"the adapter to start from has other layers: {odd[0]} is in one of the two alone")
+            raise FederationError(f"the adapter to start from has other layers: {odd[0]} is in only one of the two")
         A, B = {}, {}
         for name, update in self.begun.items():
             left, right = self.orient(update.left, update.right, update.left.dtype)  # which is its own inverse

@@ -34,7 +34,7 @@ def splits_of(given: Any, source: str) -> tuple[Any, Any]:
         raise RunError(f"{source} must return {TAKEN}; got {_kind(given)}")
     train, test = given
     if isinstance(train, (Tensor, np.ndarray)):
-        raise RunError(f"{source} returned one pair of tensors; return {TAKEN}, so that there is something to test on")
+        raise RunError(f"{source} returned one pair of tensors; return {TAKEN}, because the run needs test data")
     return _split(train, f"the training data of {source}"), _split(test, f"the test data of {source}")
 
 
@@ -121,7 +121,7 @@ def _collected(batches: Iterable[Any], what: str) -> tuple[Tensor, Tensor]:
                 f"{tuple(labels[0].shape[1:])}; bring all labels to one shape"
             )
     if not inputs:
-        raise RunError(f"{what} holds no sample")
+        raise RunError(f"{what} contains no samples")
     return torch.cat(inputs), torch.cat(labels)
 
 

@@ -39,14 +39,14 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
     """
     look_up(ALGORITHMS, "algorithm", algorithm)
     if hasattr(ALGORITHMS[algorithm].kind, "pool"):
-        raise RunError(f"{algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
+        raise RunError(f"{algorithm} needs all data in one place, but silos keep their own: choose another algorithm")
     if len(set(silos)) != len(silos) or not all(re.fullmatch(r"\w[\w.-]*", name) for name in silos):
         raise RunError(
-            "silos need different names of letters, digits, dots and hyphens that begin with a letter or digit, got "
+            "silos need distinct names of letters, digits, dots and hyphens, starting with a letter or digit, got "
             f"{', '.join(silos)!r}"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RunError(f"{folder} is not an empty folder; name a new one")
+        raise RunError(f"{folder} is not empty; name a new folder")
     words = {
         "name": re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "silos",
         "algorithm": algorithm,

@@ -73,12 +73,13 @@ class ClientStore:
             MessageError: It is not here any more, or damaged.
         """
         if not isinstance(token, str) or not TOKEN.fullmatch(token):
-            raise MessageError("asks for what no silo keeps")
+            raise MessageError("asks for a value that no silo keeps")
         data = _read(self._own / token)
         if data is None:
             raise MessageError(
-                f"asks for what the client kept in round {token[1:].partition('-')[0]}, which is gone; bring a copy of "
-                "the silo's folder back, or begin another run in another `folder` of the app's config"
+                f"asks for the value that the client kept in round {token[1:].partition('-')[0]}, which is "
+                f"missing; restore the silo's folder from a copy, or begin another run in another `folder` of the "
+                f"app's config"
             )
         if not hmac.compare_digest(hmac.new(self._secret, data, sha256).hexdigest(), token[-64:]):
             raise MessageError(f"asks for {token[:12]}, which is damaged in the silo's folder")
@@ -97,7 +98,7 @@ class ClientStore:
         """
         for digest, packed in values.items():
             if packed.digest != digest:
-                raise MessageError("has a value that is not what its digest says")
+                raise MessageError("has a value that does not match its digest")
             write_whole({self._told / digest: packed.as_bytes})
         for path in self._told.iterdir():
             if _DIGEST.fullmatch(path.name) and path.name not in needed:

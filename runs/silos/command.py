@@ -16,33 +16,44 @@ def declare(commands: Any) -> None:
         commands,
         "flower",
         _flower,
-        "write a Flower app that trains with silos, which keep their data, or keep the gate of its server",
+        "write a Flower app for silos that keep their data, or run the gate that protects its server",
         "rankproof flower new hospitals --algorithm fedlrt-full --silos north,south",
     )
     flower.add_argument(
         "action",
         choices=("new", "gate"),
-        help="new: write an app into a new folder; gate: let silos reach Flower's server, and nobody command it",
+        help="new: write an app to a new folder; gate: run the proxy through which silos reach Flower's server, "
+        "while its "
+        "control interface stays closed",
     )
-    flower.add_argument("folder", type=read_name, metavar="FOLDER", help="the new app, or the gate's certificates")
     flower.add_argument(
-        "--algorithm", type=read_name, metavar="ALGORITHM", default="fedlrt-full", help="default: %(default)s"
+        "folder", type=read_name, metavar="FOLDER", help="folder of the new app, or of the gate's certificates"
+    )
+    flower.add_argument(
+        "--algorithm",
+        type=read_name,
+        metavar="ALGORITHM",
+        default="fedlrt-full",
+        help="algorithm of the new app; default: %(default)s",
     )
     flower.add_argument(
         "--silos",
         type=read_name,
         metavar="NAMES",
         default="north,south",
-        help="between commas; a silo's place is the number of its client; default: %(default)s",
+        help="names of the silos, separated by commas and in the order of the clients; default: %(default)s",
     )
     flower.add_argument(
-        "--listen", type=read_name, metavar="HOST:PORT", help="of the gate, for silos; default: 0.0.0.0:8443"
+        "--listen",
+        type=read_name,
+        metavar="HOST:PORT",
+        help="gate: address on which it serves the silos; default: 0.0.0.0:8443",
     )
     flower.add_argument(
         "--superlink",
         type=read_name,
         metavar="HOST:PORT",
-        help="of Flower's server, for the gate; default: 127.0.0.1:8000",
+        help="gate: address of Flower's server; default: 127.0.0.1:8000",
     )
 
 
@@ -58,5 +69,5 @@ def _flower(options: argparse.Namespace) -> int:
     if options.listen or options.superlink:
         raise RunError("--listen and --superlink are options of `rankproof flower gate`; leave them out")
     write_app(folder, options.algorithm, [name.strip() for name in options.silos.split(",")])
-    print(f"{folder}: put your start and your data into silos/task.py; README.md says how to run it")
+    print(f"{folder}: add your starting weights and your data in silos/task.py; README.md explains how to run it")
     return 0

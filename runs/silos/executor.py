@@ -80,7 +80,7 @@ class Silos:
             pause: Seconds between looks for answers.
         """
         if not names or len(set(names)) != len(names) or not all(map(str.strip, names)):
-            raise FederationError(f"silos need different names, got {', '.join(names) or 'none'}")
+            raise FederationError(f"silos need distinct names, got {', '.join(names) or 'none'}")
         if patience is not None and (patience.least or 0) > len(names):
             raise FederationError(f"least must be at most {len(names)}, the number of silos, got {patience.least}")
         self.names, self.say = tuple(names), say
@@ -106,7 +106,7 @@ class Silos:
         missing = [number for number in trip.cohort if number not in found]
         if missing:
             raise InterruptedWorkError(
-                f"no answer from {self._format_names(missing)}, and this trip needs every silo of its cohort"
+                f"no answer from {self._format_names(missing)}, and this exchange needs every silo of its cohort"
             )
         return (found[number] for number in trip.cohort)
 
@@ -166,7 +166,7 @@ class Silos:
             if time.monotonic() > until:
                 missing = [name for number, name in enumerate(self.names) if number not in self._roll.places]
                 refused = "; ".join(f"node {node} was refused: {why}" for node, why in self._roll.refused.items())
-                said = f"no silo called {', '.join(missing)} in {self._patience.seconds:g} s; {refused or 'start it'}"
+                said = f"no silo named {', '.join(missing)} in {self._patience.seconds:g} s; {refused or 'start it'}"
                 raise FederationError(printable(said, LINE))
             self._roll.greet(self._patience.seconds)
             for ticket, answer in self._line.receive(self._roll.greetings):
@@ -251,7 +251,7 @@ class Silos:
         if len(found) < needed:
             missing = self._format_names([number for number in trip.cohort if number not in found])
             said = (
-                f"{len(found)} of {len(trip.cohort)} silos answered, {needed} are needed; without an answer: {missing}"
+                f"{len(found)} of {len(trip.cohort)} silos answered, but {needed} are needed; no answer from {missing}"
             )
             if waiting & self._roll.places.keys() and time.monotonic() >= until:
                 said += (
@@ -344,7 +344,7 @@ class Silos:
             self._note(trip, request.number, "is still working")
             return "working"
         if content.get("kind") != "done" or set(message.blobs) != {"upload"}:
-            raise MessageError("is of no known kind")
+            raise MessageError("is of an unknown kind")
         self._roll.take_facts(request.number, content.get("facts"))
         upload = unpack(Packed(content.get("upload"), message.blobs["upload"]), answered_kinds())
         self._require_fit(trip, upload, expected, request.number)
@@ -358,7 +358,7 @@ class Silos:
         try:
             leaves, form = flatten(upload, number)
         except FederationError as error:
-            raise MessageError("an upload of something else than tensors") from error
+            raise MessageError("an upload that does not consist of tensors") from error
         if expected is not None:
             _require(describe_misfit(form, expected.upload, exactly=trip.then is None))
         _require_numbers(leaves)
@@ -366,7 +366,7 @@ class Silos:
             try:
                 leaves, form = flatten(trip.then(upload), number)
             except Exception as error:
-                raise MessageError("an upload that is of no use to the server") from error
+                raise MessageError("an upload that the server cannot use") from error
             if expected is not None:
                 _require(describe_misfit(form, expected.made, exactly=True))
             _require_numbers(leaves)
@@ -384,12 +384,12 @@ class Silos:
         of_most = [number for number, form in forms.items() if form == most]
         if 2 * len(of_most) <= len(forms):
             names = ", ".join(self.names[number] for number in forms)
-            raise FederationError(f"{names} sent uploads of different forms, and none of them is that of most")
+            raise FederationError(f"{names} sent uploads of different forms, and no form has a majority")
         for number, form in forms.items():
             if form != most:
                 del found[number]
                 self._refuse(
-                    trip, number, "an upload of another form than most silos', or of other names of what stays there"
+                    trip, number, "an upload whose form, or whose names of stored values, differ from most silos'"
                 )
 
     def _require_near(self, trip: Exchange, found: dict[int, Reply]) -> None:
@@ -402,7 +402,7 @@ class Silos:
         among = compare_norms(norms, sent)
         self._require_decided(trip, among)
         for number, one in among.items():
-            said = f"an upload of norm {one.norm:.3g}, where the other silos' and what was sent have {one.usual:.3g}"
+            said = f"an upload of norm {one.norm:.3g}, where a typical norm is {one.usual:.3g}"
             if one.far:
                 del found[number]
                 self._refuse(trip, number, f"{said}; lower the learning rate or look at its data")
@@ -419,11 +419,11 @@ class Silos:
         if not apart:
             return
         norms = ", ".join(f"{self.names[number]} {one.norm:.3g}" for number, one in among.items())
-        said = f"uploads' norms are more than {apart:g} times apart, and none is that of most silos: {norms}"
+        said = f"uploads' norms are more than {apart:g} times apart, with no majority: {norms}"
         if apart < FAR:
-            self.say(printable(f"round {trip.round}, trip {trip.number}: {said}", LINE))
+            self.say(printable(f"round {trip.round}, exchange {trip.number}: {said}", LINE))
             return
-        before = [f"; but before, silo {name} {text}" for name, text in self._suspects.items()]
+        before = [f"; earlier, silo {name} {text}" for name, text in self._suspects.items()]
         raise InterruptedWorkError(f"{said}; look at the data and the learning rate{''.join(before)}")
 
     def _format_names(self, numbers: Sequence[int]) -> str:
@@ -442,21 +442,21 @@ class Silos:
     def _refuse(self, trip: Exchange, number: int, why: str) -> None:
         self._note(trip, number, "refused", why)
         before = {name: text for name, text in self._suspects.items() if name != self.names[number]}
-        said = "; but before, ".join(
+        said = "; earlier, ".join(
             [f"silo {self.names[number]}: {why}", *(f"silo {name} {text}" for name, text in before.items())]
         )
         if self._patience.wrong == "stop":
             raise InterruptedWorkError(said)
         if before:
             raise InterruptedWorkError(
-                f"{said}; that may be the cause, so nobody is left out: look at {' and '.join(before)}, or begin "
+                f"{said}; that may be the cause, so no silo is left out: look at {' and '.join(before)}, or begin "
                 "another run without"
             )
         self._left_out[number] = f"left out in round {trip.round}: {why}"
 
     def _note(self, trip: Exchange, number: int, what: str, detail: str = "") -> None:
         text = ", ".join(filter(None, (what, detail)))
-        self.say(printable(f"round {trip.round}, trip {trip.number}, silo {self.names[number]}: {text}", LINE))
+        self.say(printable(f"round {trip.round}, exchange {trip.number}, silo {self.names[number]}: {text}", LINE))
 
     def _pack(self, name: str, value: Any) -> Packed:
         try:
@@ -485,7 +485,7 @@ def _tokens(value: Any, kind: str, trip: Exchange) -> dict[str, str]:
         )
     )
     if not right:
-        raise MessageError("keeps what has no token of this round")
+        raise MessageError("keeps a value without a token of this round")
     return dict(value)
 
 
@@ -497,7 +497,7 @@ def _require_names(kept: Mapping[str, str], right: frozenset[str], until: str) -
     """
     if kept.keys() != right:
         wanted = ", ".join(sorted(right)) or "nothing"
-        raise MessageError(f"answers with other names of what its client keeps {until} than the work gives: {wanted}")
+        raise MessageError(f"names other values that its client keeps {until}; the work defines {wanted}")
 
 
 def _same_words(one: Any, other: Mapping[str, Any]) -> bool:
@@ -514,9 +514,9 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
     """Check that numbers, the sum of their squares, and sums over silos are finite."""
     for leaf in leaves:
         if leaf.is_floating_point() and leaf.element_size() < 2:
-            raise MessageError(f"an upload of {leaf.dtype}, in which torch does not compute")
+            raise MessageError(f"an upload of {leaf.dtype}, a type with which torch cannot compute")
         if not bool(torch.isfinite(leaf).all()):
-            raise MessageError("an upload with numbers that are not finite")
+            raise MessageError("an upload with non-finite numbers")
         if leaf.is_floating_point() and (largest := largest_number(leaf)) > largest_squarable(leaf):
             raise MessageError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
 

@@ -110,14 +110,14 @@ def _named_parts(client: Any, names: Any) -> list[tuple[str, Any]]:
     right = isinstance(names, list | tuple | set | frozenset) and names and all(isinstance(name, str) for name in names)
     if not right:
         raise FederationError(
-            f"its client's fingerprint is a {type(names).__name__}; make it a text that says what the data are, or a "
-            "tuple of the names of the attributes that hold them"
+            f"its client's fingerprint is a {type(names).__name__}; make it a text that identifies the data, or a "
+            f"tuple of the names of the attributes that hold the data"
         )
     lacking = sorted(name for name in names if not hasattr(client, name))
     if lacking:
         raise FederationError(
-            f"its client's fingerprint names {lacking[0]!a}, and the client has no such attribute; give the names "
-            "of those that hold its data"
+            f"its client's fingerprint names {lacking[0]!a}, and the client has no such attribute; name the "
+            f"attributes that hold its data"
         )
     return [(name, getattr(client, name)) for name in sorted(set(names))]
 

@@ -133,12 +133,12 @@ def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) ->
     (host, port), (inner, at) = _address("--listen", listen), _address("--superlink", superlink)
     missing = [str(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY) if not (folder / name).is_file()]
     if missing:
-        raise RunError(f"the gate needs {', '.join(missing)}; the README of the app says what these are")
+        raise RunError(f"the gate needs {', '.join(missing)}; the README of the app explains them")
     try:
         trusted = ssl.create_default_context(cafile=str(folder / AUTHORITY))
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(folder / CERTIFICATE, folder / KEY)
     except (ssl.SSLError, OSError) as error:
-        raise RunError(f"{folder} holds no certificate and key that fit ({error})") from error
+        raise RunError(f"{folder} does not hold a matching certificate and key ({error})") from error
     # Without a limit, because a hundred slow requests of strangers would keep those of silos waiting.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     client = httpx.AsyncClient(verify=trusted, timeout=_PATIENCE, limits=limits, trust_env=False)

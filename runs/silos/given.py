@@ -33,39 +33,45 @@ def check_start(given: Any) -> Tree:
         RunError: It is not a table of real, finite tensors by name.
     """
     if not isinstance(given, Mapping):
-        raise RunError(f"start() must give tensors by name, such as a state_dict(), got a {type(given).__name__}")
+        raise RunError(f"start() must return tensors by name, such as a state_dict(), got a {type(given).__name__}")
     if not given:
-        raise RunError("start() gives no weights; give those of the network, such as a state_dict()")
+        raise RunError("start() returns no weights; return those of the network, such as a state_dict()")
     for name, entry in given.items():
         if not isinstance(name, str):
-            raise RunError(f"start() must give tensors by name, such as a state_dict(), got the name {name!r}")
+            raise RunError(f"start() must return tensors by name, such as a state_dict(), got the name {name!r}")
         if not isinstance(entry, Tensor):
             raise RunError(
-                f"start() must give tensors by name, such as a state_dict(), got a {type(entry).__name__} for {name!a}"
+                f"start() must return tensors by name, such as a state_dict(), got a {type(entry).__name__} for "
+                f"{name!a}"
             )
         if fault := not_dense(entry):
-            raise RunError(f"start() gives for {name!a} {fault}")
+            raise RunError(f"start() must return dense tensors; {name!a} is {fault}")
         if not entry.is_floating_point():
             raise RunError(
-                f"start() gives {name!a} as {_type(entry)}, and weights must be real floating-point numbers: leave it "
+                f"start() returns {name!a} as {_type(entry)}, and weights must be real floating-point numbers: "
+                f"leave it "
                 "out, as in {name: w for name, w in module.state_dict().items() if w.is_floating_point()}; "
                 "functional_call then takes it from the silo's own module"
             )
         if entry.element_size() < 2:
-            raise RunError(f"start() gives {name!a} as {_type(entry)}, in which torch does not compute: pass x.float()")
+            raise RunError(
+                f"start() returns {name!a} as {_type(entry)}, a type with which torch cannot compute: pass x.float()"
+            )
         if not bool(torch.isfinite(entry).all()):
-            raise RunError(f"start() gives numbers for {name!a} that are not finite; look at how the network begins")
+            raise RunError(
+                f"start() returns numbers for {name!a} that are not finite; check how the network is initialised"
+            )
         largest, most = largest_number(entry), largest_squarable(entry) / MARGIN
         if largest > most:
             raise RunError(
-                f"start() gives numbers for {name!a} up to {largest:.3g}, and the squares of uploads from there would "
-                f"overflow; make them at most {most:.3g}"
+                f"start() returns numbers for {name!a} up to {largest:.3g}, and the squares of uploads from there "
+                f"would overflow; make them at most {most:.3g}"
             )
     if tied := _tied_names(given):
         one, other = tied
         raise RunError(
-            f"start() gives {one!a} and {other!a}, which are tied: they share memory, and the run would train each for "
-            f"itself. Leave {other!a} out, as module.named_parameters() does; functional_call then takes {one!a} for "
+            f"start() returns {one!a} and {other!a}, which are tied: they share memory, and the run would train each "
+            f"for itself. Leave {other!a} out, as module.named_parameters() does; functional_call then takes {one!a} for "
             f"both. Give a clone() to train them apart"
         )
     return Tree({name: entry.detach().clone() for name, entry in given.items()})
@@ -111,7 +117,7 @@ def measure(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
     if not all(_is_same(one, two) for one, two in zip(tensors(w), tensors(copies), strict=True)):
         raise FederationError(
             "evaluate changed the weights in place, as batch norm in training mode does; call module.eval() first, and "
-            "make new tensors (w * 2 in place of w.mul_(2))"
+            "make new tensors (w * 2 instead of w.mul_(2))"
         )
     if not isinstance(found, Mapping):
         said = "None" if found is None else f"a {type(found).__name__}"
@@ -119,11 +125,12 @@ def measure(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
     for name in found:
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or set(name) & set(',"'):
             raise FederationError(
-                f"evaluate returns a number called {name!a}; call it by a printable text without commas and quotes"
+                f"evaluate returns a number with the name {name!a}; use a printable name without commas and quotes"
             )
         if name in COLUMNS:
             raise FederationError(
-                f"evaluate returns a number called {name!r}, which is a column of every run; give it another name"
+                f"evaluate returns a number with the name {name!r}, which is a column of every run; give it "
+                f"another name"
             )
     return {name: _number(name, value) for name, value in found.items()}
 
@@ -142,7 +149,7 @@ def _number(name: str, value: Any) -> int | float:
     try:
         return one if type(one) is int and one is value else float(one)
     except OverflowError as error:
-        raise FederationError(f"evaluate returns a number for {name!a} that no float can hold") from error
+        raise FederationError(f"evaluate returns a number for {name!a} that does not fit in a float") from error
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

@@ -93,8 +93,8 @@ class _CheckedClient:
             if isinstance(value, Tensor) and depends_on(value, tensors(fresh)):
                 return
         raise FederationError(
-            f"{INDEPENDENT}: compute it from the weights that it gets, as by torch.func.functional_call(module, "
-            "dict(w), (x,)), and let no load_state_dict, detach or no_grad stand between them"
+            f"{INDEPENDENT}: compute it from the given weights, for example with torch.func.functional_call(module, "
+            "dict(w), (x,)), without load_state_dict, detach or no_grad in between"
         )
 
 
@@ -123,7 +123,8 @@ def _require_fit(function: Callable[..., Any], w: Mapping[str, Any], *batch: Any
         if kind != own and _works(function, _cast(w, kind), *batch):
             one, other = (str(dtype).removeprefix("torch.") for dtype in (own, kind))
             raise FederationError(
-                f"the loss fails for weights of {one}, which start() at the server gives, and not for {other}: convert "
+                f"the loss fails for weights of {one}, which start() on the server returns, but not for {other}: "
+                f"convert "
                 "the weights in start(), or the data of the silo"
             )
 

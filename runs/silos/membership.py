@@ -125,14 +125,14 @@ class Membership:
         self._say(f"silo {name}: there, with {about.samples:g} samples")
         if not self.about[number].data or (about.data and content.get("bare") is True):
             self._say(
-                f"silo {name}: its client holds nothing to know its data by; other data would not be noticed, unless "
-                "it says by an attribute fingerprint what they are"
+                f"silo {name}: its client has nothing that identifies its data, so other data would not be "
+                f"noticed; add an attribute fingerprint that identifies them"
             )
         unread = content.get("unread")
         if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):
             self._say(
-                f"silo {name}: the digest of its data covers no {_format_names(unread)}; other data there would not be "
-                "noticed, unless its client has an attribute fingerprint"
+                f"silo {name}: the digest of its data covers no {_format_names(unread)}; other data there would "
+                f"not be noticed; add an attribute fingerprint to its client that identifies them"
             )
         others = _describe_versions(content.get("versions"))
         if others:
@@ -152,11 +152,11 @@ class Membership:
             raise MessageError(f"it is not a silo of this run: {str(name)[:80]!r}")
         number = self._names.index(name)
         if number in self.places:
-            raise MessageError(f"silo {name} is another node's name; it is asked again when that one is gone")
+            raise MessageError(f"silo {name} is the name of another node; it is asked again when that node has left")
         if content.get("kind") == "failed":
             raise _UnfitError(number, f"silo {name}: {failure_text(content)}")
         if content.get("kind") != "hello":
-            raise _UnfitError(number, f"silo {name} answers something else than who it is")
+            raise _UnfitError(number, f"silo {name} did not answer who it is")
         if not is_whole(content.get("protocol")) or content["protocol"] != PROTOCOL:
             raise _UnfitError(number, other_protocol(f"silo {name}", content, "the server"))
         try:
@@ -166,7 +166,7 @@ class Membership:
         changed = self._compare(number, about)
         if changed:
             raise _UnfitError(
-                number, f"silo {name} came back with {changed}; give it what it had, or begin another run"
+                number, f"silo {name} came back with {changed}; restore its earlier state, or begin another run"
             )
         return number, about, content
 
@@ -224,7 +224,7 @@ class Membership:
         numbers = sorted(self.about)
         if 2 * kinds.count(most) <= len(kinds):
             said = "; ".join(f"{self._names[number]} {_describe_network(self.about[number])}" for number in numbers)
-            return f"silos have different networks, and none is that of most: {said}; give all the same"
+            return f"silos have different networks, and no network has a majority: {said}; give all the same"
         odd = [number for number, kind in zip(numbers, kinds, strict=True) if kind != most]
         said = "; ".join(f"silo {self._names[number]} {_describe_network(self.about[number])}" for number in odd)
         usual = next(about for about in self.about.values() if (about.values, about.statistics) == most)
@@ -246,7 +246,7 @@ class Membership:
 def failure_text(content: Mapping[str, Any]) -> str:
     """Return the text of a failure in an answer, in one line of bounded length."""
     said = content.get("said")
-    return (printable(said).strip() if isinstance(said, str) else "") or "it fails and gives no reason"
+    return (printable(said).strip() if isinstance(said, str) else "") or "it fails without giving a reason"
 
 
 def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
@@ -254,7 +254,7 @@ def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
     right = isinstance(samples, float) and isfinite(samples) and isinstance(values, bool)
     right = right and isinstance(data, str) and re.fullmatch(r"(?:[0-9a-f]{64})?", data) is not None
     if not right or not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
-        raise MessageError("does not say how much data of what kind it has")
+        raise MessageError("does not report the size and kind of its data")
     assert isinstance(samples, float)
     if samples == 0.0:
         raise MessageError("has no samples; give it data, or leave its name out of the app's silos")

@@ -63,7 +63,7 @@ class Node:
             about = self._about(content)
             return Message(to_json({"echo": echo, "kind": "hello", **about}), {})
         if content.get("kind") != "trip":
-            raise MessageError("is of no known kind")
+            raise MessageError("is of an unknown kind")
         order = _Request(content, blobs)
         if order.text("silo") != self.name:
             raise MessageError(f"is for the silo {order.text('silo')!r}, and this is {self.name!r}")
@@ -93,7 +93,7 @@ class Node:
         """Return the facts on which the run relies, what the digest lacks, and whether there are data."""
         samples = float(self.client.samples)
         if not isfinite(samples):
-            raise FederationError(f"its client has {samples} samples; it has to count them")
+            raise FederationError(f"its client has {samples} samples; samples must be a whole number of at least 1")
         digest, unread, has_data = fingerprint_of(self.client)
         facts = {
             "samples": samples,
@@ -121,7 +121,7 @@ class Node:
         finite = Acknowledgement.of(trip.cohort[0], reply).finite
         if finite is not None and not bool(finite):
             raise FederationError(
-                f"{trip.name} came to numbers that are not finite; lower the learning rate or look at its data"
+                f"{trip.name} computed non-finite numbers; lower the learning rate or look at its data"
             )
         upload = pack(reply.upload, answered_kinds())
         kept, personal = (
@@ -160,7 +160,7 @@ def failure(error: Exception, request: Message, silo: str | None = None) -> Mess
         said = f"the request {error}"
     elif not isinstance(error, FederationError):
         traceback.print_exception(error)
-        said = f"a {type(error).__name__}; the silo's log has more"
+        said = f"a {type(error).__name__}; see the silo's log"
     name = {} if silo is None else {"silo": silo}
     return Message(to_json({"echo": echo, "kind": "failed", "said": said[:_SAID], **name}), {})
 
@@ -177,7 +177,7 @@ class _OwnClient:
 
     def __getitem__(self, number: int) -> Client:
         if number != self._number:
-            raise MessageError("is about another client's data")
+            raise MessageError("concerns another client's data")
         return self._client
 
     def __len__(self) -> int:
@@ -254,7 +254,7 @@ class _Request:
             raise MessageError(f"asks for {name[:80]!r}, which is not registered work")
         sent = unpack(Packed(self.content.get("sent"), self._blob("sent")), sent_kinds())
         if not isinstance(sent, dict) or set(sent) != {"sent", "draw"} or not isinstance(sent["sent"], dict):
-            raise MessageError("lacks what the work takes")
+            raise MessageError("lacks the arguments of the work")
         return Exchange(
             round=self.whole_number("round"),
             number=self.whole_number("trip"),

@@ -67,7 +67,7 @@ class SiloSettings:
         """
         raise RunError(
             "silos hold their own data: `rankproof flower new FOLDER` writes the app that trains with them, and the "
-            "`flwr run` command that began a run goes on with it"
+            "`flwr run` command that began a run also resumes it"
         )
 
 
@@ -87,7 +87,7 @@ class RemoteClient:
         Raises:
             FederationError: Always.
         """
-        raise FederationError(f"the data of silo {self.name} are not here; an algorithm has to ask it")
+        raise FederationError(f"the data of silo {self.name} are not on this machine; an algorithm must ask the silo")
 
 
 @dataclass(frozen=True)

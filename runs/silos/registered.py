@@ -76,7 +76,7 @@ def find_draw(drawn: Any) -> Callable[..., Any] | None:
     if drawn is None:
         return None
     if not isinstance(drawn, dict) or drawn.get("by") not in DRAWS or not hasattr(drawn.get("of"), drawn["by"]):
-        raise MessageError("asks for random numbers in no known way")
+        raise MessageError("asks for random numbers in an unknown way")
     return getattr(drawn["of"], drawn["by"])
 
 

@@ -62,9 +62,13 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
     first = check_start(start())
     algorithm = algorithm_of(plan.algorithm, SILOS, plan.settings)
     if hasattr(algorithm, "pool"):
-        raise RunError(f"{plan.algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
+        raise RunError(
+            f"{plan.algorithm} needs all data in one place, but silos keep their own: choose another algorithm"
+        )
     if plan.settings["alignment"] and evaluate is None:
-        raise RunError("alignment needs a function evaluate at the server; else losses take the place of updates")
+        raise RunError(
+            "alignment needs a function evaluate at the server; without it, losses would be compared instead of updates"
+        )
     name, run = _name_of(plan, folder)
     silos = Silos(settings.names, line, name, patience, limits, say)
     clients = [RemoteClient(name, *about) for name, about in zip(settings.names, silos.meet(first.keys()), strict=True)]
@@ -96,7 +100,7 @@ def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
     if run is None or (run == "" and not (folder / CHECKPOINTS).exists()):
         run = secrets.token_hex(12)
     if not isinstance(run, str) or not (run == "" or RUN.fullmatch(run)):
-        raise RunError(f"{folder / SETTINGS} has a {RUN_NAME} that no run writes; bring its copy back")
+        raise RunError(f"{folder / SETTINGS} has an invalid {RUN_NAME}; restore it from a copy")
     return run or plan.digest, run
 
 

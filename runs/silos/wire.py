@@ -151,7 +151,7 @@ def unpack(packed: Packed, kinds: NamedTypes) -> Any:
     except MessageError:
         raise
     except Exception as error:  # any error that hostile bytes cause, here or in the objects they build
-        raise MessageError(f"is not what a silo or its server sends ({type(error).__name__})") from error
+        raise MessageError(f"is not a message of a silo or its server ({type(error).__name__})") from error
 
 
 def read(message: Message, limits: Limits) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def read(message: Message, limits: Limits) -> dict[str, Any]:
     try:
         content = json.loads(message.text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise MessageError("has a text that is not JSON, or too deep") from error
+        raise MessageError("has a text that is not JSON, or is nested too deeply") from error
     if not isinstance(content, dict):
         raise MessageError("has a text that is not a table")
     _require_shallow(content, limits.depth)
@@ -207,15 +207,15 @@ def _require_shallow(content: Any, most: int) -> None:
 def _require_layout(reference: Any, tensors: Mapping[str, Tensor]) -> None:
     """Check that strides and shift of a tensor do not take more memory than `pack` allows."""
     if not isinstance(reference, list) or len(reference) not in (1, 3) or reference[0] not in tensors:
-        raise MessageError("names a tensor that it does not hold")
+        raise MessageError("names a tensor that it does not contain")
     if len(reference) == 1:
         return
     tensor, (strides, shift) = tensors[reference[0]], reference[1:]
     whole = isinstance(strides, list) and all(type(number) is int and number >= 0 for number in (*strides, shift))
     if not whole or len(strides) != tensor.ndim or shift >= ALIGNED:
-        raise MessageError("has a tensor of no possible layout")
+        raise MessageError("has a tensor with an impossible layout")
     if _reach(tensor.shape, strides, shift) > _room(tensor) + ALIGNED:
-        raise MessageError("has a tensor that takes far more room than its numbers")
+        raise MessageError("has a tensor that needs far more memory than its numbers")
 
 
 def _reach(shape: Any, strides: Any, shift: int) -> int:

@@ -81,7 +81,7 @@ def test_no_operator_of_a_tensor_is_missing():
 )
 @pytest.mark.parametrize("kind", [0, 1])
 def test_what_would_be_lost_is_refused(change, kind):
-    with pytest.raises(FederationError, match="would change a weight that is given by its factors in place"):
+    with pytest.raises(FederationError, match="would change a factorised weight in place"):
         change(weights()[kind])
 
 

@@ -221,7 +221,7 @@ def test_work_that_depends_on_values_is_not_stacked():
     def choosing(client, memory):
         return Reply(upload=client.value if float(client.value) > 1 else -client.value)
 
-    with pytest.raises(FederationError, match="depend on each client's values; use the sequential executor"):
+    with pytest.raises(FederationError, match="depends on the client's values; use the sequential executor"):
         fed.gather(choosing, to=(0, 1))
 
 
@@ -229,7 +229,9 @@ def test_numbers_that_are_not_finite_name_round_client_and_work():
     fed = Federation(counted(1, float("nan"), float("inf")))
     fed._begin()
     for cohort, client in (((0, 1), 1), ((0, 2), 2)):
-        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value gave numbers"):
+        with pytest.raises(
+            FederationError, match=f"round 1, client {client}: upload_value returned non-finite numbers"
+        ):
             fed.gather(upload_value, to=cohort)
 
 
@@ -266,7 +268,7 @@ def make_infinite(upload):
 
 def test_numbers_that_the_server_makes_of_an_upload_are_checked_too():
     fed = Federation(counted(1, 2))
-    with pytest.raises(FederationError, match="client 0: upload_value gave numbers that are not finite"):
+    with pytest.raises(FederationError, match="client 0: upload_value returned non-finite numbers"):
         fed.mean(upload_value, to=(0, 1), then=make_infinite)
 
 

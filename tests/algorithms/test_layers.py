@@ -156,7 +156,7 @@ def test_many_clients_at_once_with_batch_norm():
     for number in range(2):
         alone = call(network, {name: tensor[number] for name, tensor in many.items()}, IMAGES)
         assert torch.allclose(found[number], alone, rtol=1e-12, atol=1e-12)
-    with pytest.raises(FederationError, match="running statistics of norms cannot be followed"):
+    with pytest.raises(FederationError, match="running statistics of norms cannot be tracked"):
         torch.vmap(lambda w: observe(network, {**w, RUNNING[0]: module.get_buffer(RUNNING[0])}, IMAGES)[0])(many)
 
 
@@ -171,24 +171,27 @@ def test_strict_names_shapes_and_values():
     call(network, weights, IMAGES)
     for wrong, message in [
         ({"4.weight": W}, "the network has no '4.weight'; it has 0.weight, 0.bias"),
-        ({"3.weight": W.T}, r"3.weight has shape \(80, 3\), the network's has \(3, 80\)"),
+        ({"3.weight": W.T}, r"3.weight has shape \(80, 3\), but the network needs \(3, 80\)"),
         ({"3.weight": "W"}, "3.weight must be a tensor or factors, got str"),
         ({"3.weight": Added(W.T, 1.0, normal(3, 2), normal(2, 80))}, r"3.weight has shape \(80, 3\)"),
         ({"3.weight": Added(W, 1.0, normal(80, 2), normal(2, 3))}, r"3.weight: factors of a matrix \(80, 3\)"),
         ({"3.weight": Factored(normal(3, 2), normal(2, 2), normal(79, 2))}, r"factors of a matrix \(3, 79\)"),
-        ({"0.weight": Factored(normal(5, 2), normal(2, 2), normal(18, 2))}, "0.weight takes no factors; only 3.weight"),
+        (
+            {"0.weight": Factored(normal(5, 2), normal(2, 2), normal(18, 2))},
+            "0.weight cannot be factorised; only 3.weight",
+        ),
         ({"1.running_mean": normal(6)}, r"1.running_mean has shape \(6,\)"),
     ]:
         with pytest.raises(FederationError, match=message):
             call(network, {**weights, **wrong}, IMAGES)
     with pytest.raises(FederationError, match=r"the weights lack 1\.weight, 3\.bias"):
         call(network, {name: w for name, w in weights.items() if name not in ("1.weight", "3.bias")}, IMAGES)
-    with pytest.raises(FederationError, match="no layer with a matrix is named 'conv'"):
+    with pytest.raises(FederationError, match="no layer with a matrix weight matches 'conv'"):
         factorable(module, "3, conv")
     with pytest.raises(FederationError, match="no layer does"):
         call(module, {**weights, "3.weight": value}, IMAGES)
     cumulative = normed(momentum=None)
-    with pytest.raises(FederationError, match="momentum None cannot be followed"):
+    with pytest.raises(FederationError, match="momentum None cannot be tracked"):
         observe(cumulative, parameters(cumulative, **{RUNNING[0]: normal(5)}), IMAGES)
 
 

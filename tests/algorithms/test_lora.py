@@ -33,7 +33,7 @@ def test_a_product_that_overflows_names_round_and_client():
     huge = AB(
         Tree(W=torch.full((3, 1), 1e200, dtype=torch.float64)), Tree(W=torch.full((1, 2), 1e200, dtype=torch.float64))
     )
-    with pytest.raises(FederationError, match="round 1, client 0: train_factors gave numbers that are not finite"):
+    with pytest.raises(FederationError, match="round 1, client 0: train_factors returned non-finite numbers"):
         one_round(algorithm.round, fed, state._replace(factors=huge))
 
 

@@ -378,14 +378,14 @@ def test_a_restart_resets_a_personal_optimiser():
             r"rank 9 does not fit conv.weight of shape \(3, 2, 2, 3\)",
         ),
         (lambda: Adapter(1).factors(start()), r"rank 1 does not fit norm.weight of shape \(3,\)"),
-        (lambda: Adapter(1, layers="layer*").factors(start()), "no layer with a matrix is named 'layer"),
+        (lambda: Adapter(1, layers="layer*").factors(start()), "no layer with a matrix weight matches 'layer"),
         (lambda: run(FeDLRT(LOCAL, 1)), "name the layers that are factorised"),
-        (lambda: run(FedHM(LOCAL, 1, (1, 2), **NAMES)), "expected ranks of 3 clients, got 2"),
+        (lambda: run(FedHM(LOCAL, 1, (1, 2), **NAMES)), "expected a rank for each of 3 clients, got 2"),
         (lambda: Adapter(1, rest="some"), "rest 'trained' or 'frozen'"),
         (lambda: Descent(epochs=0), "epochs must be a whole number of at least 1"),
         (lambda: Descent(clip=0.0), "clip must be positive"),
         (lambda: Descent(optimiser_state="shared"), "optimiser_state must be"),
-        (lambda: run(FedAvg(Descent(3, 1e300))), "round 1, client 0: local_descent gave numbers"),
+        (lambda: run(FedAvg(Descent(3, 1e300))), "round 1, client 0: local_descent returned non-finite numbers"),
     ],
 )
 def test_bad_input_gets_one_clear_line(action, message):

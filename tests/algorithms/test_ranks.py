@@ -150,7 +150,7 @@ def test_the_first_columns_belong_to_the_largest_singular_values():
 def test_ranks_that_do_not_serve_are_named():
     with pytest.raises(FederationError, match="ranks must be from 1 to the server's, 2, got 3"):
         FlexLoRA(LOCAL, Adapter(2), ranks=(1, 3))
-    with pytest.raises(FederationError, match="expected ranks of 3 clients, got 1"):
+    with pytest.raises(FederationError, match="expected a rank for each of 3 clients, got 1"):
         FlexLoRA(LOCAL, Adapter(2), ranks=(1,)).start(Federation(quadratics()), Tree(W=torch.ones(6, 4)))
 
 
@@ -197,5 +197,5 @@ def test_one_rank_for_each_client_is_a_pair_of_them_and_the_full_one_trains_the_
     assert ours[1] == theirs[1]
     for name, W in ours[0].items():
         torch.testing.assert_close(W, theirs[0][name], rtol=0, atol=0)
-    with pytest.raises(FederationError, match="expected ranks of 3 clients, got 2"):
+    with pytest.raises(FederationError, match="expected a rank for each of 3 clients, got 2"):
         run(client_ranks=(1, 2))

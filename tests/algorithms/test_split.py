@@ -64,5 +64,5 @@ def test_one_number_that_is_not_finite_is_found_wherever_it_stands(dtype, wrong,
     bad[place] = wrong
     good = {"a": torch.ones(100, dtype=dtype), "b": torch.zeros(3), "none": torch.zeros(0)}
     fed = Federation([Sender(good), Sender({**good, "a": bad})])
-    with pytest.raises(FederationError, match="client 1: send gave numbers that are not finite"):
+    with pytest.raises(FederationError, match="client 1: send returned non-finite numbers"):
         one_round(lambda fed, cohort, state: fed.gather(send, to=cohort), fed, None)

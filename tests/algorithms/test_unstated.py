@@ -64,7 +64,7 @@ def test_ranks_by_hand(sigma, tau, ranks):
 
 def test_no_rank_is_left_only_where_nothing_is():
     assert Truncation(0.1, least=2).rank(torch.zeros(3)) == 2
-    with pytest.raises(FederationError, match=r"tau = 1 leaves rank 0; lower it, or name a least rank"):
+    with pytest.raises(FederationError, match=r"tau = 1 leaves rank 0; lower it, or set a smallest rank"):
         Truncation(1.0).rank(torch.tensor([1.0, 0.5]))
 
 

@@ -191,7 +191,7 @@ def test_the_mechanism_in_words_and_drawn():
     table = pd.DataFrame(rows)
     assert (table.groupby("method").size() == 2).all()
     assert table.few_error.notna().sum() == 2  # LoRA's rounds alone
-    assert "FFA-LoRA and RoLoRA: none but rounding" in mechanism.mechanism_headline(table)
+    assert "FFA-LoRA and RoLoRA: only rounding" in mechanism.mechanism_headline(table)
     assert "theory: " in mechanism.mechanism_found(table)
     assert "rank 4" in mechanism.mechanism_sizes(table)
     worse = table.assign(error=table.error.where(table.method != "RoLoRA", table.norm / 2))

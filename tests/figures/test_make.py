@@ -169,7 +169,7 @@ def test_the_list_is_lines_or_json(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found == [{"id": f.id, "title": f.title, "datasets": list(f.datasets)} for f in chosen]
     assert rankproof.main(["figure", "--json", "rmt/transition"]) == 2
-    assert "name --list too" in capsys.readouterr().err
+    assert "add --list" in capsys.readouterr().err
 
 
 def test_two_figures_of_one_id_are_an_error(monkeypatch):

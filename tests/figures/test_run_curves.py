@@ -189,7 +189,7 @@ def test_only_rounds_that_all_runs_evaluated_are_drawn(tmp_path):
 def test_no_round_in_common_is_refused(tmp_path):
     write_run(tmp_path / "a", [1.0, None], seed=0)
     write_run(tmp_path / "b", [None, 1.0], seed=1)
-    with pytest.raises(RunError, match="fedavg have no round in common"):
+    with pytest.raises(RunError, match="fedavg have no common round"):
         curves(find_runs(tmp_path), "loss")
 
 

@@ -98,10 +98,10 @@ def test_other_settings_and_recompute_compute(tmp_path, place):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda table, manifest: table.write_text(table.read_text() + "9,9\n"), "is not the table that"),
-        (lambda table, manifest: manifest.write_text("{}"), "is not what `rankproof figure` writes"),
-        (lambda table, manifest: manifest.write_text("[" * 9), "is not what `rankproof figure` writes"),
-        (lambda table, manifest: table.write_bytes(b"\xff"), "is not"),
+        (lambda table, manifest: table.write_text(table.read_text() + "9,9\n"), "does not match"),
+        (lambda table, manifest: manifest.write_text("{}"), "is not a manifest that `rankproof figure` wrote"),
+        (lambda table, manifest: manifest.write_text("[" * 9), "is not a manifest that `rankproof figure` wrote"),
+        (lambda table, manifest: table.write_bytes(b"\xff"), "does not match"),
     ],
 )
 def test_damaged_stored_numbers_are_named(tmp_path, place, damage, message):
@@ -195,8 +195,8 @@ def test_the_projects_own_stored_numbers_are_whole():
 @pytest.mark.parametrize(
     ("seconds", "scale", "lines"),
     [
-        (75.0, "laptop", ["about 1:15 min, as long as the stored numbers took at scale laptop"]),
-        (10.0, "laptop", ["about 10 s, as long as the stored numbers took at scale laptop"]),
+        (75.0, "laptop", ["about 1:15 min, the time that the stored numbers took at scale laptop"]),
+        (10.0, "laptop", ["about 10 s, the time that the stored numbers took at scale laptop"]),
         (9.9, "laptop", []),
         (75.0, "quick", []),
     ],

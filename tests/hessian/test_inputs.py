@@ -242,7 +242,7 @@ def test_batchmean_is_a_mean_over_samples():
     expected = by_hand(model, lambda: loss(model(X), shares))
     for data in ((X, shares), [(X[:3], shares[:3]), (X[3:], shares[3:])]):
         close(dense(model, loss, data, reduction="mean"), expected)
-    with pytest.raises(CurvatureError, match="reduces by 'mean', and a sum is asked for"):
+    with pytest.raises(CurvatureError, match="reduces by 'mean', but a sum was requested"):
         Curvature(model, loss, (X, shares), reduction="sum")
 
 
@@ -273,7 +273,7 @@ def test_parts_of_other_types_are_named():
         Curvature(model, CE, (X, Y))
     model[0].requires_grad_(False)
     with pytest.raises(
-        CurvatureError, match=r"0\.weight is torch\.float32, and the data are handed in in torch\.float64"
+        CurvatureError, match=r"0\.weight is torch\.float32, but the parameters, and so the data, are torch\.float64"
     ):
         Curvature(model, CE, (X, Y))
 
@@ -291,7 +291,7 @@ def test_second_derivatives_that_are_infinite_at_zero_are_named(power):
         return CE(output, target) + 0.1 * size
 
     for measure in (lambda: stable_rank(model, loss, (X, Y)), lambda: exact_hessian(model, loss, X, Y)):
-        with pytest.raises(CurvatureError, match=r"second derivatives by 0\.bias are not finite on batch 1.*at zero"):
+        with pytest.raises(CurvatureError, match=r"second derivatives in 0\.bias are not finite on batch 1.*at zero"):
             measure()
     away = copy.deepcopy(model)
     nn.init.ones_(away[0].bias)

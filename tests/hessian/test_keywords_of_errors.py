@@ -53,8 +53,8 @@ def network(norm=False):
         (lambda: Curvature(network(), nn.MSELoss(), (X, Y), matrix="huge"), "matrix must be", "--matrix must be"),
         (
             lambda: Curvature(network(), nn.MSELoss(), (X, Y), law=torch.exp),
-            "law= is for matrix='fisher', got matrix='hessian'",
-            "--law module:function is for --matrix fisher, got --matrix hessian",
+            "law= requires matrix='fisher', got matrix='hessian'",
+            "--law module:function requires --matrix fisher, got --matrix hessian",
         ),
         (
             lambda: Curvature(network(), lambda f, y: (f - y).square().mean(), (X, Y), matrix="fisher"),

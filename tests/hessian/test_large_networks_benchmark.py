@@ -30,7 +30,10 @@ def test_a_result_is_taken_from_a_process_that_runs_or_has_just_ended():
     [
         (["--memory", "six"], "look like '6 GiB'"),
         (["--scratch", "."], "give --memory too"),
-        (["--memory", "1 GiB", "--scratch", "nowhere"], "there is no folder nowhere"),
+        (
+            ["--memory", "1 GiB", "--scratch", "nowhere"],
+            "the folder nowhere for vectors that do not fit does not exist",
+        ),
     ],
 )
 def test_a_budget_that_is_none_is_told_in_a_line(given, message, monkeypatch, capsys):

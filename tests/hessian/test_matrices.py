@@ -298,7 +298,7 @@ def weighted(output, target):
 
 REFUSED = {
     "another law": ({"loss": of_rates, "targets": COUNTS, "law": lambda f: Normal(f, 1.0)}, "not a multiple of minus"),
-    "unknown": ({"loss": of_rates, "targets": COUNTS}, "of_rates does not tell it: give law="),
+    "unknown": ({"loss": of_rates, "targets": COUNTS}, "of_rates does not define: give law="),
     "class weights": ({"loss": weighted, "law": lambda f: torch.distributions.Categorical(logits=f)}, "class weights"),
     "smoothing": ({"loss": nn.CrossEntropyLoss(label_smoothing=0.1)}, "label smoothing"),
     "soft targets": ({"targets": torch.softmax(VALUES, dim=1)}, r"Categorical has \(11,\), got \(11, 3\)"),
@@ -311,7 +311,7 @@ REFUSED = {
         "no target of a batch is a value",
     ),
     "penalty": ({"penalty": True}, "in addition to the model's output"),
-    "a law without need": ({"matrix": "hessian", "law": rates}, "law= is for matrix='fisher'"),
+    "a law without need": ({"matrix": "hessian", "law": rates}, "law= requires matrix='fisher'"),
 }
 
 

@@ -79,7 +79,11 @@ def test_without_both_the_cause_and_the_remedy_are_named(kind, data, count, weig
     model, batches = kind(), data()
     with pytest.raises(CurvatureError, match=r"dimension 0.*time-first.*x\.transpose\(0, 1\) or x\[None\].*count="):
         Curvature(model, CE, batches)
-    with pytest.raises(CurvatureError, match=r"count must add up: .*dimension 0 is not.*name reduction='mean'"):
+    with pytest.raises(
+        CurvatureError,
+        match=r"count must be additive: .*dimension 0 does not index the "
+        r"samples.*name reduction='mean'",
+    ):
         Curvature(model, CE, batches, count=count)
 
 

@@ -190,7 +190,11 @@ def test_counts_and_penalties_are_those_of_one_process(three):
 
 def test_batch_statistics_need_whole_batches(two):
     network = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)).double()
-    with pytest.raises(CurvatureError, match=r"cannot be cut for 2 workers, since batch norm .*: give several batches"):
+    with pytest.raises(
+        CurvatureError,
+        match=r"cannot be divided among 2 workers, because batch norm .*: pass "
+        r"several batches",
+    ):
         Curvature(network, LOSS, (X, Y), batch_norm="batch", workers=two)
     here, there = (Curvature(network, LOSS, parts(8, 15), batch_norm="batch", workers=w) for w in (None, two))
     same(there, here, vectors(here.P))
@@ -207,7 +211,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
     Curvature(NETWORK, LOSS, (X, Y), workers=two)
     processes = two._link._pool.processes
     refused("cannot be sent to workers .*lambda", loss=lambda out, y: LOSS(out, y))
-    refused("workers hold another loss than this process", loss=shared_work.penalised_by_name)
+    refused("the loss in the workers differs from the loss in this process", loss=shared_work.penalised_by_name)
     refused("has loss .* and then", loss=shared_work.other_in_workers)
     weighted = nn.CrossEntropyLoss(torch.tensor([1.0, 2.0, 4.0]))
     refused("not a mean over independent .*as one batch, to one process", loss=weighted)
@@ -218,11 +222,11 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
         loss=shared_work.fails_in_workers,
     )
     refused("workers must be at least 1", workers=0)
-    refused("there is no device 'gpu7'", workers="cpu,gpu7")
+    refused("device 'gpu7' does not exist", workers="cpu,gpu7")
     refused("workers must be a number, or devices", workers=())
     refused("workers must be at least 1", workers=True)
     if not torch.cuda.is_available():
-        refused("there is no device cuda:1: torch sees 0 CUDA devices", workers="cpu,cuda:1")
+        refused("device cuda:1 does not exist: torch sees 0 CUDA devices", workers="cpu,cuda:1")
     assert two._link._pool.processes is processes
     assert all(process.is_alive() for process in processes)
 
@@ -231,7 +235,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
 def test_a_wrong_sum_is_seen(monkeypatch):
     """The comparison with this process catches it."""
     monkeypatch.setattr("hessian.operators.data_parallel.shares_of", lambda sizes, workers: [range(1, 2), range(1, 2)])
-    with pytest.raises(CurvatureError, match="workers hold another loss"), Workers(2) as team:
+    with pytest.raises(CurvatureError, match="the loss in the workers differs"), Workers(2) as team:
         Curvature(NETWORK, LOSS, parts(4), workers=team)
 
 
@@ -285,7 +289,7 @@ def test_what_workers_hold_is_part_of_the_budget(two):
     found = stable_rank(NETWORK, LOSS, (X, Y), memory="8 GiB", workers=two)
     assert found.value == pytest.approx(stable_rank(NETWORK, LOSS, (X, Y)).value, rel=1e-8)
     assert stable_rank(NETWORK, LOSS, (X, Y), memory="1 GiB").value > 0.0
-    with pytest.raises(CurvatureError, match=r"memory of 1.00 GiB does not suffice"):
+    with pytest.raises(CurvatureError, match=r"memory of 1.00 GiB is too small"):
         stable_rank(NETWORK, LOSS, (X, Y), memory="1 GiB", workers=two)
 
 
@@ -327,7 +331,7 @@ def test_a_killed_worker_is_one_error_and_leaves_no_process():
     with pytest.raises(CurvatureError) as caught:
         there.products(tried)
     assert str(caught.value) == (
-        "a worker was ended by SIGKILL, most likely for want of memory; name fewer workers, or free memory"
+        "a worker was killed by SIGKILL, most likely because memory ran out; use fewer workers, or free memory"
     )
     assert set(active_children()) == before
     with pytest.raises(CurvatureError, match="its workers have ended: build the operator again"):
@@ -385,7 +389,7 @@ def test_ray_actors_multiply():
         assert found.value == pytest.approx(stable_rank(NETWORK, LOSS, (X, Y)).value, rel=1e-8)
         with pytest.raises(CurvatureError, match=r"has loss .* and then"):
             Curvature(NETWORK, shared_work.other_in_workers, (X, Y), workers=team)
-        with pytest.raises(CurvatureError, match=r"a worker has ended .*name fewer workers"):
+        with pytest.raises(CurvatureError, match=r"a worker has ended .*use fewer workers"):
             Curvature(NETWORK, shared_work.dies_in_workers, (X, Y), workers=team)
         same(Curvature(NETWORK, LOSS, (X, Y), workers=team), here, vectors(here.P))
         ray.shutdown()  # by the caller, before the workers are closed

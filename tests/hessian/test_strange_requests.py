@@ -71,7 +71,7 @@ def test_a_derivative_that_is_not_finite_is_no_wrong_derivative():
 def test_numbers_of_the_data_that_are_not_finite_are_named():
     broken = X.clone()
     broken[3, 2] = float("inf")
-    with pytest.raises(CurvatureError, match="the data hold numbers that are not finite, so leave those samples out"):
+    with pytest.raises(CurvatureError, match="the data contain non-finite numbers, so leave those samples out"):
         Curvature(perceptron(), LOSS, (broken, Y))
 
 
@@ -91,7 +91,7 @@ def test_data_that_are_changed_in_place_are_refused(vectorize):
 
 
 def test_data_on_the_meta_device_are_refused():
-    with pytest.raises(CurvatureError, match="the data lie on the meta device"):
+    with pytest.raises(CurvatureError, match="the data are on the meta device"):
         Curvature(perceptron(), LOSS, (X.to("meta"), Y))
 
 

@@ -91,9 +91,9 @@ def test_two_claims_of_one_name_are_an_error_that_names_both(package, first, sec
     ("statement", "message"),
     [
         ("lem = claim('own/a', **fields)(judge)\nlem = 5\n", r"own/a .* and \(line \d+\) are both named lem"),
-        ("all_of_them = [claim('own/a', **fields)(judge)]\n", "own/a .* is declared and kept under no name"),
-        ("for id in 'ab':\n    lem = claim(f'own/{id}', **fields)(judge)\n", "own/a .* kept under no name"),
-        ("lem = claim('own/a', **fields)(sympy.expand)\n", "own/a .* has a judge of the module sympy"),
+        ("all_of_them = [claim('own/a', **fields)(judge)]\n", "own/a .* is declared without a name"),
+        ("for id in 'ab':\n    lem = claim(f'own/{id}', **fields)(judge)\n", "own/a .* declared without a name"),
+        ("lem = claim('own/a', **fields)(sympy.expand)\n", "own/a .* has a judge from the module sympy"),
     ],
 )
 def test_a_claim_that_no_name_keeps_is_an_error(package, statement, message):
@@ -145,7 +145,7 @@ def test_claims_with_names_of_their_own_are_kept(package):
         (
             f"kept = [proof('own/a')({PROOF.format('p').split(':')[0].replace('def p(K=1)', 'lambda K=1: 1')})]\n",
             "",
-            "under no name",
+            "without a name",
         ),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_bad_replay_answers_for_itself_alone(package):
     assert answers["own/sympy"].detail == "K = 1/2, n = 2"
     assert answers["own/sympy"].proves == {"K": "1/2", "n": "2"}
     assert "True or False, got str 'a flaw'" in answers["own/flaw"].detail
-    assert "returns a Violation, got Proof" in answers["own/unseen"].detail
+    assert "must return a Violation, got Proof" in answers["own/unseen"].detail
     assert all(
         answer.detail.startswith("not a case of this claim: ") for answer in answers.values() if not answer.confirmed
     )

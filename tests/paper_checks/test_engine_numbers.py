@@ -116,13 +116,13 @@ def test_numbers_are_taken_as_floats(value):
 
 @pytest.mark.parametrize("value", [True, np.bool_(False), "1", None, [1.0], 1j, np.int64(3), sympy.pi])
 def test_what_is_of_no_type_of_a_number_is_refused(value):
-    with pytest.raises(UndefinedError, match="it is a number, got"):
+    with pytest.raises(UndefinedError, match="it must be a number, got"):
         number(value, "it")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -np.inf])
 def test_numbers_are_finite(value):
-    with pytest.raises(UndefinedError, match="it is a finite number, got"):
+    with pytest.raises(UndefinedError, match="it must be a finite number, got"):
         number(value, "it")
 
 
@@ -143,10 +143,10 @@ def test_exact_sides_are_subtracted_exactly():
         ([1.0, 2.0], [np.nan, np.nan], 0.0, True, "2 of 2 right sides are not numbers"),
         ([np.inf], [0.0], 0.0, False, "1 of 1 left sides are infinite, which is not declared"),
         ([np.inf], [np.inf], 0.0, True, "both sides of 1 cases are the same infinity"),
-        ([1.0], [0.0], -1e-9, False, "an error bound is a finite number of at least 0"),
-        ([1.0], [0.0], np.inf, True, "an error bound is a finite number of at least 0"),
-        ([1], [0.0], 0.0, False, "left sides are floats or exact numbers, got int64"),
-        ([True], [0.0], 0.0, False, "left sides are floats or exact numbers, got bool"),
+        ([1.0], [0.0], -1e-9, False, "an error bound must be a finite number of at least 0"),
+        ([1.0], [0.0], np.inf, True, "an error bound must be a finite number of at least 0"),
+        ([1], [0.0], 0.0, False, "left sides must be floats or exact numbers, got int64"),
+        ([True], [0.0], 0.0, False, "left sides must be floats or exact numbers, got bool"),
     ],
 )
 def test_sides_that_cannot_be_compared_are_refused(left, right, error, infinite, message):
@@ -165,7 +165,7 @@ def test_stored_numbers_are_read_exactly_and_in_bounds():
     assert followed(values, "steps") == 8
     assert followed(values, "n", 3) == 3
     for name, most in (("more", 8), ("n", 2)):
-        with pytest.raises(ValueError, match=f"at most {most} {name} are followed in fractions, got"):
+        with pytest.raises(ValueError, match=f"at most {most} {name} can be followed in fractions, got"):
             followed(values, name, most)
     assert square([["1/2", 0], [1, 2.0]], 2) == [[F(1, 2), F(0)], [F(1), F(2)]]
     for entries, size in (([[1, 2]], 2), ([[1], [2]], 2), ([[1]], 2), ([], 1), ([[1, 2], [3]], 2)):

@@ -138,7 +138,7 @@ def test_sides_are_exact_or_floats():
     assert checked_sides(near, exact[:1], 0.0, infinite=False)[2][0] == 2.0**-60
     assert checked_sides(near, np.array([1 / 3]), 0.0, infinite=False)[2][0] == 0.0
     for error in (-1.0, nan, inf):
-        with pytest.raises(UndefinedError, match="an error bound is a finite number of at least 0"):
+        with pytest.raises(UndefinedError, match="an error bound must be a finite number of at least 0"):
             checked_sides(np.ones(1), np.ones(1), error, infinite=False)
     with pytest.raises(TypeError, match="got str"):
         checked_sides(np.array(["1"], dtype=object), np.ones(1), 0.0, infinite=False)
@@ -146,7 +146,7 @@ def test_sides_are_exact_or_floats():
         checked_sides(np.ones(1, dtype=np.int64), np.ones(1), 0.0, infinite=False)
     assert number(Fraction(1, 4), "a side") == 0.25
     for value in (inf, nan):
-        with pytest.raises(UndefinedError, match="a side is a finite number"):
+        with pytest.raises(UndefinedError, match="a side must be a finite number"):
             number(value, "a side")
 
 
@@ -175,7 +175,7 @@ def test_a_ladder_is_judged_at_its_last_rung():
     wrong = judge_limit({"a": Ladder(rungs)}, {"a": 1.2}, scope="", share=0.01, settings={"a": {"theta": 2.0}})
     assert (wrong.ok, wrong.witness["R"], wrong.witness["draws"], wrong.witness["theta"]) == (False, 10**8, 50, 2.0)
     for dimensions in ((10**6, 10**4), (10**4, 10**4)):
-        with pytest.raises(UndefinedError, match="the dimensions of a ladder grow"):
+        with pytest.raises(UndefinedError, match="the dimensions of a ladder must increase"):
             Ladder(tuple((R, np.ones(3)) for R in dimensions))
 
 
@@ -246,7 +246,7 @@ def test_whole_promises_are_facts_of_their_sign():
     with pytest.raises(UndefinedError, match="more than rounding"):
         judge_relations([Relation("near", 0.1, 0.100_000_5, error=1.2e-6)], "")
     for error, size in ((-1.0, 1.0), (0.0, -1.0)):
-        with pytest.raises(UndefinedError, match="an error and a size are at least 0"):
+        with pytest.raises(UndefinedError, match="an error and a size must be at least 0"):
             Relation("a", 1.0, 1.0, error=error, size=size)
     assert Relation("a", 1.0, 1.0, size=0.0).excess == 0.0
 
@@ -341,7 +341,7 @@ def test_values_that_a_replay_reads_are_those_worth_storing():
     replay = Replay("id", "certificate", three, {})
     assert select_read(replay, {"a": 1, "b": 2, "c": 5}) == {"a": 1, "b": 2}
     answer = evaluate_replay(replay, {"a": 1, "b": 2, "c": 5})
-    assert (answer.kind, answer.confirmed, answer.detail) == ("certificate", False, "nothing is made of c")
+    assert (answer.kind, answer.confirmed, answer.detail) == ("certificate", False, "the replay does not use c")
 
 
 def test_words_of_a_card():
@@ -363,7 +363,7 @@ def test_facts_stay_facts_in_another_process():
     again = pickle.loads(pickle.dumps(fact))
     assert again == fact
     assert again.everywhere is fact.everywhere
-    with pytest.raises(TypeError, match="is declared and not shown"):
+    with pytest.raises(TypeError, match="is declared but not proved"):
         Fact("half", True)
 
 

@@ -114,7 +114,7 @@ def test_a_witness_holds_nothing_that_is_not_read():
     assert evaluate_replay(reading, {"x": 2}).confirmed
     more = evaluate_replay(reading, {"x": 2, "draws": 12, "cell": "4"})
     assert not more.confirmed
-    assert more.detail == "nothing is made of cell, draws"
+    assert more.detail == "the replay does not use cell, draws"
     assert select_read(reading, {"draws": 12, "x": 2, "cell": "4"}) == {"x": 2}
 
 
@@ -149,7 +149,7 @@ def test_an_error_is_two_units_in_the_last_place_of_the_larger_side_at_least(lef
     larger = max(abs(side) for side in (left, right) if isinstance(side, float))
     found = outcome(left, right, Fraction(math.ulp(larger)) * ulps)
     assert found.confirmed == confirmed
-    assert confirmed or "is less than that of the sides" in found.detail
+    assert confirmed or "is smaller than the error of the sides" in found.detail
 
 
 def test_digits_below_the_error_are_not_told():
@@ -186,7 +186,7 @@ def test_long_fractions_are_rounded_for_people(value, expected):
 def test_a_certificate_names_each_constant_as_the_statement_has_it(values):
     stated = proof("demo/eq-1", K=1, n=2)(lambda values: Proof(bool(values["K"]) and bool(values["n"]), "steps"))
     assert evaluate_replay(stated, {"K": 1, "n": 2}).confirmed
-    assert evaluate_replay(stated, values).detail.startswith("a certificate of another statement: ")
+    assert evaluate_replay(stated, values).detail.startswith("a certificate for another statement: ")
     assert not evaluate_replay(stated, {"K": 1}).confirmed
 
 
@@ -231,7 +231,7 @@ def test_what_python_takes_for_true_verifies_nothing(truth):
         outcome(1, 1, strict=truth),
     ):
         assert not answer.confirmed
-        assert "is True or False, got " in answer.detail
+        assert "must be True or False, got " in answer.detail
 
 
 def test_constants_of_a_proof_are_what_json_has():
@@ -256,8 +256,8 @@ def test_a_proof_reads_all_of_its_file_and_takes_no_other_constants():
     assert not sum_of_two.reads_a_file
     assert multipliers.reads_a_file
     assert evaluate_replay(multipliers, {"a": "steps"}).detail == "steps"
-    assert evaluate_replay(multipliers, {"a": "steps", "b": 1}).detail == "nothing is made of b"
-    assert evaluate_replay(sum_of_two, {"b": 1}).detail == "nothing is made of b"
+    assert evaluate_replay(multipliers, {"a": "steps", "b": 1}).detail == "the replay does not use b"
+    assert evaluate_replay(sum_of_two, {"b": 1}).detail == "the replay does not use b"
     for answer in (
         evaluate_replay(multipliers, {}),
         evaluate_replay(multipliers, {"a": "steps"}, {"L": 1}),
@@ -275,4 +275,4 @@ def test_what_is_within_lists_and_mappings_is_read_too():
         ({"rows": {"some": [{"a": 1}, {"a": 2, "b": 3}]}}, "b"),
         ({"rows": {"some": [{"a": 3}], "others": []}}, "others"),
     ):
-        assert evaluate_replay(rows, values).detail == f"nothing is made of {unread}"
+        assert evaluate_replay(rows, values).detail == f"the replay does not use {unread}"

@@ -78,9 +78,9 @@ def test_ids_and_prefixes_mean_what_they_say(ledger):
     ],
 )
 def test_words_that_name_no_statement_find_those_that_speak_of_them(ledger, asked, ids):
-    with pytest.raises(LedgerError, match="these speak of it: ") as refused:
+    with pytest.raises(LedgerError, match="these mention it: ") as refused:
         ledger.select([asked])
-    assert set(ids) <= set(re.findall(r"[a-z0-9-]+/[\w.-]+", str(refused.value).partition("speak of it")[2]))
+    assert set(ids) <= set(re.findall(r"[a-z0-9-]+/[\w.-]+", str(refused.value).partition("mention it")[2]))
 
 
 def test_the_rarer_word_decides_and_words_of_questions_say_nothing(ledger):

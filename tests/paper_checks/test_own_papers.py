@@ -187,14 +187,14 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "kept").write_text("ours")
     for name, part in (
-        ("rolora", "taken by rolora"),
-        ("fedlrt-2", "taken by fedlrt"),
-        ("My Paper", "small letters"),
-        ("class", "means something else"),
-        ("numpy", "means something else"),
-        ("../x", "small letters"),
-        ("1", "small letters"),
-        ("rmt", "means something else"),
+        ("rolora", "already used by the paper rolora"),
+        ("fedlrt-2", "already used by the paper fedlrt"),
+        ("My Paper", "lower-case letters"),
+        ("class", "another meaning in Python"),
+        ("numpy", "another meaning in Python"),
+        ("../x", "lower-case letters"),
+        ("1", "lower-case letters"),
+        ("rmt", "another meaning in Python"),
     ):
         assert_refused(run(capsys, "new-paper", name), part)
     assert_refused(run(capsys, "new-paper", "own-of-no-folder", "--out", "full"), "not empty")
@@ -210,16 +210,16 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("paper.py", "PAPER = Paper(", "PAPER = Paper((", "SyntaxError"),
         ("paper.py", "PAPER = Paper(", "raise SystemExit(0)\nPAPER = Paper(", "SystemExit"),
         ("paper.py", "__package__", "'elsewhere'", "write __package__"),
-        ("paper.py", '("lem_1", ', '("lem_9", ', "lacks the theme lem_9.py"),
+        ("paper.py", '("lem_1", ', '("lem_9", ', "does not contain the theme lem_9.py"),
         ("paper.py", "RESULTS,\n    (", '"lem_1",\n    (', "a tuple of module names"),
         ("paper.py", 'cited="', 'link="javascript:0", cited="', "a web address"),
         ("paper.py", '-findings"', '/../../x"', "names of its pages"),
-        ("paper.py", "lem-2", "lem-9", "which it does not tell"),
+        ("paper.py", "lem-2", "lem-9", "which the page does not contain"),
         ("paper.py", 'called="Example"', 'together=((lambda: 0,),), called="Example"', "cannot be loaded"),
-        ("lem_1.py", "/lem-1", "", "a claim id reads paper/label"),
+        ("lem_1.py", "/lem-1", "", "a claim id must have the form paper/label"),
         ("lem_1.py", "/lem-1", "/lem-2", "is declared twice"),
-        ("lem_2.py", '/lem-1",)', '/lem-9",)', "not in the ledger"),
-        ("lem_1.py", '    "own-', '    "x-', "ids of this paper begin with own-"),
+        ("lem_2.py", '/lem-1",)', '/lem-9",)', "which no paper declares"),
+        ("lem_1.py", '    "own-', '    "x-', "ids of this paper must begin with own-"),
         (
             "measurements/pairs.py",
             "import numpy as np",
@@ -229,12 +229,12 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("lem_1.py", "@claim(", "@print(", "cannot be loaded"),
         ("replays/lem_2.py", "import sympy", "import no_such_package", "lem_2.py, line 7: ModuleNotFoundError"),
         ("replays/lem_2.py", "@replay(", "@(lambda id: replay(5))(", "an id in quotes"),
-        ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where are text"),
+        ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where must be text"),
         ("lem_2.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
-        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a verdict on record is one of"),
-        ("paper.py", 'called="Example"', "called=5", "are text"),
+        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a recorded verdict must be one of"),
+        ("paper.py", 'called="Example"', "called=5", "must be text"),
         ("lem_2.py", "@claim(\n", SECOND, "are both named lem_2; rename one"),
-        ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared and kept under no name"),
+        ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared without a name"),
         ("replays/lem_2.py", "def lem_2_corrected(", "def lem_2(", "are both named lem_2; rename one"),
     ],
 )
@@ -247,9 +247,7 @@ def test_a_broken_paper_is_told_in_one_line(project, capsys, file, before, after
 def test_a_replay_that_ends_its_process_confirms_nothing(project, capsys, ends):
     name, _ = project
     folder = changed(project, "replays/lem_2.py", "    a, b = Fraction", f"    if True: {ends}\n    a, b = Fraction")
-    assert_refused(
-        run(capsys, "replay", "--papers", folder, f"{name}/lem-2"), f"ended its process at the witness of {name}"
-    )
+    assert_refused(run(capsys, "replay", "--papers", folder, f"{name}/lem-2"), f"exited at the witness of {name}")
 
 
 SQUARE = '    require(sympy.expand(difference - (a - b) ** 2) == 0, "the difference of the sides")'
@@ -291,7 +289,7 @@ def test_a_witness_without_a_replay_is_no_script(project, capsys):
     name, _ = project
     folder = changed(project, "replays/lem_2.py", f'@replay("{name}/lem-2")', f'@replay("{name}/lem-9")')
     answer = run(capsys, "replay", "--papers", folder, f"{name}/lem-2", "--script")
-    assert_refused(answer, "no replay is written")
+    assert_refused(answer, "has no replay")
 
 
 def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
@@ -302,17 +300,15 @@ def test_parts_that_are_missing_are_named(project, capsys, tmp_path):
     (package / "__init__.py").unlink()
     assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "__init__.py")
     (package / "paper.py").unlink()
-    assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "holds no package with a paper.py")
-    assert_refused(
-        run(capsys, "check", "--papers", str(tmp_path / "none")), "is neither a folder nor a package to import"
-    )
+    assert_refused(run(capsys, "check", "--papers", str(folder), f"{name}/"), "contains no package with a paper.py")
+    assert_refused(run(capsys, "check", "--papers", str(tmp_path / "none")), "is neither a folder nor importable")
     assert_refused(run(capsys, "claims", "--papers", "numpy"), "numpy.paper")
     assert_refused(run(capsys, "pages"), "name a paper of your own")
 
 
 def test_names_that_mean_something_else_are_refused(project, capsys, tmp_path):
     name, folder = project
-    assert_refused(run(capsys, "claims", "--papers", "paper_checks.rolora"), "taken by rolora")
+    assert_refused(run(capsys, "claims", "--papers", "paper_checks.rolora"), "already used by the paper rolora")
     (folder / name.replace("-", "_")).rename(folder / "json")
     assert_refused(run(capsys, "claims", "--papers", str(folder)), "rename the folder")
 
@@ -323,7 +319,7 @@ def test_a_paper_is_added_once_under_any_of_its_names(project):
     (one,) = own_papers([str(folder), str(folder / package), package])
     assert one.name == name
     assert Ledger.of((*PAPERS, one)).home[f"{name}/lem-1"] == one
-    with pytest.raises(LedgerError, match="taken"):
+    with pytest.raises(LedgerError, match="already used"):
         own_papers([str(folder), str(_copy_under_another_package(project))])
 
 
@@ -352,9 +348,9 @@ def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys)
     record.write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n")
     status, out, _ = run(capsys, *asked)
     assert f"{name}/lem-1: printed margin was {found + 1.0} and is {found}" in out
-    assert "were not on record: 1; --record keeps them" in out
+    assert "that differ from the record: 1; --record stores them" in out
     assert status == 0
-    assert "now they are" in run(capsys, *asked, "--record")[1]
+    assert "now recorded" in run(capsys, *asked, "--record")[1]
     assert record.read_text() == kept
     assert_refused(run(capsys, *asked, "--record", "--seed", "1"), "leave out --seed and --budget")
 
@@ -378,7 +374,7 @@ def test_installed_papers_are_there_without_being_named(project, monkeypatch, ca
     package = name.replace("-", "_")
     points = [EntryPoint(name, f"{package}.paper:PAPER", loading.GROUP)]
     monkeypatch.setattr(loading, "entry_points", lambda group: points if group == loading.GROUP else [])
-    assert_refused(run(capsys, "claims"), f"the installed paper {name} cannot be loaded", "mend or uninstall")
+    assert_refused(run(capsys, "claims"), f"the installed paper {name} cannot be loaded", "fix or uninstall")
     monkeypatch.syspath_prepend(str(folder))
     status, out, _ = run(capsys, "claims", "--paper", name)
     assert (status, out.splitlines()[-1]) == (0, COUNTED)

@@ -45,10 +45,10 @@ def test_findings_of_a_paper_are_few_and_the_most_consequential_come_first(paper
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"id": "One cause"}, "lowercase words joined by dashes, got 'One cause'"),
+        ({"id": "One cause"}, "lower-case words joined by hyphens, got 'One cause'"),
         ({"changes": "changes little"}, "got 'changes little'"),
-        ({"witness": ""}, "a finding has a headline, entries, a witness and advice"),
-        ({"entries": ()}, "a finding has a headline, entries, a witness and advice"),
+        ({"witness": ""}, "a finding needs a headline, entries, a witness and advice"),
+        ({"entries": ()}, "a finding needs a headline, entries, a witness and advice"),
     ],
 )
 def test_a_finding_is_complete(fields, complaint):
@@ -59,11 +59,14 @@ def test_a_finding_is_complete(fields, complaint):
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
-        ((("rolora/lem-A.7",),), "the finding cause-0 explains rolora/lem-A.7, which holds as printed: leave it out"),
+        (
+            (("rolora/lem-A.7",),),
+            "the finding cause-0 explains rolora/lem-A.7, which holds as printed: leave that entry out",
+        ),
         ((("rolora/eq-0",),), "the finding cause-0 explains rolora/eq-0, which rolora does not claim"),
         (
             (("rolora/lem-5.3",), ("rolora/lem-5.3",)),
-            "rolora/lem-5.3 is explained by two findings, cause-0 and cause-1",
+            "rolora/lem-5.3 is explained by two findings; cause-0 and cause-1",
         ),
     ],
 )

@@ -187,7 +187,9 @@ def test_a_centred_law_shifts_everything():
 def test_bad_requests_are_one_line():
     rng = np.random.default_rng(0)
     draw = draw_banded(SpikedModel((2.0,)), 1000, rng)
-    with pytest.raises(ValueError, match="determine 1 eigenvalues at this end, asked for 3; draw with a larger top"):
+    with pytest.raises(
+        ValueError, match="determine 1 eigenvalues at this end, but 3 were requested; draw with a larger top"
+    ):
         draw.top(3)
     with pytest.raises(ValueError, match="determine 0 eigenvalues"):
         draw.bottom(1)

@@ -195,7 +195,7 @@ def test_corollary_on_a_gap_that_suffices(others, factor):
     [
         (((0.0,),), "spikes of a population must be positive and finite, got 0.0"),
         (((-1.0,),), "got -1.0"),
-        (((1.0,), UNIT, AtomicLaw((-1.0, 2.0), (0.5, 0.5))), "weights must not be negative here, got -1.0"),
+        (((1.0,), UNIT, AtomicLaw((-1.0, 2.0), (0.5, 0.5))), "weights must not be negative in this model, got -1.0"),
         (((1.0,), UNIT, UNIT, -1.0), "ratio must be positive"),
     ],
 )

@@ -96,7 +96,7 @@ def test_eigenvalues_too_close_together_are_refused_in_one_line(monkeypatch: pyt
     """Next to 0 the eigenvalues differ by 1e-15: no number of restarts separates them."""
     monkeypatch.setattr("rmt.extreme_eigenpairs._RESTARTS", 20)
     diagonal = np.linspace(0.0, 1.0, 6001) ** 4
-    with pytest.raises(ValueError, match="lie too close together to be found by products at dimension 6001; ask"):
+    with pytest.raises(ValueError, match="are too close together to be found by products at dimension 6001; request"):
         extreme_eigenpairs(lambda vector: diagonal * vector, 6001, 1, largest=False)
 
 

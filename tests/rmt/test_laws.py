@@ -304,7 +304,7 @@ def test_laws_by_function_know_no_unit(unit):
     ],
 )
 def test_moments_beyond_double_precision_are_one_line(moment):
-    with pytest.raises(ValueError, match="exceeds double precision; take the law in other units"):
+    with pytest.raises(ValueError, match="exceeds double precision; rescale the law"):
         moment()
 
 

@@ -148,13 +148,13 @@ def test_other_bad_arguments_are_refused_in_one_line():
 def test_a_stable_rank_below_one_is_refused():
     """One row: (4 + 1) / 2.5^2 = 0.8, which no matrix has; pure noise has R / 4."""
     with pytest.raises(
-        ValueError, match=r"at R = 1 .* stable rank of 0.8, and no matrix has less than 1; .* at least 3"
+        ValueError, match=r"at R = 1 .* stable rank of 0.8, but every matrix has at least 1; .* at least 3"
     ):
         SpikedModel((2.0,)).stable_rank(1)
     assert SpikedModel((2.0,)).stable_rank(3).value == pytest.approx(7 / 6.25)
     # Two rows: (t^2 + 2) / (t + 1/t)^2 falls short of 1 by t^-4 at most, down to rounding.
     for spike in (2.0, 5.0, 15.0, 150.0):
-        with pytest.raises(ValueError, match=r"no matrix has less than 1; .* at least 3"):
+        with pytest.raises(ValueError, match=r"every matrix has at least 1; .* at least 3"):
             SpikedModel((spike,)).stable_rank(2)
     assert SpikedModel((1e4,)).stable_rank(2).value == pytest.approx(1.0)
     with pytest.raises(ValueError, match="R of at least 4"):

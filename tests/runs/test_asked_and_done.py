@@ -32,7 +32,7 @@ def test_steps_that_are_asked_for_are_taken_and_epochs_likewise(data):
     assert (by_steps["steps"], by_steps["epochs"]) == (7, None)
     by_epochs = make_plan("fedavg", data, {"epochs": 2}).settings
     assert (by_epochs["steps"], by_epochs["epochs"]) == (1, 2)
-    with pytest.raises(RunError, match="so many steps, or so many epochs; give one"):
+    with pytest.raises(RunError, match="is measured in steps or in epochs; give one"):
         make_plan("fedavg", data, {"steps": 7, "epochs": 2})
     assert make_plan("fedavg", data, {"steps": 7, "epochs": None}).settings["steps"] == 7
     assert parts_of(make_plan("fedavg", "quadratics", {"steps": 7})).algorithm.local.steps == 7
@@ -54,13 +54,15 @@ def test_personal_steps_that_are_asked_for_are_taken_and_epochs_likewise(data, n
     assert personal(personal_epochs=2)[:2] == (of_data, 2)
     assert personal(epochs=2)[:2] == ("2 epochs", 2)
     assert personal(steps=4) == (4, None, 4)
-    with pytest.raises(RunError, match="so many personal_steps, or so many personal_epochs; give one of the two"):
+    with pytest.raises(RunError, match="is measured in personal_steps or in personal_epochs; give one of the two"):
         make_plan(name, data, {"personal_steps": 3, "personal_epochs": 2})
 
 
 def test_joint_steps_are_counted_alike():
     given = {"personal_steps": 3}
-    with pytest.raises(FederationError, match="counted alike: give both steps and personal_steps, or both epochs"):
+    with pytest.raises(
+        FederationError, match="counted the same way: give both steps and personal_steps, or both epochs"
+    ):
         algorithm_of("pfedlora-2", "mnist", make_plan("pfedlora-2", "mnist", given).settings)
     plan = make_plan("pfedlora-2", "mnist", given | {"steps": 2})
     assert algorithm_of("pfedlora-2", "mnist", plan.settings).together().steps == 5
@@ -172,5 +174,5 @@ def test_steps_of_batches_that_nobody_drew_are_refused():
     client = problem(nn.Linear(6, 2)).clients[0]
     settings = Descent(2, 0.1, batch=4)
     start = problem(nn.Linear(6, 2)).start
-    with pytest.raises(FederationError, match=r"no batches of 4 were drawn: hand `draw=settings\.draw`"):
+    with pytest.raises(FederationError, match=r"no batches of 4 were drawn: pass `draw=settings\.draw`"):
         descend(client, start, settings, Memory())

@@ -225,7 +225,7 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path):
     assert checkpoints(tmp_path).load()[0].state.round == 2
     (tmp_path / "round-000002.json").write_bytes(b"")
     (tmp_path / "round-000001.safetensors").write_bytes(b"")
-    with pytest.raises(RunError, match=r"damaged.*bring its copy back, or name another folder with --out"):
+    with pytest.raises(RunError, match=r"damaged.*restore it from a copy, or name another folder with --out"):
         checkpoints(tmp_path).load()
 
 
@@ -350,7 +350,7 @@ def test_what_a_cut_one_left_goes_with_the_next(tmp_path, monkeypatch):
 
 def test_the_checkpoint_of_another_run_is_refused(tmp_path):
     checkpoints(tmp_path, "one").save(state(1))
-    with pytest.raises(RunError, match="is of another run"):
+    with pytest.raises(RunError, match="belongs to another run"):
         checkpoints(tmp_path, "other").load()
 
 
@@ -404,7 +404,7 @@ def test_a_time_beyond_all_numbers_is_one_error(whole):
     before = path.read_bytes()
     try:
         path.write_bytes(sign_index({**json.loads(before)["content"], "seconds": 10**400}))
-        with pytest.raises(RunError, match="is not what a run saves"):
+        with pytest.raises(RunError, match="is not a checkpoint that rankproof wrote"):
             checkpoints(whole).load()
     finally:
         path.write_bytes(before)

@@ -228,7 +228,7 @@ def test_a_field_of_a_users_algorithm_that_a_run_has_too_is_refused(tmp_path, mo
     monkeypatch.syspath_prepend(str(tmp_path))
     for more in ([], ["--workers", "2"]):
         said = refused(capsys, "own_field:Stepping", *more)
-        assert "--workers says how any run is conducted; rename the field of own_field:Stepping" in said
+        assert "--workers is an option of every run; rename the field of own_field:Stepping" in said
 
 
 def test_the_help_lists_what_an_algorithm_and_a_problem_take(capsys):
@@ -252,9 +252,11 @@ def test_only_what_is_always_needed_is_needed_without_a_condition(capsys):
     assert main(["train", "fedlrt", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Rounds or steps between changes; needed with --schedule step" in text
-    assert "T, in rounds or steps; needed with --schedule cosine" in text
+    assert "Period T of the cosine, in rounds or steps; needed with --schedule cosine" in text
     assert main(["train", "fedavg", "--data", "fashion-mnist", "--help"]) == 0
-    assert "The folder; needed with --partition files" in " ".join(capsys.readouterr().out.split())
+    assert "Folder with one file of sample indices per client; needed with --partition files" in " ".join(
+        capsys.readouterr().out.split()
+    )
     for algorithm, problem in (("fedavg", "quadratics"), ("rolora", "rated-sentences"), ("pfedloru", "mnist")):
         always = {option.flag for option in options_of(algorithm, problem, {}).values() if option.default is MISSING}
         assert main(["train", algorithm, "--data", problem, "--help"]) == 0

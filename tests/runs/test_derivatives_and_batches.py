@@ -182,7 +182,7 @@ COUPLINGS = {
 @pytest.mark.parametrize("norm", [None, "averaged", "batch"])
 def test_networks_whose_outputs_depend_on_the_batch_are_refused(couple, mode, word, norm):
     module = Coupled(COUPLINGS[couple], mode, norm is not None)
-    with pytest.raises(FederationError, match=f"in {word} mode depends on the other samples of its batch"):
+    with pytest.raises(FederationError, match=f"in {word} mode depends on the other samples in its batch"):
         network_problem(module, data(), CLIENTS, data(1), statistics=norm or "averaged")
 
 
@@ -212,7 +212,11 @@ class Rooted(nn.Module):
 @pytest.mark.parametrize("root", [lambda out: out.abs().sqrt(), lambda out: out.square().sum(1, keepdim=True).sqrt()])
 def test_gradients_that_are_not_finite_at_the_start_are_named(root):
     x, y = data()
-    with pytest.raises(FederationError, match=r"gradient in inner\.\d\.\w+ is not finite, as where a root, a norm"):
+    with pytest.raises(
+        FederationError,
+        match=r"gradient in inner\.\d\.\w+ is not finite, which happens if a "
+        r"root, a norm",
+    ):
         network_problem(Rooted(root), (x, y.double()[:, None]), CLIENTS, (x, y.double()[:, None]), loss=square)
 
 
@@ -247,16 +251,16 @@ def test_mixed_types_are_named():
     [
         (
             lambda x, y: (x, {"boxes": y}),
-            "got Tensor and dict; of the targets: join its tensors to one, and take it apart in the loss",
+            "got Tensor and dict; of the targets: concatenate its tensors into one, and split it in the loss",
         ),
-        (lambda x, y: (x, (y, y)), "got Tensor and tuple; of the targets: join its tensors to one"),
+        (lambda x, y: (x, (y, y)), "got Tensor and tuple; of the targets: concatenate its tensors into one"),
         (
             lambda x, y: (x, None),
             "got Tensor and NoneType; of the targets: a loss without targets can be given the inputs, or zeros",
         ),
         (lambda x, y: (x,), "must be inputs and targets, two tensors, got a tuple of 1"),
-        (lambda x, y: (x, y.sum()), "of the targets: make them one with a row each"),
-        (lambda x, y: (x.numpy(), y), "got ndarray and Tensor; of the inputs: make them one"),
+        (lambda x, y: (x, y.sum()), "of the targets: stack them into one tensor with a row each"),
+        (lambda x, y: (x.numpy(), y), "got ndarray and Tensor; of the inputs: stack them into one"),
         (
             lambda x, y: ([*x[:-1], x[-1, :2]], y),
             r"inputs differ in shape or type: 0 is float64 \(3,\), 11 is float64 \(2,",

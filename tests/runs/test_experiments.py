@@ -1,4 +1,4 @@
-"""Experiments: what is missing is run, what was cut off goes on, and what two of them share is run once."""
+"""Experiments: what is missing is run, what was truncated goes on, and what two of them share is run once."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -106,7 +106,7 @@ def test_a_run_of_another_process_is_left_to_it_and_waited_for(tmp_path):
     assert order == [
         "run 2 of 3: one, seed 1",
         "run 3 of 3: other, seed 0",
-        "1 of 3 runs are under way in another process: waiting for it",
+        "1 of 3 runs are in progress in another process; waiting for it",
         "run 1 of 3: one, seed 0",
     ]
 
@@ -228,7 +228,7 @@ def test_lines_at_the_door(changed, message):
 
 
 def test_a_label_stands_once():
-    with pytest.raises(RunError, match="two lines of an experiment are called 'one'"):
+    with pytest.raises(RunError, match="two lines of an experiment have the same name, 'one'"):
         Experiment((ONE, OTHER, ONE))
 
 

@@ -118,7 +118,7 @@ def test_rows_beyond_the_checkpoint_are_written_again(folder, tmp_path_factory):
     told = []
     train(plan_of(rounds=9), folder, say=told.append)
     assert told == [
-        f"metrics.csv and ledger.csv of {folder}: removing the rows after round 6, whose checkpoint is the last"
+        f"metrics.csv and ledger.csv of {folder}: removing the rows after round 6, the last with a checkpoint"
     ]
     for name in FILES:
         assert (folder / name).read_bytes() == (whole / name).read_bytes()
@@ -131,7 +131,7 @@ def test_a_row_that_looks_like_a_round_is_removed_with_a_line(folder):
     (folder / METRICS).write_bytes(before + b"7,1.5,1.5,9999,9999\n")
     told = []
     train(plan_of(), folder, say=told.append)
-    assert told == [f"metrics.csv of {folder}: removing the rows after round 6, whose checkpoint is the last"]
+    assert told == [f"metrics.csv of {folder}: removing the rows after round 6, the last with a checkpoint"]
     assert (folder / METRICS).read_bytes() == before
 
 
@@ -169,7 +169,7 @@ def test_edited_settings_are_blamed_and_not_the_checkpoints(folder):
     original = path.read_bytes()
     path.write_text(json.dumps(edited(learning_rate=0.75)(json.loads(original)), indent=1) + "\n")
     before = content(folder)
-    with pytest.raises(RunError, match=r"settings\.json has been changed since .* bring its copy back"):
+    with pytest.raises(RunError, match=r"settings\.json has been changed since .* restore it from a copy"):
         train(read_plan(folder), folder)
     with pytest.raises(RunError, match=r"settings\.json has been changed .* other learning_rate than the checkpoints"):
         run(folder)
@@ -226,7 +226,7 @@ def test_the_checkpoints_of_another_run_are_refused(folder, tmp_path_factory):
     run(foreign, seed=1)
     for path in (folder / CHECKPOINTS).iterdir():
         path.write_bytes((foreign / CHECKPOINTS / path.name).read_bytes())
-    with pytest.raises(RunError, match="is of another run"):
+    with pytest.raises(RunError, match="belongs to another run"):
         run(folder)
 
 
@@ -237,7 +237,7 @@ def test_a_damaged_checkpoint_gives_way_and_is_told(tmp_path, tmp_path_factory):
     told = []
     train(plan_of(rounds=6), tmp_path, say=told.append)
     assert len(told) == 1
-    assert "round-000004.json is damaged or of another version; going on from round " in told[0]
+    assert "round-000004.json is damaged or of another version; resuming from round " in told[0]
     whole = tmp_path_factory.mktemp("whole")
     run(whole, rounds=6)
     assert (tmp_path / METRICS).read_bytes() == (whole / METRICS).read_bytes()
@@ -289,7 +289,7 @@ def test_a_run_goes_on_however_it_is_conducted(conduct, folder, tmp_path_factory
     assert plan.digest == plan_of().digest
     train(plan, folder, say=told.append)
     assert told == (
-        ["the run was computed by executor sequential, now vmap: the last digits may differ; going on from round 6"]
+        ["the run was computed by executor sequential, now vmap: the last digits may differ; resuming from round 6"]
         if "executor" in conduct
         else []
     )
@@ -353,7 +353,8 @@ def test_a_kill_before_the_first_checkpoint_of_this_version_loses_nothing(folder
 def test_fewer_rounds_are_refused_and_nothing_is_written(folder):
     before = content(folder)
     with pytest.raises(
-        RunError, match="holds a run of 6 rounds, which can be raised and not lowered to 5; give --rounds 6 or more, "
+        RunError,
+        match="holds a run of 6 rounds; the number can be raised but not lowered to 5; give --rounds 6 or more, ",
     ):
         run(folder, rounds=5)
     assert content(folder) == before
@@ -427,7 +428,7 @@ def test_files_that_no_run_wrote_are_left_alone(name, tmp_path):
 def test_a_folder_in_the_place_of_a_file_is_refused(name, tmp_path):
     (tmp_path / name).touch() if name == CHECKPOINTS else (tmp_path / name).mkdir()
     for force in (None, lambda files: None):
-        with pytest.raises(RunError, match=r"where a run (writes a file|has a folder)"):
+        with pytest.raises(RunError, match=r"but a run (writes a file|has a folder) there"):
             run(tmp_path, force=force)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -507,7 +508,7 @@ def test_what_a_user_adds_to_a_table_is_not_cut_off(line, folder):
     with (folder / METRICS).open("ab") as stream:
         stream.write(line)
     before = content(folder)
-    with pytest.raises(RunError, match=r"metrics\.csv goes on with what no run wrote, after round 6; move that away"):
+    with pytest.raises(RunError, match=r"metrics\.csv contains rows that no run wrote after round 6; move that away"):
         run(folder, rounds=9)
     assert content(folder) == before
 
@@ -520,7 +521,11 @@ def test_a_link_to_a_part_of_another_run_is_refused(name, force, folder, tmp_pat
     (shutil.rmtree if name == CHECKPOINTS else Path.unlink)(folder / name)
     (folder / name).symlink_to(other / name)
     before = content(folder), content(other)
-    with pytest.raises(RunError, match=rf"{name} is a link, which no run makes; name another folder with --out"):
+    with pytest.raises(
+        RunError,
+        match=rf"{name} is a link, but runs write plain files; name another folder with "
+        rf"--out",
+    ):
         run(folder, rounds=9, force=force)
     assert (content(folder), content(other)) == before
 
@@ -547,7 +552,7 @@ def test_a_failing_start_removes_nothing(folder):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_fails_in_the_first_round_removes_nothing(folder):
     before, told = content(folder), []
-    with pytest.raises(FederationError, match=rf"^round 1[:,].*; {folder} keeps its old run$"):
+    with pytest.raises(FederationError, match=rf"^round 1[:,].*; {folder} still holds the previous run$"):
         run(folder, learning_rate=1e300, force=told.extend)
     assert content(folder) == before
     assert not told

@@ -61,13 +61,13 @@ METRICS = {
     "a gap": (lambda rows: [rows[0], rows[1], rows[3]], "line 3: round 2, where round 1 belongs"),
     "no start": (lambda rows: [rows[0], *rows[2:]], "line 2: round 1, where round 0 belongs"),
     "more than asked for": (lambda rows: [*rows, ["3", *rows[3][1:]]], "it has round 3, and settings.json asks for 2"),
-    "a sum that falls": (cell(3, "bytes_up", "1"), "bytes_up fall in round 2"),
+    "a sum that falls": (cell(3, "bytes_up", "1"), "bytes_up decrease in round 2"),
     "bytes below 0": (cell(1, "bytes_down", "-5"), "line 2: bytes_down is not a number"),
     "an underscore": (cell(2, "loss", "1_000"), "line 3: loss is not a number"),
     "another script": (cell(2, "loss", "\u0661"), "line 3: loss is not a number"),
     "spaces": (cell(2, "loss", " 1.0"), "line 3: loss is not a number"),
     "more than all numbers": (cell(2, "loss", "1e999"), "line 3: loss is not a number"),
-    "a column twice": (lambda rows: [[*row, row[1]] for row in rows], "two columns of one name"),
+    "a column twice": (lambda rows: [[*row, row[1]] for row in rows], "two columns with the same name"),
     "a column without a name": (lambda rows: [["" if one == "loss" else one for one in row] for row in rows], "name"),
 }
 
@@ -82,15 +82,15 @@ def test_a_table_that_no_run_writes_is_not_shown(run, capsys, what, checkpoints)
     for action in ("list", "show", "compare"):
         said = refused(capsys, "runs", action, run)
         assert "metrics.csv" in said
-        assert message in said or "is not what the run wrote, by its checkpoints" in said
+        assert message in said or "does not match the checkpoints of the run" in said
         assert checkpoints or message in said
 
 
 def test_a_number_that_was_edited_is_noticed_where_there_are_checkpoints(run, capsys):
     changed(run / "metrics.csv", cell(3, "loss", "0.5"))
-    assert "metrics.csv is not what the run wrote, by its checkpoints" in refused(capsys, "runs", "list", run)
+    assert "metrics.csv does not match the checkpoints of the run" in refused(capsys, "runs", "list", run)
     (run / "metrics.csv").unlink()
-    assert "metrics.csv is not what the run wrote, by its checkpoints" in refused(capsys, "runs", "list", run)
+    assert "metrics.csv does not match the checkpoints of the run" in refused(capsys, "runs", "list", run)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_ledger_without_some_messages_is_not_shown(run, capsys, change, messag
 def test_a_table_that_is_a_link_is_not_shown(run, whole, capsys, name):
     (run / name).unlink()
     (run / name).symlink_to(whole / name)
-    assert f"{run / name} is a link, which no run makes" in refused(capsys, "runs", "show", run)
+    assert f"{run / name} is a link, but runs write plain files" in refused(capsys, "runs", "show", run)
 
 
 @pytest.mark.parametrize("rounds", [-1, 2**63, 10**300])
@@ -202,7 +202,7 @@ def test_texts_of_any_length_are_shown_in_lines_that_can_be_read(run, capsys):
         assert max(map(len, capsys.readouterr().out.splitlines())) <= 10_000
 
 
-EDITED = "settings.json was edited since the run wrote it"
+EDITED = "settings.json has been edited since the run wrote it"
 
 
 def set_to(folder, **settings):

@@ -61,7 +61,7 @@ def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_later(tmp_path):
     assert "ledger.csv: File too large" in said
     kept = int(said.split(" keeps round ")[1].split(";")[0])
     assert kept > 10
-    assert f"go on with `rankproof train --resume {tmp_path / 'full'}" in said
+    assert f"continue with `rankproof train --resume {tmp_path / 'full'}" in said
     assert python("-c", LIMITED, 0, 0, "--resume", tmp_path / "full").returncode == 0
     assert python("-c", LIMITED, 0, 0, *SMALL, "--rounds", 120, "--out", tmp_path / "whole").returncode == 0
     for name in ("metrics.csv", "ledger.csv", "checkpoints/round-000120.safetensors"):

@@ -276,7 +276,11 @@ def test_without_layers_all_weights_are_trained():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(FederationError, match=r"no layer with a matrix is named '\*.q_proj'; the model has .*\*.query"):
+    with pytest.raises(
+        FederationError,
+        match=r"no layer with a matrix weight matches '\*.q_proj'; the model has "
+        r".*\*.query",
+    ):
         problem_of("bert", layers="*.q_proj")
     long = texts(4)
     ids = torch.ones(4, 30, dtype=torch.int64)
@@ -294,7 +298,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(FederationError, match=r"token 50, and the model's are below 50"):
         language_problem(bert(), other, [range(4)], texts(3), layers="*.query")
     other = type(long)(**{**vars(long), "attention_mask": long.attention_mask.flip(1)})
-    with pytest.raises(FederationError, match="must stand behind the tokens"):
+    with pytest.raises(FederationError, match="must follow the tokens"):
         language_problem(bert(), other, [range(4)], texts(3), layers="*.query")
     with pytest.raises(FederationError, match="labels 0 to 2, and the model's outputs are for 0 to 1"):
         language_problem(bert(classes=2), texts(12), [range(12)], texts(12), layers="*.query")
@@ -399,7 +403,7 @@ def with_batch_norm(dropout, tracked):
     ("make", "message"),
     [
         (lambda: Unmasked(bert().config).eval(), r"text \d+ of the training texts depends on the padding behind it"),
-        (lambda: with_batch_norm(0.0, False), "in evaluation mode depends on the other texts of its batch"),
+        (lambda: with_batch_norm(0.0, False), "in evaluation mode depends on the other texts in its batch"),
         (lambda: with_batch_norm(0.1, True), "in training mode depends on the other texts|training changes the buffer"),
     ],
 )

@@ -245,7 +245,7 @@ def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, 
     write_run(tmp_path / "b", [1.0, None, 0.2, 0.1, 0.05], seed=1)
     write_run(tmp_path / "c", [1.0, 0.9, 0.6, 0.5], seed=1, algorithm="fedlin")
     heading, *table = said(capsys, "compare", tmp_path)
-    assert heading == "loss after round 2, the last after which all runs have it; name another with --round"
+    assert heading == "loss after round 2, the last round for which all runs have it; choose another with --round"
     ours, theirs = cells(table[: table.index("")])
     assert (ours["rounds done"], ours["sent"], ours["loss"]) == ("3 to 4", "300 B", "0.3")
     assert (theirs["rounds done"], theirs["sent"], theirs["loss"]) == ("3", "300 B", "0.6")
@@ -254,13 +254,13 @@ def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, 
     assert said(capsys, "compare", tmp_path, "--round", "0")[0] == "loss after round 0"
     assert cells(said(capsys, "compare", tmp_path / "c", "--round", "3")[1:])[0]["loss"] == "0.5"
     said_of = refused(capsys, "compare", tmp_path, "--round", "1")
-    assert "b has no 'loss' after round 1; the last round after which all runs have it is 2" in said_of
+    assert "b has no 'loss' after round 1; the last round for which all runs have it is 2" in said_of
 
 
 def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):
     write_run(tmp_path / "a", [None, 0.5])
     write_run(tmp_path / "b", [1.0, None, 0.2], seed=1)
-    assert "no round is known after which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
+    assert "no round is known for which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
     with pytest.raises(RunError, match="a has no 'loss' after round 0; no round is common"):
         round_of(find_runs(tmp_path), "loss", 0)
 
@@ -444,7 +444,7 @@ def test_runs_on_other_data_are_other_groups(tmp_path, capsys, problem, kind, di
     assert {group.label: list(group.runs) for group in found} == groups
     notes = [line for line in said(capsys, "compare", tmp_path) if "each seed has its own" in line]
     drawn = ":" in problem and digests == ["a", "b", "c"]
-    assert notes == ([f"fedavg: each seed has its own {kind}, as your function gave it"] if drawn else [])
+    assert notes == ([f"fedavg: each seed has its own {kind}, as returned by your function"] if drawn else [])
 
 
 def test_runs_of_one_seed_on_other_data_are_compared(tmp_path, capsys):

@@ -400,7 +400,11 @@ def test_regression_has_a_loss_and_no_accuracy():
 
 
 def test_a_diverging_run_names_round_client_and_remedy():
-    with pytest.raises(FederationError, match=r"round 1, client \d: local_descent .* not finite; lower the learning"):
+    with pytest.raises(
+        FederationError,
+        match=r"round 1, client \d: local_descent .* non-finite numbers; lower "
+        r"the learning",
+    ):
         trained(problem(), learning_rate=1e308, steps=6)
 
 
@@ -428,7 +432,7 @@ def with_nan():
 @pytest.mark.parametrize(
     ("module", "train", "message"),
     [
-        (None, with_nan(), "input 7 of the training data is not finite; mend it or leave it out"),
+        (None, with_nan(), "input 7 of the training data is not finite; correct it or leave it out"),
         (None, with_label(3), "sample 5 of the training data has label 3, but .* labels 0 to 2"),
         (None, with_label(-1), "sample 5 of the training data has label -1"),
         (None, (images()[0], images()[1][:-1]), "24 inputs and 23 labels; each input needs one label"),
@@ -440,7 +444,7 @@ def with_nan():
         (perceptron(5, (), CLASSES, 0), None, r"cannot take the training data, of shape \(2, 1, 8, 8\) on cpu"),
         (perceptron_on_images().float(), None, "cannot take the training data.*"),
         (nn.Flatten(), None, "no parameter that needs a gradient"),
-        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2, momentum=None)), None, "1 averages over all batches"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2, momentum=None)), None, "1 averages over all past batches"),
     ],
 )
 def test_what_does_not_serve_is_named_at_the_door(module, train, message):
@@ -484,7 +488,8 @@ def test_one_sample_has_no_statistics():
     for statistics in ("averaged", "batch"):  # both normalise batches by themselves in training
         for clients, local in ((SAMPLES, {"batch": 1}), (4, {"batch": 5, "epochs": 1})):
             message = (
-                needed + r"another batch \(the last one .*\), a larger eval_batch, fewer clients, or a group norm$"
+                needed + r"another batch size \(the last batch .*\), a larger eval_batch, fewer clients, or a "
+                r"group norm$"
             )
             with pytest.raises(FederationError, match=f"round 1, local_descent: {message}"):
                 trained(problem(module, clients=clients, statistics=statistics), **local)

@@ -117,7 +117,9 @@ def test_another_network_or_other_data_do_not_go_on_with_a_run(mine, tmp_path, c
     setattr(mine, name, value)
     capsys.readouterr()
     assert run(tmp_path / "run", 3) == 2
-    assert f"holds a run with another {what}: what your function or file gives has changed" in capsys.readouterr().err
+    assert (
+        f"holds a run with another {what}: the output of your function or file has changed" in capsys.readouterr().err
+    )
     assert (tmp_path / "run" / "metrics.csv").read_bytes() == before
     setattr(mine, name, as_it_was)
     assert run(tmp_path / "run", 3) == 0
@@ -156,7 +158,7 @@ def test_other_samples_in_the_files_of_a_partition_do_not_go_on_with_a_run(mine,
         assert (
             run(tmp_path / "run", 4, *words) if words else main(["train", "--resume", str(tmp_path / "run"), "--trust"])
         ) == 2
-        assert "holds a run with another partition: what your function or file gives" in capsys.readouterr().err
+        assert "holds a run with another partition: the output of your function or file" in capsys.readouterr().err
 
 
 def test_a_state_that_cannot_be_stored_is_named_before_the_first_round(mine, tmp_path, capsys):
@@ -332,12 +334,9 @@ class Leaky(nn.Module):
 @pytest.mark.parametrize(
     ("way", "message"),
     [
-        ("an attribute", "makes other outputs of the same inputs when it is called again"),
+        ("an attribute", "returns different outputs for the same inputs when it is called again"),
         ("weights", r"change its weights layer\.weight in place"),
-        (
-            "a count",
-            "calls of the network change its attribute calls, which would count on over clients and evaluations",
-        ),
+        ("a count", "calls of the network change its attribute calls, which would carry over between clients"),
         ("a count of tests", "calls of the network change its attribute calls"),
         ("random", "random numbers outside of"),
         ("numpy", "random numbers outside of"),
@@ -400,7 +399,10 @@ SETS = [
     ({"parts": [[0, 4, 1, 4], [2]]}, "the clients' samples: sample 4 occurs twice at client 0; leave one out"),
     ({"parts": [[3], [0, 1], [2, 1]]}, "the clients' samples: sample 1 occurs at client 1 and at client 2; leave one"),
     ({"parts": [[0], [1]], "own": [[2], [4, 2, 4]]}, "own: sample 4 occurs twice at client 1; leave one out"),
-    ({"parts": [[0, 1], [2, 3]], "own": [[5], [4, 0]]}, "own: sample 0 of client 1 is trained on, so that it is not"),
+    (
+        {"parts": [[0, 1], [2, 3]], "own": [[5], [4, 0]]},
+        "own: sample 0 of client 1 is also used for training; leave it",
+    ),
 ]
 
 
@@ -495,13 +497,9 @@ class Switched(nn.Module):
         (
             lambda: Switched(lambda out: (out, out)),
             {},
-            "fails in training mode, and not in evaluation mode: cross_entropy",
+            "fails in training mode, though not in evaluation mode: cross_entropy",
         ),
-        (
-            lambda: Switched(torch.detach),
-            {},
-            "the loss depends on none of the network's weights, so that nothing would be",
-        ),
+        (lambda: Switched(torch.detach), {}, "the loss depends on none of the network's weights, so nothing would be"),
         (
             lambda: nn.Linear(6, 2),
             {"loss": lambda outputs, y: (outputs.argmax(1) == y).float().mean()},

@@ -96,9 +96,9 @@ def test_samples_come_in_the_order_of_the_data(train):
     ("given", "message"),
     [
         (X, "must return"),
-        ((X, Y), "so that there is something to test on"),
+        ((X, Y), "because the run needs test data"),
         ((TensorDataset(X), TEST), "sample 0 in the training data of my:data must be an input and its label"),
-        ((TensorDataset(X[:0], Y[:0]), TEST), "the training data of my:data holds no sample"),
+        ((TensorDataset(X[:0], Y[:0]), TEST), "the training data of my:data contains no samples"),
         ((Made(lambda: Image.new("L", (2, 2))), TEST), "sample 0 in .* must be an input and its label .* Image,"),
         ((TEST, DataLoader(Made(object), 2)), "sample 0 in the test data of my:data must be an input .* object,"),
         ((Made(lambda: 1 / 0), TEST), r"reading sample 0 in the training data of my:data failed: ZeroDivisionError \("),

@@ -70,7 +70,7 @@ def test_code_that_a_folder_names_does_not_run(changed, name, command, received,
     assert main([*command, *more]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert f"names code that would run here, '{name}': look at it, then confirm with --trust" in said
+    assert f"names code that would run on this machine, '{name}': inspect it, then confirm with --trust" in said
     assert sorted(received.rglob("*")) == before
     assert os.getcwd() not in sys.path
 
@@ -168,7 +168,9 @@ def test_a_stopped_run_names_the_command_that_goes_on(tmp_path, capsys, monkeypa
     with pytest.raises(KeyboardInterrupt) as caught:
         train(plan, tmp_path / "a run", stop)
     (note,) = caught.value.__notes__
-    assert note == f"{tmp_path / 'a run'} keeps round 2; go on with `rankproof train --resume '{tmp_path / 'a run'}'`"
+    assert (
+        note == f"{tmp_path / 'a run'} keeps round 2; continue with `rankproof train --resume '{tmp_path / 'a run'}'`"
+    )
     monkeypatch.setattr("runs.command.train", lambda options: (_ for _ in ()).throw(caught.value))
     assert main(["train", "fedavg"]) == 130
     assert capsys.readouterr().err == f"rankproof: stopped; {note}\n"

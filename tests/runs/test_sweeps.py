@@ -94,15 +94,15 @@ def test_places_are_named_by_options():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--workers", "2"), "--workers is for --on ray"),
-        (("--address", "auto"), "--address is for --on ray"),
-        (("--gpus-per-worker", "1"), "--gpus-per-worker is for --on ray"),
+        (("--workers", "2"), "--workers requires --on ray"),
+        (("--address", "auto"), "--address requires --on ray"),
+        (("--gpus-per-worker", "1"), "--gpus-per-worker requires --on ray"),
         *(
-            (("--on", "ray", "--gpus-per-worker", share), "must be a part of one, such as 0.25 .*, or a whole number")
+            (("--on", "ray", "--gpus-per-worker", share), "must be a fraction such as 0.25, .*, or a whole number")
             for share in ("nan", "0", "-1", "1.5", "0.00001", "inf")
         ),
-        (("--on", "ray", "--address", ""), "--address names a cluster"),
-        (("--on", "ray", "--address", "auto", "--workers", "2"), "auto has its own number of processors"),
+        (("--on", "ray", "--address", ""), "--address must name a cluster"),
+        (("--on", "ray", "--address", "auto", "--workers", "2"), "auto has its own number of workers"),
     ],
 )
 def test_places_that_do_not_serve_are_one_line(words, message):
@@ -139,6 +139,6 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     assert main(["figure", "rmt/transition", "--dry-run", "--on", "ray", "--workers", "2"]) == 0
     assert main(["check", "fedlrt/thm-2", "--dry-run", "--jobs", "2"]) == 0
     said = capsys.readouterr().out
-    assert "rmt/transition: numbers are computed here, without training runs" in said
-    assert "1 claims of 1 themes, the largest first, to whichever of these is free: here (2)" in said
+    assert "rmt/transition: the numbers need no training runs; they are computed on this machine" in said
+    assert "1 claims from 1 modules, largest first; each goes to the next free worker: here (2)" in said
     assert not list(tmp_path.iterdir())

@@ -45,14 +45,14 @@ def test_a_worker_that_dies_is_one_line(tmp_path, monkeypatch, capsys):
     assert main([*RUN, "--workers", "2", "--out", str(tmp_path)]) == 2
     told = capsys.readouterr().err.strip()
     assert "\n" not in told
-    assert "a worker was ended by SIGKILL" in told
-    assert told.endswith(f"keeps round 2; go on with `rankproof train --resume {tmp_path}`")
+    assert "a worker was killed by SIGKILL" in told
+    assert told.endswith(f"keeps round 2; continue with `rankproof train --resume {tmp_path}`")
     assert not multiprocessing.active_children()
     monkeypatch.undo()
     assert main(["train", "--resume", str(tmp_path)]) == 0
 
 
 def test_what_does_not_go_with_workers_is_one_line(tmp_path, capsys):
-    for more, told in ((["--executor", "vmap"], "vmap is for one process"), (["--workers", "0"], "at least 1")):
+    for more, told in ((["--executor", "vmap"], "vmap runs in one process"), (["--workers", "0"], "at least 1")):
         assert main([*RUN, "--workers", "2", *more, "--out", str(tmp_path)]) == 2
         assert told in capsys.readouterr().err

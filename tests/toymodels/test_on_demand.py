@@ -165,8 +165,12 @@ def test_non_finite_data_are_distinguished_from_diverging_steps():
     fed = Federation(clients)
     w = Tree({"W": torch.zeros(2, 1, dtype=torch.float64)})
     with pytest.raises(
-        FederationError, match=r"client 1: .* not finite; its data B are not finite; correct them, or leave"
+        FederationError, match=r"client 1: .* non-finite numbers; its data B are not finite; correct them, or leave"
     ):
         one_round(FedAvg(Descent(1, 0.1)).round, fed, w)
-    with pytest.raises(FederationError, match=r"client 0: .* not finite; lower the learning rate or look at its data"):
+    with pytest.raises(
+        FederationError,
+        match=r"client 0: .* non-finite numbers; lower the learning rate, check "
+        r"its data",
+    ):
         one_round(FedAvg(Descent(40, 1e300)).round, Federation(clients[:1]), w)

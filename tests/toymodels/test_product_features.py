@@ -58,7 +58,7 @@ def test_many_targets_share_their_points(split):
     assert [client.samples for client in clients] == [80 if split == "all" else 20] * 4
     assert (clients[0].pairs is clients[1].pairs) == (split == "all")
     assert max(float(client.loss({"W": targets[0]}).abs().max()) for client in clients) < 1e-12
-    with pytest.raises(ProblemError, match="expected a client"):
+    with pytest.raises(ProblemError, match="expected at least one client"):
         many_targets(targets, np.random.default_rng(3), samples=2)
 
 

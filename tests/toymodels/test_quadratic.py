@@ -106,7 +106,7 @@ def test_heterogeneity_scale_and_rank_are_those_asked_for():
     "wrong", [{"curvatures": (1.0, 0.5)}, {"target_rank": 3}, {"target_rank": 0}, {"heterogeneity": -1.0}]
 )
 def test_numbers_that_do_not_fit_are_refused(wrong):
-    with pytest.raises(ProblemError, match="expected positive sizes, curvatures in order"):
+    with pytest.raises(ProblemError, match="expected positive sizes, low <= high curvature"):
         random_quadratics((3, 2), 2, np.random.default_rng(0), **wrong)
 
 
@@ -148,7 +148,7 @@ def test_clients_and_shares_of_a_problem_are_checked():
     for clients, shares, message in (
         ([], None, "at least one client"),
         ([good, bad], None, "those of client 1 are not"),
-        ([good], [0.0], r"must not be 0 altogether, got \[0.0\]"),
+        ([good], [0.0], r"must not all be 0, got \[0.0\]"),
         ([good, good], [1.0, float("nan")], "shares must be finite and at least 0"),
         ([good, good], [2.0, -1.0], "shares must be finite and at least 0"),
     ):

@@ -143,6 +143,6 @@ def test_files_count_the_samples_of_the_data_set(tmp_path):
     (tmp_path / "0.txt").write_text("4")
     (tmp_path / "1.txt").write_text("3 1")
     with pytest.raises(
-        PartitionError, match=r"no sample of .*1\.txt is left to train on: all 2 are held out, not drawn"
+        PartitionError, match=r"no sample of .*1\.txt is left for training: all 2 are held out, not drawn"
     ):
         cut.divide(Files(str(tmp_path)), 2, 0)

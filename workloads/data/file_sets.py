@@ -51,7 +51,7 @@ class FileSet:
         """How to get the data: a command if there is one."""
         if self.sources:
             return f"run `rankproof data fetch {self.name}`"
-        return f"it is read where you have it and not fetched: {self.otherwise}"
+        return f"it cannot be fetched, only read from your own copy: {self.otherwise}"
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def require_folder(data: FileSet, root: str | Path | None) -> Path:
         if len(missing) < len(data.files):
             raise DataError(f"{data.title}: {partial} lacks {', '.join(missing)}; {data.remedy}")
     looked = ", ".join(str(folder) for folder in folders)
-    raise DataError(f"{data.title} is not on this machine (looked in {looked}); {data.remedy}")
+    raise DataError(f"{data.title} was not found (looked in {looked}); {data.remedy}")
 
 
 def content(data: FileSet, folder: Path, file: str) -> bytes:
@@ -179,7 +179,7 @@ def content(data: FileSet, folder: Path, file: str) -> bytes:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
             read = stream.read(LARGEST + 1)  # a small gzip can unpack to more than any memory
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: expected a whole gzip file, found a damaged one ({error}); {remedy}") from error
+        raise DataError(f"{path}: expected a complete gzip file, found a damaged one ({error}); {remedy}") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
     if len(read) > LARGEST:
@@ -224,4 +224,4 @@ def _fetch_files(data: FileSet, scratch: Path, runner: Runner) -> dict[str, byte
                 return contents
             except DataError as error:
                 reasons.append(str(error))
-    raise DataError(f"{data.title} could not be had ({'; '.join(reasons)}); {data.otherwise}")
+    raise DataError(f"{data.title} could not be fetched ({'; '.join(reasons)}); {data.otherwise}")

@@ -112,7 +112,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
     if not trains or not tests:
         lack, kind = (TESTS[0], "test") if trains else (TRAINS[0], "training")
         raise DataError(
-            f"{root} has a folder {one.name} and no folder {lack}; add one with the {kind} images by class, or put "
+            f"{root} has a folder {one.name} but no folder {lack}; add one with the {kind} images by class, or put "
             f"images directly into {one} if it is a class"
         )
     if empty := next((path for path in trains if not _images(path)), None):
@@ -120,7 +120,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
     if unlike := [path for path in (*trains, tests[0]) if path in class_like]:
         raise DataError(
             f"{one} holds class folders, as a split does, and {unlike[0]} holds images, as a class does; sort the "
-            "images into class folders, or rename the one that is not meant"
+            "images into class folders, or rename the wrong one"
         )
     if len(trains) > 1:
         raise DataError(f"{root} has two folders of training images, {trains[0].name} and {trains[1].name}; keep one")
@@ -170,7 +170,7 @@ def _holds_images(folder: Path) -> bool:
 
 
 def _without_images(folder: Path) -> DataError:
-    return DataError(f"{folder} holds no image ({', '.join(ENDINGS)}); remove the folder or fill it")
+    return DataError(f"{folder} contains no images ({', '.join(ENDINGS)}); remove the folder or fill it")
 
 
 def _by_class(place: Path) -> Files:
@@ -183,8 +183,8 @@ def _by_class(place: Path) -> Files:
         inner = [path.name for names in (TRAINS, TESTS) for path in _subfolders_named(folder, names)[:1]]
         if len(inner) == 2:
             raise DataError(
-                f"{folder} holds the folders {inner[0]} and {inner[1]}, as a data set does; name that folder, or bring "
-                f"these two above the classes, as in {place}/{inner[0]}/{folder.name}"
+                f"{folder} holds the folders {inner[0]} and {inner[1]}, like a data set; name that folder, or "
+                f"move these two above the classes, as in {place}/{inner[0]}/{folder.name}"
             )
     if len(found) < 2:
         raise DataError(
@@ -206,7 +206,7 @@ def _divide(files: Files) -> tuple[Files, Files]:
         if drawn:
             test[name] = [path for place, path in enumerate(paths) if place in drawn]
     if not test:
-        raise DataError("every class has a single image, so none is left to test on; add images")
+        raise DataError("every class has a single image, so none is left for testing; add images")
     return train, test
 
 

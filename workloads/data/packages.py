@@ -52,7 +52,7 @@ def run(command: Sequence[str], folder: Path) -> None:
     if status != 0:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         errors = [line for line in lines if line.lower().startswith(("e:", "error", "npm err"))]
-        said = errors[:2] or lines[-1:] or ["it said nothing"]  # clients end with hints, npm begins with a bare code
+        said = errors[:2] or lines[-1:] or ["it printed nothing"]  # clients end with hints, npm begins with a bare code
         raise DataError(f"`{_format_command(command)}` failed: {'; '.join(said)}")
 
 

@@ -147,5 +147,5 @@ def model(name: str, settings: ModelSettings) -> nn.Module:
     if name not in MODELS:
         raise ValueError(f"unknown model {name!r}; known: {', '.join(MODELS)}")
     if settings.norm != "batch" and not name.startswith("resnet"):
-        raise ValueError(f"{name} has no norm to choose; norm={settings.norm!r} is for residual networks")
+        raise ValueError(f"{name} has no norm to choose; norm={settings.norm!r} is only for residual networks")
     return MODELS[name](settings)

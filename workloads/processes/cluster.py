@@ -22,7 +22,7 @@ EACH = 8
 """Workers for each processor of this machine that a cluster here has at most; more would only wait for one another."""
 GRAIN = 1e-4
 """Parts of a GPU are counted in these by Ray."""
-_GRAPHICS = f"the GPUs of a worker must be a part of one, such as 0.25 and at least {GRAIN:g}, or a whole number"
+_GRAPHICS = f"the GPUs of a worker must be a fraction such as 0.25, at least {GRAIN:g}, or a whole number"
 
 
 def import_ray(failed: Callable[[str], Exception]) -> Any:
@@ -67,8 +67,8 @@ def cluster(
         processors = os.cpu_count() or 1
         if workers > EACH * processors:
             raise failed(
-                f"a cluster that starts here has at most {EACH * processors} workers, {EACH} for each processor, got "
-                f"{workers}: name fewer"
+                f"a local cluster has at most {EACH * processors} workers, {EACH} for each processor, got "
+                f"{workers}: use fewer"
             )
         here["num_cpus"] = most or max(workers, processors)
     else:
@@ -135,20 +135,21 @@ def _end(ray: Any, actors: Sequence[Any], own: bool) -> None:
 
 def describe_loss(error: BaseException) -> str:
     """Describe an error of Ray itself in one line."""
-    return f"the Ray cluster cannot go on ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+    return f"the Ray cluster failed ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
 
 
 def _require_answer(address: str, failed: Callable[[str], Exception]) -> None:
     """Fail fast if nothing listens at the address; Ray's own time-out is long."""
     if "://" in address:
         raise failed(
-            f"{address} is for programs outside a cluster: run this on one of its machines, with auto as address"
+            f"{address} is an address for programs outside the cluster: run this on one of its machines, with "
+            f"auto as address"
         )
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         return
     if int(port) > 65535:
-        raise failed(f"{address} names no port: they end at 65535")
+        raise failed(f"{address} has an invalid port: ports end at 65535")
     try:
         socket.create_connection((host, int(port)), timeout=5.0).close()
     except OSError as error:
@@ -208,5 +209,5 @@ def require_room(
         while (free := ray.available_resources().get(kind, 0.0)) < needed:
             if ray.cluster_resources().get(kind, 0.0) < needed or time.monotonic() > patience:
                 has = f"the Ray cluster at {address} has {free:g} {kind} free"
-                raise failed(f"{has}, and {needed:g} are needed: name fewer workers")
+                raise failed(f"{has}, and {needed:g} are needed: use fewer workers")
             time.sleep(0.1)

@@ -38,15 +38,24 @@ class Place:
 def add_place_options(parser: argparse.ArgumentParser, what: str) -> None:
     """Declare the options for the place of independent work."""
     add = parser.add_argument
-    add("--on", choices=(RAY,), help=f"{what} in the workers of a Ray cluster, the longest first; default: here")
+    add(
+        "--on",
+        choices=(RAY,),
+        help=f"run {what} on the workers of a Ray cluster, longest first; default: on this machine",
+    )
     add(
         "--address",
         metavar="A",
-        help="with --on ray: of the cluster, such as auto; default: local, one that starts here",
+        help="with --on ray: address of the cluster, or auto; default: local, which starts one here",
     )
-    add("--workers", type=at_least(1), metavar="N", help="of a local cluster; default: one a processor")
-    add("--gpus-per-worker", metavar="X", help="GPUs of each, such as 0.25; default: none")
-    add("--dry-run", action="store_true", help="tell what would be done where, and what it costs")
+    add(
+        "--workers",
+        type=at_least(1),
+        metavar="N",
+        help="with --on ray: number of workers of a local cluster; default: one per processor",
+    )
+    add("--gpus-per-worker", metavar="X", help="with --on ray: GPUs per worker, such as 0.25; default: none")
+    add("--dry-run", action="store_true", help="show the plan, with the cost where it is known, and run nothing")
 
 
 def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) -> Place | None:
@@ -67,14 +76,14 @@ def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) ->
             if value is not None
         ]
         if given:
-            raise failed(f"{given[0]} is for --on {RAY}: add it, or leave {given[0]} out")
+            raise failed(f"{given[0]} requires --on {RAY}: add it, or leave {given[0]} out")
         return None
     if options.address == "":
-        raise failed("--address names a cluster, such as auto; or leave it out")
+        raise failed("--address must name a cluster, such as auto; or leave it out")
     each = 0.0 if graphics is None else graphics_of(graphics, failed)
     address = options.address or LOCAL
     if options.workers is not None and address != LOCAL:
-        raise failed(f"--workers is for a cluster that starts here: {address} has its own number of processors")
+        raise failed(f"--workers is for a local cluster only: {address} has its own number of workers")
     return Place(address, options.workers, each)
 
 

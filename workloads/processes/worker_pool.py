@@ -18,7 +18,7 @@ from typing import Any
 from workloads.processes.child_processes import delay_interrupts, end_with_pipe, worker_environment
 from workloads.processes.shadows import require_own_modules
 
-OUT_OF_MEMORY = "most likely for want of memory; name fewer workers, or free memory"
+OUT_OF_MEMORY = "most likely because memory ran out; use fewer workers, or free memory"
 """Likely cause of the sudden end of a worker, with the remedy."""
 _UNGUARDED = 79
 """Status of a worker whose script would start workers when it is imported."""
@@ -126,15 +126,15 @@ class WorkerPool:
             return None
         if code == _UNGUARDED:
             return (
-                "a worker imports the script, which starts workers in turn; put what it does under "
+                "a worker imports the script, which would start workers again; put its code under "
                 'if __name__ == "__main__":'
             )
         if code is None or code >= 0:  # by an error, or by what it was given to do; for want of memory it is killed
             return (
-                f"a worker ended (status {code}), and its own error is printed above, where it had one: repair what "
-                "that names, or leave the workers out"
+                f"a worker ended (status {code}), and its error, if it printed one, is above: fix it, or leave "
+                f"the workers out"
             )
-        return f"a worker was ended by {signal.Signals(-code).name}, {OUT_OF_MEMORY}"
+        return f"a worker was killed by {signal.Signals(-code).name}, {OUT_OF_MEMORY}"
 
 
 def receive(awaited: Collection[Connection]) -> Iterator[tuple[Connection, Any]]:

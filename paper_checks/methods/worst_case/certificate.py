@@ -99,7 +99,7 @@ def find_flaw(certificate: Certificate) -> str:
     known = {inequality.name: inequality for inequality in problem.inequalities}
     unknown = sorted(set(certificate.multipliers) - set(known))
     if unknown:
-        return f"no inequality is called {unknown[0]}"
+        return f"no inequality has the name {unknown[0]}"
     left = dict(problem.objective_values)
     balance: dict[str, Fraction] = {name: Fraction(value) for name, value in left.items()}
     for name, weight in certificate.multipliers.items():

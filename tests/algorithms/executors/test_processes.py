@@ -145,7 +145,7 @@ def test_an_error_is_that_of_the_first_client_and_ends_the_workers():
         fed.mean(divide, to=range(3))
     for executor in (Sequential(), with_errors):
         fed = Federation(quadratics().clients, executor=executor)
-        with pytest.raises(FederationError, match="client 4 sent other things than those before it"):
+        with pytest.raises(FederationError, match="client 4 sent a different structure from the clients before it"):
             fed.mean(differ, to=range(8))
     with_errors.close()
 
@@ -158,8 +158,8 @@ def test_a_worker_that_dies_ends_the_run_in_one_line_and_leaves_no_process():
     with pytest.raises(FederationError) as caught:
         fed.mean(die, to=range(20), at=5)
     assert str(caught.value) == (
-        "round 0, die: a worker was ended by SIGKILL, most likely for want of memory; "
-        "name fewer workers, or free memory"
+        "round 0, die: a worker was killed by SIGKILL, most likely because memory ran out; "
+        "use fewer workers, or free memory"
     )
     assert set(active_children()) == before
     assert [int(n) for n in fed.gather(answer_number, to=(1, 2))] == [1, 2]  # new workers start
@@ -314,7 +314,7 @@ def test_no_room_in_shared_memory_is_one_error(monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda path: full)
     monkeypatch.setattr(os.path, "isdir", lambda path: True)
     assert unpack(pack(torch.ones(9)))[0] == 1.0
-    with pytest.raises(FederationError, match="/dev/shm has no room for 80,000 bytes"):
+    with pytest.raises(FederationError, match="/dev/shm is too small for 80,000 bytes"):
         pack(torch.ones(20_000))
 
 

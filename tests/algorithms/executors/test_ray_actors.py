@@ -139,7 +139,7 @@ def test_actors_that_are_killed_at_random_change_no_bit(name, teams):
         timer.join()
     team.say = lambda text: None
     assert heard
-    assert all("a worker was lost; the work of client" in text for text in heard)
+    assert all("a worker died; the work of client" in text for text in heard)
 
 
 def kill(process):
@@ -164,7 +164,7 @@ def test_what_clients_kept_in_a_lost_actor_is_had_again(at, teams, tmp_path):
     (tmp_path / "there").touch()
     assert kept(teams["2 actors"], tmp_path / "absent") == kept(Sequential(), tmp_path / "there")
     part = f"clients {at - at % 2} to {at - at % 2 + 1}" if at < 22 else "client 22"
-    assert heard == [f"round 0, die_once: a worker was lost; the work of {part} is done again"]
+    assert heard == [f"round 0, die_once: a worker died; the work of {part} is repeated"]
     teams["2 actors"].say = lambda text: None
 
 
@@ -182,7 +182,7 @@ def test_work_that_fails_stops_the_round_and_says_where(teams):
     with pytest.raises(ZeroDivisionError) as caught:
         fed.mean(divide, to=range(3, 6))
     assert "in the work of client 3" in "".join(caught.value.__notes__)
-    lost = f"die: {LOSSES} workers in turn were lost at the work of client 2, most likely for want of memory"
+    lost = f"die: {LOSSES} workers in a row died during the work of client 2, most likely because memory ran out"
     with pytest.raises(FederationError, match=lost):
         fed.mean(die, to=range(5), at=2)
     assert fed.gather(read_told_number, to=(4, 5)) == [4.0, 5.0]  # others have started
@@ -197,7 +197,7 @@ def test_what_actors_cannot_import_is_one_line(monkeypatch, teams):
     exec("def work(client, memory):\n    return None", vars(module))
     monkeypatch.setitem(sys.modules, "nowhere_else", module)
     fed = Federation(quadratics(2).clients, executor=teams["1 actors"])
-    with pytest.raises(FederationError, match=r"work: a worker cannot import .*'nowhere_else'.*put it into a module"):
+    with pytest.raises(FederationError, match=r"work: a worker cannot import .*'nowhere_else'.*move it to a module"):
         fed.mean(module.work, to=(0, 1))
     with pytest.raises(FederationError, match=r"cannot be sent to other processes .*use another executor"):
         fed.mean(lambda client, memory: Reply(torch.ones(1)), to=(0,))
@@ -206,12 +206,12 @@ def test_what_actors_cannot_import_is_one_line(monkeypatch, teams):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"workers": 12}, r"at local has \d CPU free, and 12 are needed: name fewer workers"),
+        ({"workers": 12}, r"at local has \d CPU free, and 12 are needed: use fewer workers"),
         ({"workers": 17}, "workers must be at most 16, the parts into which an exchange is cut, got 17"),
-        ({"workers": 1, "graphics": 0.5}, "at local has 0 GPU free, and 0.5 are needed: name fewer workers"),
+        ({"workers": 1, "graphics": 0.5}, "at local has 0 GPU free, and 0.5 are needed: use fewer workers"),
         ({"workers": 0}, "workers must be a whole number of at least 1"),
-        ({"workers": 1, "graphics": float("nan")}, "GPUs of a worker must be a part of one, .* got nan"),
-        ({"workers": 1, "graphics": 1.5}, "GPUs of a worker must be a part of one, .* got 1.5"),
+        ({"workers": 1, "graphics": float("nan")}, "GPUs of a worker must be a fraction such as .* got nan"),
+        ({"workers": 1, "graphics": 1.5}, "GPUs of a worker must be a fraction such as .* got 1.5"),
     ],
 )
 def test_a_cluster_without_room_is_one_line(wrong, message, teams):
@@ -270,5 +270,5 @@ def test_a_run_on_ray_has_the_files_of_one_process_and_a_log_of_its_losses(teams
         assert (tmp_path / "alone" / name).read_bytes() == (tmp_path / "ray" / name).read_bytes()
     assert said
     assert [line.split(" ", 2)[2] for line in (tmp_path / "ray" / LOG).read_text().splitlines()] == said
-    assert all("a worker was lost; the work of client" in text for text in said)
+    assert all("a worker died; the work of client" in text for text in said)
     assert not (tmp_path / "alone" / LOG).exists()

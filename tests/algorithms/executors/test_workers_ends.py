@@ -80,5 +80,5 @@ def test_a_script_without_the_main_guard_gets_the_missing_line_in_the_error(tmp_
     script.write_text(UNGUARDED.format(paths=[str(HERE.parents[1]), str(HERE)]))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
-    assert 'put what it does under if __name__ == "__main__":' in done.stderr.splitlines()[-1]
+    assert 'put its code under if __name__ == "__main__":' in done.stderr.splitlines()[-1]
     assert "spawn" not in done.stderr  # no trace of a worker

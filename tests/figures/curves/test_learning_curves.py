@@ -176,7 +176,7 @@ def test_a_data_set_that_is_not_here_is_left_out_and_named(tmp_path, monkeypatch
         (here / file).write_bytes(b"")
     choice = curves_choice(Settings(data_root=tmp_path))
     assert choice.names == ("mnist",)
-    assert choice.note == "fashion-mnist is not on this machine and is left out"
+    assert choice.note == "fashion-mnist was not found and is left out"
     assert {case.data for case in cases_of(Settings("laptop", data_root=tmp_path))} == {"mnist"}
     assert curves_choice(Settings(data_root=tmp_path / "none")).names == ("mnist", "fashion-mnist")
 

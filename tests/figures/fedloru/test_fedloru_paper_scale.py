@@ -38,7 +38,8 @@ def test_methods_are_compared_after_as_many_rounds_and_as_many_bytes():
         "as many bytes": (9, pytest.approx(0.37)),
     }
     words = (
-        "After 22 rounds FedAvg has 76.0 %, FedLoRU 54.0 %; with the bytes of FedLoRU, FedAvg makes 9 rounds and has "
+        "After 22 rounds FedAvg has 76.0 %, FedLoRU 54.0 %; with as many bytes as FedLoRU, FedAvg runs 9 rounds "
+        "and reaches "
         "37.0 %"
     )
     assert scale.paper_scale_headline(table) == words

@@ -200,6 +200,6 @@ def test_found_says_which_readings_show_the_papers_figure():
     shows = {"FedAvg": (0.1, True), "FedLin": (1e-9, False), "FeDLRT": (0.1, True), **low}
     table = pd.DataFrame([*lines("shows", shows), *lines("not", shows | {"FedAvg": (1e-9, True)})])
     text = fedlrt_fig1.fig1_found(table)
-    assert "without correction stand still above 1e-5 in 1 of 2 readings (shows)" in text
+    assert "without correction stall above 1e-5 in 1 of 2 readings (shows)" in text
     assert "all of it (but for single precision) in 1 of 2 readings (shows)" in text
     assert "admitted in none" in text

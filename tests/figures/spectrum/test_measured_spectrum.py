@@ -152,7 +152,7 @@ def test_the_fisher_matrix_and_its_law(capsys, tmp_path):
     assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-12)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     status, _, err = run(capsys, *names, "--matrix", "fisher", *loss)
-    assert (status, "own_cross_entropy does not tell it: give --law module:function" in err) == (2, True)
+    assert (status, "own_cross_entropy does not define: give --law module:function" in err) == (2, True)
 
 
 def test_blocks_by_module_are_those_of_the_dense_hessian(capsys, tmp_path):
@@ -175,7 +175,7 @@ def test_blocks_by_module_are_those_of_the_dense_hessian(capsys, tmp_path):
 def test_blocks_say_where_a_layer_in_two_places_counts(capsys, tmp_path):
     found, text = measured(capsys, tmp_path, "--blocks", "--parameters", "2.*", "4.*", model="twice")
     assert [(block["name"], block["parameters"]) for block in found["blocks"]] == [("0", 42), ("4", 21)]
-    assert "  tied, in one block only: 2.weight is 0.weight, 2.bias is 0.bias\n" in text
+    assert "  tied parameters, counted in one block only: 2.weight is 0.weight, 2.bias is 0.bias\n" in text
 
 
 def test_blocks_without_curvature_say_so():
@@ -248,7 +248,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:mlp", "tiny_networks:raises", (), ("data factory tiny_networks:raises",)),
         ("tiny_networks:mlp", "tiny_networks:shuffling", (), ("the loader shuffles", "shuffle=False")),
         ("tiny_networks:mlp", "tiny_networks:empty", (), ("empty",)),
-        ("tiny_networks:mlp", "tiny_networks:generator", (), ("read once only",)),
+        ("tiny_networks:mlp", "tiny_networks:generator", (), ("read only once",)),
         ("tiny_networks:mlp", "tiny_networks:wide", (), ("failed", "RuntimeError", "shapes")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "hinge"), ("unknown loss 'hinge'", "cross-entropy")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "tiny_networks:NUMBER"), ("must be a function",)),
@@ -391,11 +391,11 @@ def test_what_goes_wrong_with_workers_is_one_line(capsys, tmp_path):
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path / "out"))
     before = set(multiprocessing.active_children())
     for words, more in (
-        ("a worker was ended by SIGKILL", ("--workers", "2", "--loss", "tiny_networks:deadly")),
+        ("a worker was killed by SIGKILL", ("--workers", "2", "--loss", "tiny_networks:deadly")),
         ("workers must be at least 1", ("--workers", "0")),
-        ("there is no device 'two'", ("--workers", "two")),
-        ("workers must be named", ("--ray", "local")),
-        ("couples its samples", ("--workers", "2", "--batch-norm", "batch")),
+        ("device 'two' does not exist", ("--workers", "two")),
+        ("--ray needs a number of workers", ("--ray", "local")),
+        ("couples the samples of a batch", ("--workers", "2", "--batch-norm", "batch")),
     ):
         status, out, err = run(capsys, *names, *FAST, *more)
         assert (status, out) == (2, "")

@@ -167,7 +167,7 @@ def test_what_is_no_state_of_the_model_is_one_line(capsys, tmp_path, states):
     (tmp_path / "other").mkdir()
     torch.save(torch.nn.Linear(2, 3).state_dict(), tmp_path / "other" / "step-1.pt")
     for folder, more, part in (
-        (tmp_path / "none", (), "there is no folder"),
+        (tmp_path / "none", (), "does not exist: name one"),
         (tmp_path / "empty", (), "no file of weights"),
         (tmp_path / "other", (), "are not those of the model"),
         (states[0], ("--blocks",), "--blocks and --checkpoints"),
@@ -256,12 +256,12 @@ def test_what_is_no_run_of_a_network_is_one_line(capsys, tmp_path, trained, stat
     for where, more, parts in (
         (toy, (), ("quadratics, not on images",)),
         (cut, (), ("round-000002.safetensors is damaged",)),
-        (folder, names[:1], ("has its own network, data and loss: leave out --data",)),
+        (folder, names[:1], ("defines network, data and loss: leave out --data",)),
         (folder, ("--loss", "mse", "--batch-norm", "batch"), ("leave out --loss, --batch-norm",)),
         (folder, ("--clients", "4"), ("--clients must be at most 3", "got 4")),
         (folder, ("--blocks",), ("--blocks and --checkpoints",)),
-        (states[0], names[:1], ("--model must be named",)),
-        (states[0], (*names, "--clients", "1"), ("--clients is for --checkpoints with the folder of a run",)),
+        (states[0], names[:1], ("--model must be given",)),
+        (states[0], (*names, "--clients", "1"), ("--clients requires --checkpoints with the folder of a run",)),
     ):
         status, out, err = of_run(capsys, where, tmp_path / "out", *more)
         assert (status, out) == (2, "")

@@ -118,7 +118,7 @@ def test_doors():
         fit.predict(10, top=61)
     with pytest.raises(ValueError, match="not the same matrix"):
         fit_covariance(2 * values, spectra)
-    with pytest.raises(ValueError, match="of the trace: give more of them, or frobenius_squared above"):
+    with pytest.raises(ValueError, match="of the trace: give more, or frobenius_squared above"):
         fit_covariance(values[:3], spectra)
     with pytest.raises(ValueError, match="at least one positive eigenvalue"):
         fit_covariance([], spectra)

@@ -30,5 +30,5 @@ def test_bad_requests_are_one_line():
         smooth_density(np.ones(1), GRID, 0.0)
     with pytest.raises(ValueError, match=r"got \(2,\) for \(40001,\)"):
         density_stable_rank(GRID, np.ones(2), 1.0)
-    with pytest.raises(ValueError, match=r"no weight at 3\.0"):
+    with pytest.raises(ValueError, match=r"no spectral weight at 3\.0"):
         density_stable_rank(np.array([1.0, 3.0]), np.array([1.0, 0.0]), 3.0)

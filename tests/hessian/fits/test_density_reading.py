@@ -58,7 +58,7 @@ def test_runs_are_averaged_and_their_ends_too():
     assert printed_stable_rank(two, RAW_NODES).sigma_1 == 5.0
     assert printed_stable_rank(two, Reading(ends="extreme")).sigma_1 == 6.0
     # Between two sharp peaks there is no density: the estimate fails, and says so.
-    with pytest.raises(CurvatureError, match="no weight at 5"):
+    with pytest.raises(CurvatureError, match="no spectral weight at 5"):
         printed_stable_rank(two, AS_PLOTTED)
 
 

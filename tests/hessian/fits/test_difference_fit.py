@@ -135,5 +135,5 @@ def test_doors():
     part = SampleHessians(whole.eigenvalues, whole.plus[:4, :4], whole.minus[:4, :4], 8, 1.0)
     with pytest.raises(ValueError, match="4 directions were left out"):
         fit_difference(part, block=3)
-    with pytest.raises(ValueError, match="one sign only"):
+    with pytest.raises(ValueError, match="all of one sign"):
         fit_difference(SampleHessians(np.abs(whole.eigenvalues), whole.plus, whole.minus, 8, 1.0), block=4)

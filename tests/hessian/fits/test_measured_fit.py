@@ -270,9 +270,9 @@ def test_probes_fluctuate_about_the_distribution_as_much_as_said(shift):
     ("low", "high", "verdict"),
     [
         (0.0, 0.9, "a semicircle is possible"),
-        (0.0, 0.91, "too few steps and probes to tell"),
+        (0.0, 0.91, "too few steps and probes to decide"),
         (0.01, 0.5, "no semicircle"),
-        (0.01, 0.92, "too few steps and probes to tell"),
+        (0.01, 0.92, "too few steps and probes to decide"),
     ],
 )
 def test_the_words_on_the_bulk_say_no_more_than_the_interval(low, high, verdict):

@@ -150,8 +150,8 @@ def test_the_error_of_a_spike_is_that_of_its_outlier_by_the_slope_of_the_map():
 @pytest.mark.parametrize(
     ("eigenvalues", "message"),
     [
-        (np.diag(np.arange(5.0)), r"eigenvalues must be numbers in a row, \(R,\), got shape \(5, 5\)"),
-        (np.float64(3.0), "eigenvalues must be numbers in a row"),
+        (np.diag(np.arange(5.0)), r"eigenvalues must be a one-dimensional array, \(R,\), got shape \(5, 5\)"),
+        (np.float64(3.0), "eigenvalues must be a one-dimensional array"),
         (np.linspace(-1.0, 1.0, 9) + 0j, "eigenvalues must be an array of real numbers"),
         (["a", "b", "c", "d"], "eigenvalues must be an array of real numbers"),
     ],
@@ -163,7 +163,7 @@ def test_what_is_no_row_of_real_eigenvalues_is_refused(eigenvalues, message):
 
 def test_two_levels_are_refused():
     values = [9.0, *np.linspace(-1.0, 1.0, 30)]
-    with pytest.raises(ValueError, match=r"two names of one number, got 0\.1 and 0\.2"):
+    with pytest.raises(ValueError, match=r"two names for one number, got 0\.1 and 0\.2"):
         fit_spiked(values, level=0.1, mistaken=0.2)
     with pytest.raises(ValueError, match="level must be a number, got None"):
         fit_spiked(values, level=None)

@@ -105,4 +105,4 @@ def test_a_report_lists_copies_or_says_that_they_may_be_missing():
     np.testing.assert_allclose(report.eigenvalues, ends(exact, 6, 6), rtol=1e-4)
     assert "missing" not in report.words()["eigenvalues"]
     report = measure_spectrum(Curvature(model, loss, (x, y)), SpectrumSettings(**settings, products=30))
-    assert "copies of repeated ones may be missing: raise products" in report.words()["eigenvalues"]
+    assert "copies of repeated eigenvalues may be missing: raise products" in report.words()["eigenvalues"]

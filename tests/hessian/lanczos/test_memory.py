@@ -81,7 +81,7 @@ def test_a_budget_is_a_number_of_bytes_or_words():
     for wrong in (-5, 2**60):
         with pytest.raises(CurvatureError, match="positive number of bytes, and less than"):
             Budget(wrong)
-    with pytest.raises(CurvatureError, match="there is no folder nowhere"):
+    with pytest.raises(CurvatureError, match="the folder nowhere for vectors that do not fit does not exist"):
         Budget(4096, Path("nowhere"))
     for wrong in ("six", "6", "-1 GiB", "0 GiB", "0.1 B", f"{'9' * 400} GiB", "6 Gib/s", 0, -1, True, 1.5):
         with pytest.raises(CurvatureError, match="look like '6 GiB'"):
@@ -101,7 +101,7 @@ def test_a_budget_with_a_folder_takes_the_same_words(tmp_path):
         with pytest.raises(CurvatureError, match=r"look like '6 GiB' or '800 MB', got"):
             Budget(wrong, tmp_path)
     for folder in ("nowhere", 5, tmp_path / "none"):
-        with pytest.raises(CurvatureError, match="there is no folder"):
+        with pytest.raises(CurvatureError, match="does not exist: name an existing folder"):
             Budget("2 GiB", folder)
 
 
@@ -320,7 +320,7 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
             break
         except CurvatureError as error:
             reports.append(str(error))
-            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); give so much", reports[-1])[1]
+            least = re.search(r"is too small: .* need ([0-9.]+ [KMG]iB); allow that much", reports[-1])[1]
     assert "checks of its derivatives" in reports[0]
     assert measure(least).steps <= LEAST
     operator = Curvature(model, nn.CrossEntropyLoss(), data, memory="1 MiB")
@@ -328,7 +328,7 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
         operator, rng=np.random.default_rng(0), products=40, memory=memory, basis=LEAST, relative_width=0.5
     )
     with pytest.raises(
-        CurvatureError, match=r"does not suffice: .* a basis of a few rows need .*; give so much"
+        CurvatureError, match=r"is too small: .* a basis of a few rows need .*; allow that much"
     ) as reports:
         measure("300 KiB")
     assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).steps <= LEAST
@@ -442,7 +442,7 @@ def test_kinks_that_only_double_precision_can_tell_from_a_wrong_derivative_need_
 
     data = (torch.rand(3, 500, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 1))
     build = lambda memory: Curvature(Teeth(), lambda out, _: out.mean(), data, memory=memory)  # noqa: E731
-    with pytest.raises(CurvatureError, match=r"memory of .* has no room for checks in double precision") as reports:
+    with pytest.raises(CurvatureError, match=r"memory of .* is too small for checks in double precision") as reports:
         build(50_000)
     assert build(re.search(r"which need ([0-9.]+ [KMG]iB)", str(reports.value))[1]).P == 500
 
@@ -570,10 +570,10 @@ def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monke
         options = {"rng": np.random.default_rng(0), "relative_width": 0.5, "basis": 30, "products": 60}
         return stable_rank_of(operator, memory=Budget(limit, tmp_path), **options)
 
-    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as full:
+    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* free space") as full:
         measure(350_000)
     found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(full.value))
     free = Budget.of(found[1]).limit
     assert re.search(r"at most \d+ rows, not 30", measure(350_000).given_up)
-    with pytest.raises(CurvatureError, match=r"memory of .* does not suffice"):
+    with pytest.raises(CurvatureError, match=r"memory of .* is too small: "):
         measure(300_000)

@@ -115,7 +115,9 @@ def test_data_that_come_in_other_batches_every_time_are_refused():
             parts = torch.ones(4, 3).double().split(self.readings)
             return iter([(part, torch.zeros(len(part), 1).double()) for part in parts])
 
-    with pytest.raises(CurvatureError, match="two readings of the data gave other batches: fix their order and number"):
+    with pytest.raises(
+        CurvatureError, match="reading the data twice gave different batches: fix their order and number"
+    ):
         Curvature(nn.Linear(3, 1).double(), nn.MSELoss(), Changing())
 
 

@@ -93,7 +93,7 @@ def test_captured_weights_are_refused_in_any_batch(order):
         penalty = sum(p.square().sum() for p in captured) if output.shape[1] == 2 else 0.0
         return LOSS(output, targets) + penalty
 
-    with pytest.raises(CurvatureError, match=r"holds on to b\.weight"):
+    with pytest.raises(CurvatureError, match=r"keeps a reference to b\.weight"):
         Curvature(model, penalised, tasks(order))
 
 

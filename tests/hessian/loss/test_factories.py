@@ -85,8 +85,8 @@ def test_what_names_stand_for():
         (lambda: import_object(":rows", "count"), "--count must look like module:name, got ':rows'"),
         (
             lambda: import_object("my_absent_part.inner:network", "model"),
-            "there is no module 'my_absent_part' for --model my_absent_part.inner:network; modules are looked for in "
-            "the current folder and where Python finds packages",
+            "there is no module 'my_absent_part' for --model my_absent_part.inner:network; modules are searched "
+            "in the current folder and on Python's path",
         ),
         (
             lambda: model_of("asks_for_more:network"),

@@ -207,5 +207,9 @@ def test_counts_of_rows_that_do_not_add_up_are_one_line():
         rows = len(batch[0])
         return 2 if rows == 1 else 3 * rows
 
-    with pytest.raises(CurvatureError, match=r"count must add up: it gives 33 for batch 1, and 22 for its 11 rows"):
+    with pytest.raises(
+        CurvatureError,
+        match=r"count must be additive: it gives 33 for batch 1, and 22 for its 11 "
+        r"rows",
+    ):
         list(sample_hessian_parts(network(), nn.CrossEntropyLoss(), (X, CLASSES), rank=3, count=count))

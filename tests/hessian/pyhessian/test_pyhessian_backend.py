@@ -260,7 +260,7 @@ def test_what_would_be_wrong_is_refused_in_one_line(call):
         data=batches(*data),
     )
     refused("shuffles", data=batches(*data, shuffle=True))
-    refused("read once only", data=iter([data]))
+    refused("read only once", data=iter([data]))
     refused("order of the data", data=_Unsteady(*data))
     refused("is or has a mapping", data={"x": inputs, "labels": targets})
     refused("inputs of tuple", data=[((inputs, inputs), targets), ((inputs, inputs), targets)])
@@ -274,7 +274,7 @@ def test_what_would_be_wrong_is_refused_in_one_line(call):
     refused("meta", model=nn.Linear(6, 3, device="meta"))
     refused("must be a scalar", loss=lambda x, y: nn.functional.cross_entropy(x, y, reduction="none"))
     refused("float32 or float64", model=nn.Linear(6, 3).half())
-    refused("adds 1e-06 to what it divides by", loss=lambda x, y: 1e-7 * LOSS(x, y), iterations=25)
+    refused("adds 1e-06 to its divisor", loss=lambda x, y: 1e-7 * LOSS(x, y), iterations=25)
     if call is top_eigenvalues:
         refused("top_n must be at most the number of parameters 53, got 54", top_n=54)
     else:

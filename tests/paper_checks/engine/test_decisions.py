@@ -620,10 +620,10 @@ def test_each_of_the_claims_that_one_uses_is_in_the_ledger(monkeypatch, place):
 
     top = replace(declared(), id="invented/top", uses=tuple(uses))
     assert len(of(top, *known).claims) == 4
-    with pytest.raises(LedgerError, match=f"invented/top uses {uses[place]}, which is not in the ledger"):
+    with pytest.raises(LedgerError, match=f"invented/top uses {uses[place]}, which no paper declares"):
         of(top, *(one for i, one in enumerate(known) if i != place))
     circle = [replace(one, uses=("invented/top",)) if i == place else one for i, one in enumerate(known)]
-    with pytest.raises(LedgerError, match="rest on themselves"):
+    with pytest.raises(LedgerError, match="depend on themselves"):
         of(top, *circle)
 
 

@@ -31,7 +31,7 @@ def show(capsys, *arguments):
 def test_the_second_answer_comes_from_disk(capsys, monkeypatch):
     status, first, err = show(capsys, QUICK)
     assert status == 0
-    assert f"rankproof: measuring {QUICK}, because it was not measured with this code yet\n" in err
+    assert f"rankproof: measuring {QUICK}, because this code has no stored results for it\n" in err
     assert "measured " not in first
     with monkeypatch.context() as patch:
         patch.setattr("paper_checks.run.run", lambda *_, **__: pytest.fail("measured again"))

@@ -162,7 +162,7 @@ def test_a_damaged_table_is_no_answer(tmp_path, monkeypatch):
         "paper_checks.methods.experiments.stored_numbers",
         lambda figure, settings: storing.stored_numbers(figure, settings, tmp_path),
     )
-    with pytest.raises(FigureError, match="bring its copy back"):
+    with pytest.raises(FigureError, match="restore it from a copy"):
         runs_of("fedloru/tab-7")(None)
 
 

@@ -37,25 +37,25 @@ def decisions(request):
         ("nan-side", "left sides are not numbers"),
         ("nan-interval", "at least two finite draws"),
         ("overflow", "got int64, which can overflow"),
-        ("nan-promise", "is a finite number, got -inf"),
+        ("nan-promise", "must be a finite number, got -inf"),
         ("crowd", "100 of 401 left sides are not numbers"),
         ("tolerance", "pass only within a tolerance of 0.6"),
         ("tolerant-promise", "kept only within 0.6, which is more than rounding"),
         ("far-rival", "violated, but no witness is stored"),
-        ("numpy-false", "the outcome is True, False or None, got bool"),
+        ("numpy-false", "the outcome must be True, False or None, got bool"),
         ("negative-margin", "a form that passes has a margin of -1"),
         ("undecided-mutant", "does not notice the mutant {'K': 0.5}"),
         ("infinite-mutant", "refuted through an infinite side only"),
-        ("declared-fact", "declared and not shown"),
+        ("declared-fact", "declared but not proved"),
         ("positive-symbol", "the symbol x has a sign that the statement does not give it"),
-        ("one-ulp", "exact numbers are integers, fractions and sympy rationals, got float"),
-        ("float-probability", "a probability that is a float has an error"),
-        ("one-dimension", "two dimensions or the reason why one is enough"),
+        ("one-ulp", "exact numbers must be integers, fractions or sympy rationals, got float"),
+        ("float-probability", "a probability that is a float needs an error"),
+        ("one-dimension", "two dimensions, or a reason why one is enough"),
         ("never-settles", "the mean still moves by 0.03"),
         ("moves-away", "the mean moves away from 0.065"),
-        ("high-level", "one claim may spend a level of 1e-06, this evidence spends 0.001"),
+        ("high-level", "one claim may spend a level of 1e-06, but this evidence spends 0.001"),
         ("twice-the-level", "this evidence spends 2e-06"),
-        ("no-part", "no parts says nothing"),
+        ("no-part", "a statement needs at least one part"),
         ("zero-units", "scales like anything"),
         ("few-draws", "at least two finite draws"),
         ("heavy-tail", "a mean needs a bound on the deviation of its draws, or why they are nearly normal"),
@@ -134,7 +134,7 @@ def test_infinite_sides_are_declared_and_never_equal():
 
 @pytest.mark.parametrize("error", [-1e-9, np.nan, np.inf])
 def test_an_error_bound_is_a_number(error):
-    with pytest.raises(UndefinedError, match="an error bound is a finite number"):
+    with pytest.raises(UndefinedError, match="an error bound must be a finite number"):
         bounded([0.0], [1.0], error)
 
 
@@ -213,7 +213,7 @@ def test_a_mean_that_settles_may_lack_what_it_moved_by_and_not_more():
 def test_one_dimension_needs_a_reason_which_the_scope_shows():
     evidence = judge_limit({"x": ladder(1.0, settled="the law is exact")}, {"x": 1.0}, scope="all")
     assert "one dimension is enough where the law is exact" in evidence.scope
-    with pytest.raises(UndefinedError, match="dimensions of a ladder grow"):
+    with pytest.raises(UndefinedError, match="dimensions of a ladder must increase"):
         Ladder(((100, np.ones(3)), (10, np.ones(3))))
 
 
@@ -228,7 +228,7 @@ def test_facts_are_shown_or_not_there():
     assert not compare("one", 1, "<", Fraction(3, 2)).everywhere
     assert compare("one", 2, "<", Fraction(3, 2)) is None
     for says in ("shown", object()):
-        with pytest.raises(TypeError, match="declared and not shown"):
+        with pytest.raises(TypeError, match="declared but not proved"):
             Fact("x", True, says)
 
 
@@ -239,7 +239,7 @@ def test_some_facts_are_no_proof_of_the_whole():
 
 @pytest.mark.parametrize("number", [0.5, np.float64(1.0), np.int64(1), True, "1", sympy.Float(0.5), sympy.sqrt(2)])
 def test_exact_numbers_are_integers_fractions_and_rationals_only(number):
-    with pytest.raises(TypeError, match="exact numbers are"):
+    with pytest.raises(TypeError, match="exact numbers must be"):
         as_fraction(number)
 
 
@@ -275,7 +275,7 @@ def test_a_grade_cannot_be_declared():
 
 @pytest.mark.parametrize("outcome", [np.True_, np.False_, 1, 0, "yes", ()])
 def test_an_outcome_has_one_type(outcome):
-    with pytest.raises(TypeError, match="the outcome is True, False or None"):
+    with pytest.raises(TypeError, match="the outcome must be True, False or None"):
         Evidence(outcome, "")
 
 
@@ -287,7 +287,7 @@ def test_evidence_holds_numbers(rest):
 
 @pytest.mark.parametrize("cases", [-1, 1.0, True, np.int64(3)])
 def test_cases_are_counted(cases):
-    with pytest.raises(TypeError, match="natural number"):
+    with pytest.raises(TypeError, match="whole number of at least 0"):
         Evidence(True, "", cases=cases)
 
 

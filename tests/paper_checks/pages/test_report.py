@@ -444,7 +444,7 @@ def test_another_grade_and_a_file_of_no_claim_are_said(results):
 
 def test_a_stored_result_that_is_ambiguous_says_so(results):
     stored = replace(results[0], judged=None, decision=Decision("ambiguous", "search", "stored"))
-    assert "Holds in one reading, does not hold in another." in " ".join(card_text(stored).split())
+    assert "Holds under one reading and fails under another." in " ".join(card_text(stored).split())
 
 
 def test_in_short_takes_the_first_sentence_of_a_correction(results):

@@ -85,7 +85,7 @@ def test_a_reading_says_whether_it_holds_before_what_it_is():
     judged = Judged(FAILS, others=(JudgedReading(other, False, PASSES),))
     one = replace(one, judged=judged, decision=Decision("ambiguous", "search", ""))
     assert describe_forms(one) == [("Does not hold, read as “literal”", ""), ("Holds, read as “per round”", "$x$")]
-    assert describe_finding(one) == "Holds in 1 of 2 readings of the print, does not hold in 1; they are below."
+    assert describe_finding(one) == "Holds under 1 of 2 readings, does not hold under 1; the readings are below."
     text = page_of([one])
     assert "Does not hold, read as “literal”, as printed above." in text
 
@@ -190,7 +190,7 @@ def test_readings_are_counted_by_their_outcomes():
         PASSES, others=tuple(JudgedReading(*pair) for pair in zip(others, [False] * 5, outcomes, strict=True))
     )
     one = replace(one, judged=judged, decision=Decision("ambiguous", "search"))
-    expected = "Holds in 3 of 6 readings of the print, does not hold in 2, undecided in 1; they are below."
+    expected = "Holds under 3 of 6 readings, does not hold under 2, undecided under 1; the readings are below."
     assert describe_finding(one) == expected
 
 

@@ -76,4 +76,4 @@ def test_files_are_named_by_paper_and_load_nothing(tmp_path, capsys):
     assert [path.name for path in written] == sorted(f"map-{paper.name}.svg" for paper in PAPERS)
     assert not any(re.search(r"<image|href|url\(", path.read_text(encoding="utf-8")) for path in written)
     assert main([str(tmp_path / "none")]) == 2
-    assert "name a folder that is there" in capsys.readouterr().err
+    assert "name an existing folder" in capsys.readouterr().err

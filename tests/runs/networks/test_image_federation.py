@@ -80,7 +80,7 @@ def test_a_file_whose_samples_are_all_held_out_is_named(tmp_path):
         (tmp_path / f"{client}.txt").write_text(str(sorted(held if client == 3 else set(range(TRAIN)) - held)[client]))
     settings = {**SMALL, "partition": Files(str(tmp_path))}
     assert ImageFederation(**settings).build(3).clients.sizes.tolist() == [1] * 5
-    with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left to train on: all 1 are held out"):
+    with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left for training: all 1 are held out"):
         ImageFederation(**settings, held_out=30).build(3)
     (tmp_path / "3.txt").write_text(str(TRAIN))
     with pytest.raises(PartitionError, match=f"{TRAIN} is not a sample; there are {TRAIN}, counted from 0"):
@@ -91,7 +91,7 @@ def test_the_side_of_a_is_not_named_where_the_names_would_be_exchanged():
     small = {name: value for name, value in SMALL.items() if name != "data"} | {"rank": 2, "rest": "frozen"}
     for algorithm in ("ffa-lora", "rolora"):
         parts_of(make_plan(algorithm, "mnist", {**small, "model": "two-layer"}))
-        with pytest.raises(RunError, match="A is at the inputs of input, whose weight has them along its rows"):
+        with pytest.raises(RunError, match="the weight of input has its inputs along the rows"):
             parts_of(make_plan(algorithm, "mnist", {**small, "model": "two-layer", "a_at": "outputs"}))
     found = parts_of(
         make_plan("ffa-lora", "mnist", {**small, "rest": "trained", "model": "perceptron", "a_at": "inputs"})
@@ -240,10 +240,10 @@ def test_square_images_with_channels_first_are_taken(own, shape):
         ({"samples": 91}, RunError, "samples must be from 1 to 90, got 91"),
         ({"test_samples": 31}, RunError, "test_samples must be from 1 to 30, got 31"),
         ({"adapt": "pad"}, RunError, "convnet takes images of any size; adapt is for alexnet, vgg16, vit"),
-        ({"data": "own:data", "side": 4}, RunError, "side changes nothing of what own:data returns; leave it out"),
-        ({"model": "own:network", "width": 2}, RunError, "width changes nothing of what own:network returns"),
-        ({"model": "own:network", "norm": "group"}, RunError, "norm changes nothing of what own:network returns"),
-        ({"model": "own:network", "adapt": "pad"}, RunError, "adapt changes nothing of what own:network returns"),
+        ({"data": "own:data", "side": 4}, RunError, "side has no effect on what own:data returns; leave it out"),
+        ({"model": "own:network", "width": 2}, RunError, "width has no effect on what own:network returns"),
+        ({"model": "own:network", "norm": "group"}, RunError, "norm has no effect on what own:network returns"),
+        ({"model": "own:network", "adapt": "pad"}, RunError, "adapt has no effect on what own:network returns"),
         ({"held_out": 90}, DataError, "the validation set must have from 0 to 89"),
         ({"side": 10}, RunError, r"side must divide 28, so be one of \[1, 2, 4, 7, 14, 28\], got 10"),
         ({"model": "vgg16"}, RunError, "VGG16 takes images of 32 x 32, got 4 x 4; adapt='pad'"),

@@ -166,7 +166,7 @@ def test_pickled_weights_are_read_where_they_are_asked_for(tmp_path):
 
 def test_a_model_of_another_kind_is_refused(tmp_path):
     saved(bert(), tmp_path)
-    with pytest.raises(RunError, match="another kind of model, or its files are not whole"):
+    with pytest.raises(RunError, match="another kind of model, or its files are incomplete"):
         model_of(Place(tmp_path), "causal")
     with pytest.raises(RunError, match=r"cannot be read as a model for classification|another kind"):
         model_of(Place(tmp_path), "classification", 5)
@@ -367,12 +367,12 @@ def test_operations_told_are_those_of_a_run(tmp_path, monkeypatch, causal, name)
         (["--model", "resnet10"], "are texts; name a language model, such as --model hf:minilm"),
         (["--task", "causal"], "rated-sentences are for classification"),
         (["--max-length", "4"], "have more than 4 tokens"),
-        (["--layers", "*.q_proj"], r"no layer with a matrix is named '\*.q_proj'; the model has"),
+        (["--layers", "*.q_proj"], r"no layer with a matrix weight matches '\*.q_proj'; the model has"),
         (["--executor", "vmap"], "choose --executor sequential"),
         (["--dropout", "1"], "dropout must be from 0 to below 1"),
         (["--samples", "21"], "samples must be from 1 to 20"),
         (["--micro-batch", "0"], "micro_batch must be a whole number of at least 1"),
-        (["--start-from", "nowhere"], "holds no adapter of PEFT that can be read"),
+        (["--start-from", "nowhere"], "does not hold a readable PEFT adapter"),
         (["--clients", "21"], "cannot be divided|clients"),
         (["--rank", "17"], "rank 17 does not fit"),
         (["--held-out", "20"], "the validation set must have from 0 to 19 of 20 samples"),

@@ -199,7 +199,7 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
 
 
 def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
-    with pytest.raises(RunError, match="holds no adapter of PEFT that can be read"):
+    with pytest.raises(RunError, match="does not hold a readable PEFT adapter"):
         read_adapter(tmp_path, bert())
     problem, algorithm, steps = trained("llama", "fedlora", number=1)
     written(tmp_path, problem, algorithm, steps[-1].state.algorithm)
@@ -231,13 +231,13 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         )
     with pytest.raises(RunError, match="FedAvg has no adapter"):
         with_adapter_start(FedAvg(Descent()), begun_from(tmp_path))
-    with pytest.raises(RunError, match="FedAvg has no adapter on frozen weights"):
+    with pytest.raises(RunError, match="FedAvg does not train an adapter on frozen weights"):
         updates(FedAvg(Descent()), problem.start, problem.start)
     (tmp_path / "adapter_model.safetensors").rename(tmp_path / "adapter_model.bin")
     with pytest.raises(RunError, match="pickled adapters are not read"):
         read_adapter(tmp_path, llama())
     (tmp_path / "adapter_model.safetensors").write_bytes(b"half")
-    with pytest.raises(RunError, match="holds no adapter of PEFT that can be read"):
+    with pytest.raises(RunError, match="does not hold a readable PEFT adapter"):
         read_adapter(tmp_path, llama())
     config = json.loads((tmp_path / "adapter_config.json").read_text())
     (tmp_path / "adapter_config.json").write_text(json.dumps({**config, "use_dora": True}))
@@ -248,7 +248,7 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
 
 def test_weights_merged_in_half_precision_are_no_adapter():
     problem, algorithm, steps = trained("llama", "fedloru", dtype=torch.bfloat16, number=2)
-    with pytest.raises(RunError, match="rounding is of full rank"):
+    with pytest.raises(RunError, match="rounding errors have full rank"):
         updates(algorithm, steps[-1].state.algorithm, problem.start)
 
 
@@ -366,8 +366,8 @@ def test_the_factor_that_ffa_lora_freezes_is_at_the_inputs(tmp_path, kind, layer
         ({"layers_to_transform": 1}, "layers.0.self_attn.v_proj, which adapter_config.json leaves out"),
         ({"layers_to_transform": [0, 1], "layers_pattern": "blocks"}, "v_proj, which adapter_config.json leaves out"),
         ({"layers_to_transform": "all"}, "not a list of whole numbers"),
-        ([1], "not that of a LoRA"),
-        (None, "not that of a LoRA"),
+        ([1], "does not have peft_type LORA"),
+        (None, "does not have peft_type LORA"),
     ],
 )
 def test_a_configuration_that_asks_for_more_than_lora_is_refused(tmp_path, config, message):
@@ -386,7 +386,7 @@ def test_tensors_that_are_not_understood_are_refused(tmp_path):
     tensors = load_file(path)
     layer = next(iter(tensors)).partition(".lora_")[0]
     save_file({**tensors, f"{layer}.lora_B.bias": torch.ones(8)}, path)
-    with pytest.raises(RunError, match="not a part of a plain LoRA"):
+    with pytest.raises(RunError, match="which a plain LoRA adapter does not have"):
         read_adapter(tmp_path, llama())
     save_file({**tensors, f"{layer}.other": torch.ones(8)}, path)
     with pytest.raises(RunError, match=r"v_proj.other does not fit"):
@@ -424,7 +424,7 @@ def test_numbers_that_are_not_finite_are_the_adapters_fault(part, value, tmp_pat
         odd = next(name for name in tensors if part in name)
         tensors[odd][0, 0] = value
     save_file(tensors, path)
-    with pytest.raises(RunError, match=rf"{tmp_path} has base_model\..* with numbers that are not finite; start from"):
+    with pytest.raises(RunError, match=rf"{tmp_path} has base_model\..* with non-finite numbers; start from"):
         read_adapter(tmp_path, llama())
 
 

@@ -51,7 +51,7 @@ def test_the_written_app_trains_as_it_is_and_goes_on(algorithm, tmp_path, monkey
         ({"least": 0}, "least must be"),
         ({"seconds": -1.0}, "positive number"),
         ({"wrong": "ask"}, "'stop' or 'left out'"),
-        ({"algorithm": "central"}, "all data to one place"),
+        ({"algorithm": "central"}, "all data in one place"),
         ({"algorithm": "nobody"}, "unknown algorithm"),
         ({"tau": 3}, "takes no --tau"),
         ({"folder": ""}, "lacks folder"),
@@ -78,14 +78,14 @@ def test_a_config_that_does_not_serve_is_refused_before_a_silo_is_asked(changes,
 
 def test_an_app_is_written_into_a_new_folder_alone(tmp_path):
     (tmp_path / "mine").write_text("")
-    with pytest.raises(RunError, match="not an empty folder"):
+    with pytest.raises(RunError, match="is not empty"):
         write_app(tmp_path, "fedavg", ("a", "b"))
     with pytest.raises(RunError, match="unknown algorithm 'fedav'; did you mean fedavg"):
         write_app(tmp_path / "new", "fedav", ("a", "b"))
-    with pytest.raises(RunError, match="all data to one place"):
+    with pytest.raises(RunError, match="all data in one place"):
         write_app(tmp_path / "new", "central", ("a", "b"))
     for name in ('b"', ".", "..", ".b", "-b", ""):
-        with pytest.raises(RunError, match=r"different names of letters.* begin with a letter or digit"):
+        with pytest.raises(RunError, match=r"distinct names of letters.* starting with a letter or digit"):
             write_app(tmp_path / "new", "fedavg", ("a", name))
     assert not (tmp_path / "new").exists()
 
@@ -171,7 +171,7 @@ def test_a_silo_that_cannot_read_its_data_says_so_in_a_line(tmp_path, capsys):
         return json.loads(message_of(reply.content).text)
 
     found = answered(silo="a", folder=str(tmp_path))
-    assert found == {"echo": {"nonce": "a"}, "kind": "failed", "said": "a FileNotFoundError; the silo's log has more"}
+    assert found == {"echo": {"nonce": "a"}, "kind": "failed", "said": "a FileNotFoundError; see the silo's log"}
     assert "patients" in capsys.readouterr().err
     assert "lacks silo, folder" in answered()["said"]
     assert "threads of at least 1" in answered(silo="a", folder=str(tmp_path), threads=0)["said"]

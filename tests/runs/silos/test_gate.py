@@ -189,7 +189,7 @@ def test_a_gate_without_certificates_or_with_an_odd_address_is_refused_in_a_line
         assert capsys.readouterr().err.startswith("rankproof: --listen must")
     for name in ("server.pem", "server.key", "ca.pem"):
         (tmp_path / name).write_text("no certificate")
-    with pytest.raises(RunError, match="no certificate and key that fit"):
+    with pytest.raises(RunError, match="does not hold a matching certificate and key"):
         keep_gate(tmp_path)
     assert rankproof.main(["flower", "new", str(tmp_path / "app"), "--listen", "0.0.0.0:1"]) == 2
     assert not (tmp_path / "app").exists()

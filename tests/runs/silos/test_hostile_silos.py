@@ -268,7 +268,7 @@ def test_uploads_that_only_differ_in_form_are_compared_where_nothing_else_tells(
         return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     met = Met(run.problem.clients, tmp_path / "a", run.problem.start, wider)
-    with pytest.raises(FederationError, match="silo east: an upload of another form"):
+    with pytest.raises(FederationError, match="silo east: an upload whose form, or whose names"):
         met.run(run.algorithm, 1)
     met = Met(run.problem.clients[:2], tmp_path / "b", run.problem.start, wider, names=NAMES[:2])
     with pytest.raises(FederationError, match="north, east sent uploads of different forms"):
@@ -305,15 +305,15 @@ SENT = {"named": "algorithms.descent.Descent", "fields": [{"value": 1}] * 7}
         ({"silo": "north"}, "is for the silo 'north'"),
         ({"nonce": "../x"}, "number of its own"),
         ({"round": -1}, "lacks round"),
-        ({"kind": "shell"}, "no known kind"),
-        ({"kept": {"w": "../secret"}}, "asks for what no silo keeps"),
-        ({"personal": {"LU": "p3-" + "0" * 64}}, "kept in round 3, which is gone"),
+        ({"kind": "shell"}, "an unknown kind"),
+        ({"kept": {"w": "../secret"}}, "asks for a value that no silo keeps"),
+        ({"personal": {"LU": "p3-" + "0" * 64}}, "kept in round 3, which is missing"),
         ({"seed": 2**70}, "lacks seed"),
         ({"shared": {"base": "../../secret"}}, ""),
         ({"told": {"../../planted": {"value": 1}}}, "lacks the tensors"),
         ({"sent": SENT}, ""),
-        ({"sent": {"named": "subprocess.Popen", "fields": []}}, "is not what a silo or its server"),
-        ({"sent": {"value": 1}}, "lacks what the work takes"),
+        ({"sent": {"named": "subprocess.Popen", "fields": []}}, "is not a message of a silo or its server"),
+        ({"sent": {"value": 1}}, "lacks the arguments of the work"),
         ({"number": True}, "lacks number"),
     ],
 )
@@ -464,7 +464,7 @@ def test_an_error_of_a_client_says_nothing_of_its_data(tmp_path, capsys):
             raise KeyError("patient 17")
 
     content = json.loads(replace(node, client=Broken()).answer(letter).text)
-    assert content["said"] == "a KeyError; the silo's log has more"
+    assert content["said"] == "a KeyError; see the silo's log"
     assert "patient 17" in capsys.readouterr().err
 
 
@@ -540,7 +540,7 @@ def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):
     for token in (kept[2], kept[3], personal[1], *(personal[round] for round in range(12, 20))):
         keeping.take(token)
     for token in (kept[1], personal[2], personal[11]):
-        with pytest.raises(MessageError, match="which is gone"):
+        with pytest.raises(MessageError, match="which is missing"):
             keeping.take(token)
 
 
@@ -560,7 +560,7 @@ def test_a_run_that_was_started_over_keeps_its_own_last_rounds(other, tmp_path):
     for token in again[-HISTORY:]:
         keeping.take(token)
     for token in again[:-HISTORY]:
-        with pytest.raises(MessageError, match="which is gone"):
+        with pytest.raises(MessageError, match="which is missing"):
             keeping.take(token)
     assert len(list((tmp_path / RUN / "own").iterdir())) == HISTORY
 

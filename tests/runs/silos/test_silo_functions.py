@@ -162,15 +162,19 @@ def test_running_statistics_that_a_client_does_not_declare_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({}, r"start\(\) gives no weights"),
+        ({}, r"start\(\) returns no weights"),
         ({3: torch.ones(2)}, "got the name 3"),
         ({"W": torch.ones(2, 3), "n": 1.0}, "got a float for 'n'"),
-        ({"W": torch.ones(2, 3).to_sparse()}, r"gives for 'W' a sparse tensor \(sparse_coo\): pass x.to_dense\(\)"),
-        ({"W": torch.ones(2, 3, device="meta")}, "gives for 'W' a tensor on the meta device"),
+        (
+            {"W": torch.ones(2, 3).to_sparse()},
+            r"must return dense tensors; 'W' is a sparse tensor \(sparse_coo\): "
+            r"pass x.to_dense\(\)",
+        ),
+        ({"W": torch.ones(2, 3, device="meta")}, "must return dense tensors; 'W' is a tensor on the meta device"),
         ({"W": torch.ones(2, 3), "n": torch.tensor(3)}, "'n' as int64"),
         ({"W": torch.ones(2, 3), "n": torch.tensor([True])}, "'n' as bool"),
         ({"W": torch.ones(2, 3, dtype=torch.complex64)}, "'W' as complex64"),
-        ({"W": torch.ones(2, 3).to(torch.float8_e5m2)}, "'W' as float8_e5m2, in which torch does not compute"),
+        ({"W": torch.ones(2, 3).to(torch.float8_e5m2)}, "'W' as float8_e5m2, a type with which torch cannot compute"),
         ({"W": torch.tensor([[1.0, float("nan")]])}, "numbers for 'W' that are not finite"),
     ],
 )
@@ -218,12 +222,15 @@ def test_numbers_of_torch_and_numpy_are_written_as_numbers(value, written, tmp_p
         ({"accuracy": 1j}, "got a complex"),
         ({"accuracy": torch.ones(1, device="meta")}, "got a Tensor that is not one number"),
         ({"accuracy": [0.5]}, "got a list for 'accuracy'"),
-        ({"accuracy": np.array([10**400], dtype=object)}, "no float can hold"),
-        *(({name: 5.0}, f"called '{name}', which is a column") for name in ("round", "rank", "bytes_up", "bytes_down")),
-        ({"alignment": 5.0}, "called 'alignment', which is a column"),
-        ({"a,b\n": 5.0}, r"called 'a,b\\n'; call it by"),
-        ({"": 5.0}, "called ''; call it by"),
-        ({1: 5.0}, "called 1; call it by"),
+        ({"accuracy": np.array([10**400], dtype=object)}, "does not fit in a float"),
+        *(
+            ({name: 5.0}, f"with the name '{name}', which is a column")
+            for name in ("round", "rank", "bytes_up", "bytes_down")
+        ),
+        ({"alignment": 5.0}, "with the name 'alignment', which is a column"),
+        ({"a,b\n": 5.0}, r"with the name 'a,b\\n'; use a printable name"),
+        ({"": 5.0}, "with the name ''; use a printable name"),
+        ({1: 5.0}, "with the name 1; use"),
     ],
 )
 def test_what_is_no_number_by_a_free_name_is_refused_in_one_line(found, why, tmp_path):
@@ -383,18 +390,18 @@ def answering(**parts):
 @pytest.mark.parametrize(
     ("algorithm", "parts", "why"),
     [
-        ("pfedloru", {"personal": lambda content: {}}, "for good than the work gives: LU"),
-        ("pfedloru", {"personal": lambda content: {"UL": content["personal"]["LU"]}}, "for good .*: LU"),
-        ("fedlin", {"keep": lambda content: {}}, "until the round ends .*: G_c, w"),
+        ("pfedloru", {"personal": lambda content: {}}, "for good; the work defines LU"),
+        ("pfedloru", {"personal": lambda content: {"UL": content["personal"]["LU"]}}, "for good; the work defines LU"),
+        ("fedlin", {"keep": lambda content: {}}, "until the round ends; the work defines G_c, w"),
         (
             "fedlrt-full",
             {"keep": lambda content: {**content["keep"], "Z": content["keep"]["S"]}},
-            "until the round ends .*: S, U, V",
+            "until the round ends; the work defines S, U, V",
         ),
     ],
 )
 def test_names_of_what_a_client_keeps_are_those_that_the_work_gives(algorithm, parts, why, tmp_path):
-    with pytest.raises(FederationError, match=f"silo b: answers with other names of what its client keeps {why}$"):
+    with pytest.raises(FederationError, match=f"silo b: names other values that its client keeps {why}$"):
         trained(tmp_path, algorithm=algorithm, change=answering(**parts))
 
 

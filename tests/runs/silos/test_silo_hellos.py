@@ -82,7 +82,7 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
     with pytest.raises(FederationError, match=r"^silo south .* observes nothing, where most"):
         met(tmp_path, weights=["W", "norm.mean"], north=seen, east=seen)
     with pytest.raises(
-        FederationError, match=r"none is that of most: north .* observes norm.mean; east .* nothing; give"
+        FederationError, match=r"no network has a majority: north .* observes norm.mean; east .* nothing; give"
     ):
         met(tmp_path, NAMES[:2], weights=["W", "norm.mean"], north=seen)
     assert len(met(tmp_path, weights=["W", "norm.mean"], north=seen, east=seen, south=seen)[0]) == 3
@@ -97,21 +97,21 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
         ({"samples": 2.0**53 + 2.0}, "not a number of samples"),
         ({"samples": 5e-324}, r"silo east says that it has 4.94066e-324 samples, which is not a number of samples"),
         ({"samples": 0.99}, r"silo east says that it has 0.99 samples, which is not a number of samples"),
-        ({"kind": "done"}, "silo east answers something else than who it is"),
-        ({"kind": [1]}, "silo east answers something else than who it is"),
+        ({"kind": "done"}, "silo east did not answer who it is"),
+        ({"kind": [1]}, "silo east did not answer who it is"),
         ({"kind": "failed", "said": "no room\x1b[2J"}, r"^silo east: no room \[2J$"),
         ({"kind": "failed", "said": "silo north lies"}, r"^silo east: silo north lies$"),
-        ({"kind": "failed"}, r"^silo east: it fails and gives no reason$"),
-        ({"kind": "failed", "said": ["a"]}, r"^silo east: it fails and gives no reason$"),
+        ({"kind": "failed"}, r"^silo east: it fails without giving a reason$"),
+        ({"kind": "failed", "said": ["a"]}, r"^silo east: it fails without giving a reason$"),
         ({"statistics": ["s" * 100_000]}, r"^silo east .*observes s{80}, .*; give it the same$"),
         ({"protocol": float(PROTOCOL)}, "silo east speaks no protocol with a number"),
         ({"protocol": 10**4000}, r"silo east speaks protocol 10{39} .*; install the same rankproof at both$"),
-        ({"samples": 7}, "silo east does not say how much data"),
-        ({"samples": "7"}, "silo east does not say how much data"),
-        ({"values": 1}, "silo east does not say how much data"),
-        ({"statistics": [1]}, "silo east does not say how much data"),
-        ({"data": "zz"}, "silo east does not say how much data"),
-        ({"data": ...}, "silo east does not say how much data"),
+        ({"samples": 7}, "silo east does not report the size"),
+        ({"samples": "7"}, "silo east does not report the size"),
+        ({"values": 1}, "silo east does not report the size"),
+        ({"statistics": [1]}, "silo east does not report the size"),
+        ({"data": "zz"}, "silo east does not report the size"),
+        ({"data": ...}, "silo east does not report the size"),
         (
             {"protocol": PROTOCOL + 1},
             f"silo east speaks protocol {PROTOCOL + 1} .*the server speaks protocol {PROTOCOL}",
@@ -157,7 +157,7 @@ def test_other_versions_are_reported_in_one_line_and_the_same_in_none(tmp_path):
 
 def test_a_node_that_says_nothing_right_is_named_when_the_time_is_over(tmp_path):
     with pytest.raises(
-        FederationError, match=r"no silo called east in 0.05 s; node 101 was refused: it is not a silo of"
+        FederationError, match=r"no silo named east in 0.05 s; node 101 was refused: it is not a silo of"
     ):
         met(tmp_path, east={"silo": "eas\x1b[31mt"})
 
@@ -179,13 +179,13 @@ def test_a_node_that_has_come_in_since_is_not_blamed_for_one_that_has_not(tmp_pa
         return "Flower's error" if node == 100 and asked.count(100) == 1 else None if node == 101 else letter
 
     # Long enough for a second round of questions on a busy machine.
-    assert waited(tmp_path, change, seconds=1.0) == "no silo called east in 1 s; start it"
+    assert waited(tmp_path, change, seconds=1.0) == "no silo named east in 1 s; start it"
     assert asked.count(100) == 2
 
 
 def test_why_a_node_was_refused_is_one_printable_line(tmp_path):
     said = waited(tmp_path, lambda node, request, letter: "lost\x1b[2J\n" * 1000 if node == 101 else letter)
-    assert said.startswith("no silo called east in 0.1 s; node 101 was refused: lost [2J lost")
+    assert said.startswith("no silo named east in 0.1 s; node 101 was refused: lost [2J lost")
     assert said.isprintable()
     assert len(said) <= 2000
 
@@ -313,7 +313,7 @@ def test_single_numbers_and_texts_are_no_data(value, has_data, tmp_path):
     said = []
     line = Beside(silos_of([Data(value), Data(X)], NAMES[:2], tmp_path))
     Silos(NAMES[:2], line, RUN, AnswerPolicy(seconds=5.0), say=said.append, pause=1e-3).meet()
-    lines = [text for text in said if "holds nothing to know its data by" in text]
+    lines = [text for text in said if "has nothing that identifies its data" in text]
     assert [text.partition(":")[0] for text in lines] == ([] if has_data else ["silo north"])
 
 
@@ -428,7 +428,7 @@ def test_a_silo_that_comes_back_with_other_data_of_the_same_size_is_refused_by_n
     other = replace(parts.problem.clients[1], B=parts.problem.clients[1].B + 1.0)
     assert other.samples == old.client.samples
     there.line.silos[999] = replace(old, client=other)
-    with pytest.raises(FederationError, match=r"without an answer: east \(silo east came back with other data"):
+    with pytest.raises(FederationError, match=r"no answer from east \(silo east came back with other data"):
         there.run(parts.algorithm, 1)
 
 

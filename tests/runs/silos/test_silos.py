@@ -126,13 +126,13 @@ def test_silos_that_are_gone_are_left_to_the_others_or_end_the_round(tmp_path):
         return None if asked.get("silo") == "east" and asked["trip"] == 2 else letter
 
     met = Met(parts.problem.clients, tmp_path / "a", parts.problem.start, silent, seconds=0.3)
-    with pytest.raises(FederationError, match=r"round 1, augmented_gradient: 2 of 3 silos .* without an answer: east"):
+    with pytest.raises(FederationError, match=r"round 1, augmented_gradient: 2 of 3 silos .* no answer from east"):
         met.run(parts.algorithm)
     met = Met(parts.problem.clients, tmp_path / "b", parts.problem.start, silent, seconds=0.3, least=2)
     (last,) = met.run(parts.algorithm, 1)[-1:]
     up = [(entry.what, entry.clients) for entry in last.ledger.entries if entry.direction == "up"]
     assert up == [("factor_gradients", 3), ("augmented_gradient", 2), ("coefficient_descent", 2)]
-    assert any("round 1, trip 2, silo east: missing" in text for text in met.said)
+    assert any("round 1, exchange 2, silo east: missing" in text for text in met.said)
 
 
 def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):
@@ -186,7 +186,7 @@ def test_a_node_that_was_refused_for_its_name_is_asked_again_as_soon_as_that_is_
     assert greet() == {0: 1}
     line.silos[2] = line.silos[1]
     assert greet() == greet() == {0: 1}
-    assert sum("another node's name" in text for text in said) == 1  # it is not asked all the time
+    assert sum("the name of another node" in text for text in said) == 1  # it is not asked all the time
     del line.silos[1]
     assert greet() == {0: 2}
 

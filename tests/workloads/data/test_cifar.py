@@ -154,21 +154,25 @@ def test_absent_sets_say_that_they_are_not_fetched(tmp_path, capsys):
         assert rankproof.main(arguments) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1
-        assert "read where you have it and not fetched: unpack cifar-100-python.tar.gz" in said
+        assert "only read from your own copy: unpack cifar-100-python.tar.gz" in said
     assert rankproof.main(["data", "list", "cifar-10", "cifar-100"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines] == [["cifar-10", "missing"], ["cifar-100", "missing"]]
-    assert all("not fetched" in line for line in lines)
+    assert all("cannot be fetched" in line for line in lines)
     folder = tmp_path / "data/cifar-100-python"
     folder.mkdir(parents=True)
     (folder / "train").write_bytes(b"")
-    with pytest.raises(DataError, match="lacks test, meta; it is read where you have it"):
+    with pytest.raises(DataError, match="lacks test, meta; it cannot be fetched, only read from your own copy"):
         load("cifar-100")
 
 
 def test_a_root_that_is_named_must_hold_the_set(tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("RANKPROOF_DATA", str(tmp_path / "root"))
-    with pytest.raises(DataError, match=r"Tiny is not under .*elsewhere; it is read where you have it"):
+    with pytest.raises(
+        DataError,
+        match=r"Tiny is not under .*elsewhere; it cannot be fetched, only read from "
+        r"your own copy",
+    ):
         fetch("tiny", tmp_path / "elsewhere")
 
 

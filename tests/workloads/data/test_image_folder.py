@@ -92,9 +92,9 @@ def test_files_that_are_no_images_are_left_out(animals):
     [
         (lambda p: write(p / "dog" / "0.png", grey(1, (5, 4))), "4 x 4 pixels, 0.png 5 x 4; give --side N"),
         (lambda p: (p / "dog" / "x.png").write_bytes(b"no image"), "x.png cannot be read as an image"),
-        (lambda p: (p / "fox").mkdir(), "fox holds no image"),
+        (lambda p: (p / "fox").mkdir(), "fox contains no images"),
         (lambda p: Image.fromarray(np.ones((4, 4), np.uint16)).save(p / "dog" / "y.png"), "more than 8 bits"),
-        (lambda p: (p / "train").mkdir(), "has a folder train and no folder test"),
+        (lambda p: (p / "train").mkdir(), "has a folder train but no folder test"),
     ],
 )
 def test_a_folder_that_cannot_be_read_is_one_line(animals, spoil, message):
@@ -201,9 +201,9 @@ def test_splits_may_hold_classes_with_names_of_splits(tmp_path, train_name, test
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        (("bus/1.png", "car/1.png", "train/fast/1.png"), "folder train and no folder test; .* if it is a class"),
-        (("cat/1.png", "dog/1.png", "test/cat/1.png", "test/dog/1.png"), "folder test and no folder train; add"),
-        (("test/cat/1.png", "test/dog/1.png", "val/cat/1.png", "val/dog/1.png"), "folder test and no folder train"),
+        (("bus/1.png", "car/1.png", "train/fast/1.png"), "folder train but no folder test; .* if it is a class"),
+        (("cat/1.png", "dog/1.png", "test/cat/1.png", "test/dog/1.png"), "folder test but no folder train; add"),
+        (("test/cat/1.png", "test/dog/1.png", "val/cat/1.png", "val/dog/1.png"), "folder test but no folder train"),
         (("train/1.png", "test/2.png"), "train has the name of a split and holds images without class folders"),
         (("Training/1.png", "Validation/2.png"), "Training has the name of a split"),
         (("train/cat/1.png", "train/dog/1.png", "test/1.png"), "train holds class folders.*test holds images"),
@@ -229,7 +229,7 @@ def test_an_empty_split_or_class_is_named(tmp_path, empty):
     for path in sorted((tmp_path / empty).rglob("*.png")):
         path.unlink()
     (tmp_path / empty).mkdir(exist_ok=True)
-    with pytest.raises(DataError, match=rf"{empty} holds no image \("):
+    with pytest.raises(DataError, match=rf"{empty} contains no images \("):
         read_folder(tmp_path)
 
 
@@ -240,7 +240,7 @@ def test_a_missing_folder_and_a_single_class_say_what_is_expected(tmp_path):
     with pytest.raises(DataError, match="at least 2 classes, found 1"):
         read_folder(tmp_path)
     write(tmp_path / "dog" / "1.png", grey(1))
-    with pytest.raises(DataError, match="none is left to test on"):
+    with pytest.raises(DataError, match="none is left for testing"):
         read_folder(tmp_path)
 
 

@@ -40,7 +40,7 @@ def test_the_default_width_is_the_papers(name, parameters):
 def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match="unknown model 'lenet'; known: resnet10, resnet18, alexnet"):
         model("lenet", ModelSettings(10, 1, 28))
-    with pytest.raises(ValueError, match="vit has no norm to choose; norm='group' is for residual networks"):
+    with pytest.raises(ValueError, match="vit has no norm to choose; norm='group' is only for residual networks"):
         model("vit", ModelSettings(10, 3, 32, norm="group"))
     with pytest.raises(ValueError, match="convnet takes grey images, got 3 channels"):
         model("convnet", ModelSettings(10, 3, 32))

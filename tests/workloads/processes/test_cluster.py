@@ -15,8 +15,8 @@ ray = pytest.importorskip("ray", reason="the extra ray is not installed")
     ("address", "message"),
     [
         ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1 .*refused"),
-        ("127.0.0.1:99999", "127.0.0.1:99999 names no port: they end at 65535"),
-        ("ray://127.0.0.1:1", "for programs outside a cluster: run this on one of its machines, with auto"),
+        ("127.0.0.1:99999", "127.0.0.1:99999 has an invalid port: ports end at 65535"),
+        ("ray://127.0.0.1:1", "for programs outside the cluster: run this on one of its machines, with auto"),
     ],
 )
 def test_a_cluster_that_does_not_answer_is_known_before_a_run_is_made(address, message, tmp_path):
@@ -28,7 +28,7 @@ def test_a_cluster_that_does_not_answer_is_known_before_a_run_is_made(address, m
 
 
 def test_too_many_workers_start_no_cluster():
-    with pytest.raises(ValueError, match=r"a cluster that starts here has at most \d+ workers, 8 for each processor"):
+    with pytest.raises(ValueError, match=r"a local cluster has at most \d+ workers, 8 for each processor"):
         cluster(LOCAL, 100_000, ValueError)
     assert not ray.is_initialized()
 
@@ -37,7 +37,7 @@ def test_a_dry_run_without_room_is_one_line(tmp_path, capsys):
     words = ["--dry-run", "--on", "ray", "--workers", "100000", "--gpus-per-worker", "1"]
     for command in (["figure", "fedloru/toy", "--out", str(tmp_path)], ["check", "fedlrt/thm-2"]):
         assert main([*command, *words]) == 2
-        assert "a cluster that starts here has at most" in capsys.readouterr().err
+        assert "a local cluster has at most" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

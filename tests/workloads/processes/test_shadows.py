@@ -56,7 +56,7 @@ def test_what_hides_nothing_is_left_alone(folder, monkeypatch):
 
 def test_a_worker_that_ends_by_its_own_error_is_not_said_to_want_memory(capfd):
     crew = WorkerPool(1, sys.exit)
-    said = r"a worker ended \(status 1\), and its own error is printed above"
+    said = r"a worker ended \(status 1\), and its error, if it printed one, is above"
     with pytest.raises(ValueError, match=said), crew.closing_on_error(ValueError, crew.close):
         crew.connections[0].recv()
     assert "Connection" in capfd.readouterr().err
