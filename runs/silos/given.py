@@ -71,8 +71,8 @@ def check_start(given: Any) -> Tree:
         one, other = tied
         raise RunError(
             f"start() returns {one!a} and {other!a}, which are tied: they share memory, and the run would train each "
-            f"for itself. Leave {other!a} out, as module.named_parameters() does; functional_call then takes {one!a} for "
-            f"both. Give a clone() to train them apart"
+            f"for itself. Leave {other!a} out, as module.named_parameters() does; functional_call then takes "
+            f"{one!a} for both. Give a clone() to train them apart"
         )
     return Tree({name: entry.detach().clone() for name, entry in given.items()})
 
