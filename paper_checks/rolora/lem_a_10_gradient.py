@@ -62,14 +62,16 @@ def points_of(context: Context) -> list[Point]:
 
 @identities(
     "rolora/eq-45",
-    where=r"Appendix A.3, eqs. (45) to (47); the text read here has $\bar a$, which is not defined, for the a on "
-    "the left",
-    says=r"""$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top Y_i\bar b) =
-    \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = \frac2{Nm}\sum_iX_i^\top
-    X_i(\bar a\bar b^\top - a^*b^{*\top})\bar b$.""",
+    where=r"Appendix A.3, eqs. (45) to (47), with $\bar a$ for the a on the right in the text read here",
+    says=r"""$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top Y_i\bar b) =
+    \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = \frac2{Nm}\sum_iX_i^\top
+    X_i(a\bar b^\top - a^*b^{*\top})\bar b$.""",
     measure=points_of,
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal", r"the left side of (45) is the slope in a, $\nabla_al(a, \bar b)$; (67) and (83) have a in this place"
+    ),
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Equations:
     r"""The derivative of the squared norm, with $Y_i = X_ia^*b^{*\top}$, written out by sympy."""

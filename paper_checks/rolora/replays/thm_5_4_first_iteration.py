@@ -76,6 +76,7 @@ def eq_124(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(107,
     return r"elementary lines, and signs of polynomials in $1 - \delta_0^2$"
 
 
+@replay("rolora/eq-124@with-the-misprints-put-right", delta="delta_t", step="eta |b*|^2", eps="eps'")
 @replay("rolora/eq-124", delta="delta_t", step="eta |b*|^2", eps="eps'")
 def eq_124_as_printed(values: Values) -> Violation:
     """Evaluate eq. (144) with a mean of minimisers that is exact, divided by delta."""
