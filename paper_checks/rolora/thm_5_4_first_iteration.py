@@ -255,6 +255,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
             {"minus": False},
             r"The line before (155) has $(g - \bar b)^\top(\bar b - g)$ left of it, (134) and (152) have the factor of "
             "(76), and (126) puts (49) for the expectation.",
+            ({"minus": True}, {"minus": False, "widest": 0.108}),
         ),
     ),
     control=Form(

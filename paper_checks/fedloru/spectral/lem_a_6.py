@@ -96,7 +96,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 
 @claim(
     "fedloru-v2/lem-A.6",
-    where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
+    where="Appendix A.5, Lemma A.6, eqs. (46) to (48) (a premise of its proof, which fails: fedloru-v2/assump-bulk)",
     says=r"""Let $\phi_i^{(k)}$ be the angle between $v_i$ and $u_i^{(k)}$; by (5), $\phi_i^{(k)} \to \phi_i$. Using
     this, $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and orthogonal to
     $v_i$ ((46), and (47) for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i,
