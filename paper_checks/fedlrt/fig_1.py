@@ -644,12 +644,12 @@ def claim_het_plateau(
     expect=("ambiguous", "search"),
     intended=Intended(
         "with the threshold of the homogeneous test",
-        r"“$\tau = 0.1$ was used” (Section 4.1), and the heterogeneous test is “a variation of the linear least squares "
-        "regression” before it.",
+        r"“$\tau = 0.1$ was used” (Section 4.1), and the heterogeneous test is “a variation of the linear least "
+        "squares regression” before it.",
     ),
     print="inconsistent",
-    ambiguous=r"No $\tau$ is named for the heterogeneous test. It is 0.1 in the test before it and 0.01 in Table 2. The "
-    "caption and Section 4.1, where FeDLRT converges, speak for the second, this sentence for the first",
+    ambiguous=r"No $\tau$ is named for the heterogeneous test. It is 0.1 in the test before it and 0.01 in Table 2. "
+    "The caption and Section 4.1, where FeDLRT converges, speak for the second, this sentence for the first",
 )
 def claim_thm3_figure(
     compared: Compared,

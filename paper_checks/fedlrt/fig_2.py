@@ -39,8 +39,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
     because="By the caption alone S is not in panel 1, without which no client has the gradients of panel 2.",
     expect=("holds", "proof"),
     intended=Intended(
-        "with the text",
-        "Section 3: “the factorization is broadcast to the clients (panel 1)”, of which S is a part.",
+        "with the text", "Section 3: “the factorization is broadcast to the clients (panel 1)”, of which S is a part."
     ),
 )
 def fig_2(

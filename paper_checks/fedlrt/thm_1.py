@@ -56,7 +56,8 @@ def measure_drift(context: Context) -> list[Round]:
     importance="result",
     expect=("holds", "proof"),
     intended=Intended(
-        "literal", r"(11) as printed, and (27) with its own “$s_* \geq 1$ the number of local steps” in the bound on the rate."
+        "literal",
+        r"(11) as printed, and (27) with its own “$s_* \geq 1$ the number of local steps” in the bound on the rate.",
     ),
 )
 def thm_1(

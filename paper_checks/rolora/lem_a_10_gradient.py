@@ -70,7 +70,8 @@ def points_of(context: Context) -> list[Point]:
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     expect=("holds", "proof"),
     intended=Intended(
-        "literal", r"the left side of (45) is the slope in a, $\nabla_al(a, \bar b)$; (67) and (83) have a in this place"
+        "literal",
+        r"the left side of (45) is the slope in a, $\nabla_al(a, \bar b)$; (67) and (83) have a in this place",
     ),
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Equations:
@@ -128,7 +129,7 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
-        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        r"(83) “uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
         "b$ fixed; (51) subtracts it",
     ),
     print="unstated",

@@ -39,8 +39,8 @@ OWN_A = (
 )
 
 ANY_NUMBER = (
-    r"as Algorithm 2 makes it from the second iteration on, of the same samples, however few they are: Lemma A.9's $m = "
-    r"\Omega(q)$ is dropped."
+    r"as Algorithm 2 makes it from the second iteration on, of the same samples, however few they are: Lemma A.9's $m "
+    r"= \Omega(q)$ is dropped."
 )
 """What the reading with a of the same samples leaves out."""
 
@@ -73,9 +73,7 @@ def size_of_summand() -> tuple[float, str]:
     measure=lambda context: gaussian_product_norm(0.0),
     readings=(
         Reading(
-            "a of the same samples, any number of them",
-            "(22) to (25) for every a " + ANY_NUMBER,
-            why=BY_ITS_LETTER,
+            "a of the same samples, any number of them", "(22) to (25) for every a " + ANY_NUMBER, why=BY_ITS_LETTER
         ),
         Reading(
             "a and w fixed",
@@ -91,8 +89,8 @@ def size_of_summand() -> tuple[float, str]:
     expect=("holds", "proof"),
     intended=Intended(
         "a and w fixed",
-        r"“(23) is due to Corollary A.5”, which is “for any fixed $a \in \mathbb R^d$”; “samples for each updating step” "
-        "(Lemma 5.3)",
+        r"“(23) is due to Corollary A.5”, which is “for any fixed $a \in \mathbb R^d$”; “samples for each updating "
+        "step” (Lemma 5.3)",
     ),
     print="unstated",
 )
@@ -241,7 +239,8 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     expect=("holds", "proof"),
     intended=Intended(
         "for a positive K",
-        r"the norms are those of (22) to (25), by Corollary A.5 “for any fixed $a \in \mathbb R^d$”; K = 0 is degenerate",
+        r"the norms are those of (22) to (25), by Corollary A.5 “for any fixed $a \in \mathbb R^d$”; K = 0 is "
+        r"degenerate",
     ),
     print="unstated",
 )

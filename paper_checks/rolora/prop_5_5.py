@@ -295,7 +295,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     expect=("holds", "proof"),
     intended=Intended(
         "literal",
-        r"“$\tilde c = O(1/(Nm))$ as N and m approach infinity” (after (243)); (218) divides by $m "
+        r"“$O(\frac1{Nm})$ as N and m approach infinity” (after (243)); (218) divides by $m "
         "- 2$",
     ),
     print="unstated",

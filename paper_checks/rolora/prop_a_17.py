@@ -63,7 +63,8 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
     uses=("rolora/def-A.13",),
     expect=("holds", "proof"),
     intended=Intended(
-        "literal", r"(282) follows from (281) where “the last term is 0”, with $a^*$ in the first norm; both vectors are unit"
+        "literal",
+        r"(282) follows from (281) where “the last term is 0”, with $a^*$ in the first norm; both vectors are unit",
     ),
 )
 def eq_274(

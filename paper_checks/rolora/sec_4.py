@@ -111,13 +111,13 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     ),
     uses=("rolora/alg-1",),
     importance="result",
-    because=r"With the clients' own updates of (3) for $B_i^{t+1}$ it fails; a frozen factor with index i is client i's "
-    "copy, as is said of $A_i^t$.",
+    because=r"With the clients' own updates of (3) for $B_i^{t+1}$ it fails; a frozen factor with index i is client "
+    "i's copy, as is said of $A_i^t$.",
     expect=("holds", "proof"),
     intended=Intended(
         "B distributed",
-        "“clients freeze $B^{t+1}$ and update $A^t$”, and of the other factor “the frozen $A_i^t$ are identical across all "
-        "clients, as they are synchronized” (after (4))",
+        "“clients freeze $B^{t+1}$ and update $A^t$”, and of the other factor “the frozen $A_i^t$ are identical across "
+        "all clients, as they are synchronized” (after (4))",
     ),
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of: str = "updates") -> Evidence:

@@ -249,9 +249,9 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         LITERAL,
         Reading(
             "with the misprints put right",
-            r"""(124) to (166) for $\eta \le 1/L_{max}^2$, with (49) for $E[\nabla_al]$, the factor $(\epsilon' + 1)^2$ of
-            (76) in the second premise, $(g - \bar b)^\top(\bar b - g)$ for its negative before (155) and $\delta^0$ for
-            $\delta^t$ in (157).""",
+            r"""(124) to (166) for $\eta \le 1/L_{max}^2$, with (49) for $E[\nabla_al]$, the factor $(\epsilon' + 1)^2$
+            of (76) in the second premise, $(g - \bar b)^\top(\bar b - g)$ for its negative before (155) and $\delta^0$
+            for $\delta^t$ in (157).""",
             {"minus": False},
             r"The line before (155) has $(g - \bar b)^\top(\bar b - g)$ left of it, (134) and (152) have the factor of "
             "(76), and (126) puts (49) for the expectation.",
@@ -282,13 +282,13 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         "longest": ("(144)", "(160)"),
         "widest": ("(162) to (165)", "the condition before (161)"),
     },
-    because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars. Lemma A.10's factor "
-    "is quoted, (134) has (76)'s.",
+    because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars. Lemma A.10's "
+    "factor is quoted, (134) has (76)'s.",
     expect=("corrected", "proof"),
     intended=Intended(
         "with the misprints put right",
-        r"“(126) uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; (134) and (152) have the factor "
-        r"of (76); (155) has $+4\eta(g - \bar b)^2$, as without the minus before it",
+        r"“(126) uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; (134) and (152) have the "
+        r"factor of (76); (155) has $+4\eta(g - \bar b)^2$, as without the minus before it",
     ),
     print="inconsistent",
 )

@@ -202,8 +202,8 @@ alg_1_v1 = claim(
     expect=("holds", "search"),
     intended=Intended(
         "literal",
-        "“ensuring that AB is zero at the start” (D.2); after an accumulation the factors are reinitialised “so that they "
-        "satisfy” the same (Appendix B)",
+        "“ensuring that AB is zero at the start” (D.2); after an accumulation the factors are reinitialised “so that "
+        "they satisfy” the same (Appendix B)",
     ),
 )
 def init_random(followings: Followings, restart: str = "random", jump: float = 0.0) -> Evidence:
@@ -235,8 +235,8 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
     expect=("holds", "search"),
     intended=Intended(
         "literal",
-        "“we retain the existing weights of the matrices, continuing to use the previous low-rank update matrices” (D.2): "
-        "factors have previous values at an accumulation only",
+        "“we retain the existing weights of the matrices, continuing to use the previous low-rank update matrices” "
+        "(D.2): factors have previous values at an accumulation only",
     ),
 )
 def init_momentum(followings: Followings, restart: str = "momentum", kept: float = 1.0) -> Evidence:

@@ -177,8 +177,8 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
     intended=Intended(
         "literal",
         "“expressed as a proportion of FedLoRU's accuracy” (v1, after the formula); the captions of Tables 6 (v2), A5 "
-        "(iclr) and Figures 2 (v2), 3 (iclr) have it, too; only the numbers, and “compared to FedAvg” in the captions of "
-        "both tables, speak for FedAvg",
+        "(iclr) and Figures 2 (v2), 3 (iclr) have it, too; only the numbers, and “compared to FedAvg” in the captions "
+        "of both tables, speak for FedAvg",
     ),
     print="inconsistent",
 )
@@ -227,8 +227,8 @@ def txt_ratio(
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“Both settings include total 20 clients” (captions); setting 2 lists 6, 6 and 7, and nothing says which number "
-        "is meant",
+        "“Both settings include total 20 clients” (captions); setting 2 lists 6, 6 and 7, and nothing says which "
+        "number is meant",
     ),
     print="inconsistent",
 )

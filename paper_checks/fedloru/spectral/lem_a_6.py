@@ -43,7 +43,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        "“|⟨v_i, u_i⟩| → φ_i² by (5)”: (5) gives the square of the overlap, and (46) uses φ_i for the overlap",
+        "“|⟨v_i, u_i^(k)⟩| → φ_i² by (5)”: (5) gives the square of the overlap, and (46) uses φ_i for the overlap",
     ),
     print="misprint",
 )
@@ -135,7 +135,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     expect=("holds", "proof"),
     intended=Intended(
         "its cosine, with Gaussian noise",
-        "“Let φ_i^(k) be the angle”, yet (46) is “u_i = φ_i v_i + √(1-φ_i²) r_i”: the cosine, "
+        "“Let φ_i^(k) be the angle”, yet (46) has φ_i^(k) as the coefficient of v_i in u_i^(k): the cosine, "
         "with u_i turned towards v_i",
     ),
     print="misprint",
