@@ -627,7 +627,6 @@ def claim_het_plateau(
             ({"tau": 0.1, "parts": ("FedLin", "converges")}, {"tau": 0.1, "rank": 4}),
         ),
     ),
-    control=Form("FedLin comes within 1e-5 of the minimiser.", {"parts": ("FedLin",)}),
     correction=Form(
         r"""With $\tau = 0.01$, targets of rank 1 from normal factors, the start as in the reading and polynomials
         orthonormal for the uniform law both come to the minimiser on the points and targets drawn, FeDLRT with full

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paper_checks.claim import LITERAL, Intended, Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.fedlrt.measurements.counting import Counted
 from paper_checks.fedlrt.measurements.layers import LAYERS_SCOPE, run_layers
 from paper_checks.methods.relations import Relation, Relations, relations
@@ -19,7 +19,11 @@ from paper_checks.methods.relations import Relation, Relations, relations
     are aggregated.""",
     measure=run_layers,
     readings=(
-        LITERAL,
+        Reading(
+            "by the caption alone",
+            "The caption as it is here: U and V alone are broadcast first.",
+            why="The beginning of the caption is lost in the text read here, and so is the drawing.",
+        ),
         Reading(
             "with the text",
             "1) The factorisation, U, V and S, is broadcast. 2) to 4) As in the caption.",

@@ -382,6 +382,7 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
         r"“where we use in (I) $\|U^\top F(\widetilde W_r)V\| \leq \|\widetilde U^\top F(\widetilde W_r)\widetilde "
         r"V\|$”, in a term with a minus sign, where the reverse is needed.",
     ),
+    print="misprint",
 )
 def thm_11_combine(
     cases: list[tuple[Fraction, ...]],

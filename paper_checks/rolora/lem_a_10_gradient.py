@@ -70,8 +70,7 @@ def points_of(context: Context) -> list[Point]:
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     expect=("holds", "proof"),
     intended=Intended(
-        "literal",
-        r"the left side of (45) is the slope in a, $\nabla_al(a, \bar b)$; (67) and (83) have a in this place",
+        "literal", r"“$\nabla_al(a, \bar b)$” on the left of (45); (67) and (83) have a: $\bar a$ is read as a"
     ),
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Equations:

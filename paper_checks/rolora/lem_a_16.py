@@ -71,9 +71,8 @@ def lem_A_16(
     uses=("rolora/lem-A.15",),
     expect=("holds", "proof"),
     intended=Intended(
-        "literal", r"(258) follows “by $Pa^* = 0$”, which removes the third term of (257) with $2\eta$ or without"
+        "literal", r"“The third term of the numerator is canceled” after (257), with its factor $2\eta$ or without"
     ),
-    print="misprint",
 )
 def eq_255(
     found: list[Iteration], factor: float = 2.0, third: str = "truth", power: int = 2, tight: float = 1.0
