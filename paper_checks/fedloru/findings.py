@@ -235,7 +235,7 @@ FINDINGS = (
         ("fedloru-v2/prop-3.1-dist", "fedloru-v2/lem-A.2", "fedloru-v2/eq-26-27", "fedloru-v2/eq-29"),
         "With about one entry other than 0 per row of the noise matrix, at R = 10,000,000 rows, the norm exceeds "
         "its limit by 20 % with probability above 0.9999999.",
-        "Assume entries $R^{-1/2}$ times one law with a finite fourth moment.",
+        "Assume entries $R^{-1/2}$ times one law with a finite fourth moment; limits are then in probability.",
     ),
     Finding(
         "index-slips",

@@ -58,10 +58,10 @@ def test_a_result_that_holds_names_the_lines_of_its_proof_that_fail():
             if line.expect not in FAILING:
                 continue
             for other, result in claims:
-                if other == version and result.expect == "holds" and not proved_in(result.where):
-                    if stated_in(result.where) & proved_in(line.where):
-                        assert line.id in f"{result.where} {result.because}", (result.id, line.id)
-                        named.append(result.id)
+                states = other == version and result.expect == "holds" and not proved_in(result.where)
+                if states and stated_in(result.where) & proved_in(line.where):
+                    assert line.id in f"{result.where} {result.because}", (result.id, line.id)
+                    named.append(result.id)
     assert "fedloru-v2/lem-B.7" in named
 
 
