@@ -127,8 +127,10 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     kind="algorithm",
     expect=("holds", "search"),
     intended=Intended(
-        "the matrices that were sent", "Line 4: “Send $M_{c,i}$ from client to server”: these are averaged."
+        "the matrices that were sent",
+        "Line 4: “Send $M_{c,i}$ from client to server”: these are averaged, with the bases that all clients share.",
     ),
+    print="misprint",
 )
 def alg_2(
     found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0, beyond: bool = False

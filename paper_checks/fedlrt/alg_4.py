@@ -64,7 +64,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     intended=Intended(
         "as corrected",
         r"(4) has “$\lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$” and Algorithm 2 "
-        r"“$\lambda(\nabla\mathcal{L}_c + V_c)$”; line 9 puts $V_c$ outside.",
+        r"“$+ V_c$” in the bracket, as well; line 9 puts $V_c$ outside.",
     ),
     print="misprint",
 )

@@ -89,7 +89,7 @@ def measure_naive(context: Context) -> list[Naive]:
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
-        r"Section 3 has the mean “$W^* = \frac1C\sum_c U_c S_c V_c^\top$” and refers to Algorithm "
+        r"Section 3 has the mean “$W^* = \frac1C\sum_{c=1}^CU_cS_cV_c^\top$” and refers to Algorithm "
         r"6, whose line 11 averages $\widetilde S_c^*$ alone.",
     ),
     print="inconsistent",

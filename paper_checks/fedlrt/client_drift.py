@@ -197,7 +197,7 @@ def measure_drift(context: Context) -> list[Drift]:
 
 @claim(
     "fedlrt/claim-drift",
-    where="Section 2, client-drift effect",
+    where="Section 2, client-drift effect (the illustration: fedlrt/fig-1, where the test as described shows no drift)",
     says=r"""FedAvg's local updates converge to local minima and jeopardise the global training, as the mean of the
     local minimisers may be far from the global one. These effects are particularly pronounced for a large number of
     local iterations $s_*$, or large discrepancies between the $\mathcal{L}_c$, as illustrated by Figure 1.""",

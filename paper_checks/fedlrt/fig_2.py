@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paper_checks.claim import LITERAL, Intended, Reading
+from paper_checks.claim import Intended, Reading
 from paper_checks.fedlrt.measurements.counting import Counted
 from paper_checks.fedlrt.measurements.layers import LAYERS_SCOPE, run_layers
 from paper_checks.methods.relations import Relation, Relations, relations
@@ -12,13 +12,18 @@ from paper_checks.methods.relations import Relation, Relations, relations
 
 @relations(
     "fedlrt/fig-2",
-    where="Figure 2 and its caption, with the text of Section 3 on its panels",
+    where="Figure 2, by its caption, whose beginning is lost in the text read here, with the text of Section 3 on its "
+    "panels (S travels too, as Section 3 says of panel 1; the drawing was not seen)",
     says=r"""1) The current global basis U, V is broadcast. 2) The basis gradients $G_{c,U}$, $G_{c,V}$ are
     aggregated. 3) The augmented basis $\bar U$, $\bar V$ is broadcast. 4) The clients' updates $\tilde S_c^{s_*}$
     are aggregated.""",
     measure=run_layers,
     readings=(
-        LITERAL,
+        Reading(
+            "by the caption alone",
+            "The caption as it is here: U and V alone are broadcast first.",
+            why="The beginning of the caption is lost in the text read here, and so is the drawing.",
+        ),
         Reading(
             "with the text",
             "1) The factorisation, U, V and S, is broadcast. 2) to 4) As in the caption.",
@@ -35,13 +40,11 @@ from paper_checks.methods.relations import Relation, Relations, relations
     ),
     kind="algorithm",
     uses=("fedlrt/alg-1",),
-    because="The caption leaves S out of panel 1, without which no client has the gradients of panel 2.",
+    because="By the caption alone S is not in panel 1, without which no client has the gradients of panel 2.",
     expect=("holds", "proof"),
     intended=Intended(
-        "with the text",
-        "Section 3: “the factorization is broadcast to the clients (panel 1)”; the caption leaves out S.",
+        "with the text", "Section 3: “the factorization is broadcast to the clients (panel 1)”, of which S is a part."
     ),
-    print="misprint",
 )
 def fig_2(
     layers: Mapping[str, list[Counted]],

@@ -65,7 +65,7 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     expect=("holds", "proof"),
     intended=Intended(
         "the same spans",
-        r"The proof shows “$\mathrm{span}(-\nabla_U\mathcal{L}) = \mathrm{span}(\dot K)$”; “USV” "
+        r"The proof shows “$\operatorname{span}(-\nabla_U\mathcal{L}(USV^\top)) = \operatorname{span}(\dot K)$”; “USV” "
         r"and “$V = VS^\top$” are slips for $USV^\top$ and $L = VS^\top$.",
     ),
     print="misprint",

@@ -136,17 +136,26 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
 
 @relations(
     "fedlrt/claim-factors",
-    where="Section 3.1, first paragraph",
+    where="Section 3.1, first paragraph (the printed rule for $r_1$, with which a 0 can be kept: fedlrt/claim-trunc)",
     says="""FeDLRT ensures that for all $t > 1$ the bases $U^t$ and $V^t$ are orthonormal and $S^t$ is diagonal and of
     full rank.""",
     measure=measure_factors,
-    control=Form(r"Where $2r \le n$ the bases are orthonormal and S is diagonal.", {"full": False}),
-    correction=Form(
-        r"""With $2r \le n$, as the shapes of (6) imply, or bases of fewer columns where n is smaller, U and V are
-        orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde S^*\|$ is on the
-        tail from $\sigma_{r_1+1}$ on, and $r_1$ the smallest that meets it.""",
-        {"rule": "after"},
-        ({"rule": "printed"}, {"length": 1.01}, {"diagonal": 0.99}),
+    readings=(
+        Reading(
+            "tail from the last value that is kept",
+            r"The same with the threshold of Section 3.1 as printed, $\|[\sigma_{r_1}, \ldots, \sigma_{2r}]\|_2 < "
+            r"\vartheta$, and $r_1$ the smallest that meets it.",
+            why="The rule is printed four paragraphs later, as one of a variety of criteria.",
+        ),
+        Reading(
+            "tail from the first value that is cut",
+            r"""With $2r \le n$, as the shapes of (6) imply, or bases of fewer columns where n is smaller, U and V are
+            orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde S^*\|$ is on
+            the tail from $\sigma_{r_1+1}$ on, and $r_1$ the smallest that meets it.""",
+            {"rule": "after"},
+            "Truncation is there to make sure that S has full rank (Section 3.1), and no zero is kept with this tail.",
+            ({"rule": "printed"}, {"rule": "after", "length": 1.01}, {"rule": "after", "diagonal": 0.99}),
+        ),
     ),
     vary=("length",),
     uses=("fedlrt/claim-trunc",),
@@ -154,11 +163,9 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     "kept.",
     expect=("holds", "proof"),
     intended=Intended(
-        "as corrected",
-        r"“2) to ensure that S is full rank”: with the tail from $\sigma_{r_1+1}$ on no zero is "
-        "kept.",
+        "tail from the first value that is cut",
+        r"“2) to ensure that S is full rank”: with the tail from $\sigma_{r_1+1}$ on no zero is kept.",
     ),
-    print="misprint",
 )
 def claim_factors(
     found: dict[str, list[Factors]],

@@ -123,6 +123,11 @@ def measure_simplified(context: Context) -> Simplified:
     uses=("fedlrt/eq-8",),
     kind="definition",
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        "“which only considers the correction term of the *non-augmented* coefficients $S^t$”: the block alone, which "
+        "Algorithm 5 aggregates in line 5.",
+    ),
 )
 def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int = 1, fewer: int = 1) -> Relations:
     """The correction that travelled against blocks of the full one, and what clients send with it."""
@@ -141,8 +146,8 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
         yield Relation("communication rounds of FedLin", one.trips, found.fedlin)
         yield Relation("one fewer than with the full correction", one.trips, found.full - fewer)
     return (
-        f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them; what line 4 can aggregate is the "
-        "block, which is printed with a tilde"
+        f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them; what line 4 aggregates is the "
+        "block, which the text read here has with a tilde in this sentence"
     )
 
 

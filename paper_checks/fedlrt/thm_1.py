@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from paper_checks.claim import Best, Dropped, Evidence, claim
+from paper_checks.claim import Best, Dropped, Evidence, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.client_rounds import SMALL, Round, require_proved, run_round
 from paper_checks.fedlrt.measurements.random_rounds import SCOPE, measure_rounds
@@ -37,7 +37,7 @@ def measure_drift(context: Context) -> list[Round]:
 
 @claim(
     "fedlrt/thm-1",
-    where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27), which has $s_r$, defined nowhere, for "
+    where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27), where the text read here has $s_r$ for "
     "$s_*$ in the bound on the rate",
     says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
     Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local steps:
@@ -55,6 +55,10 @@ def measure_drift(context: Context) -> list[Round]:
     uses=("fedlrt/thm-6-proof",),
     importance="result",
     expect=("holds", "kernel"),
+    intended=Intended(
+        "literal",
+        r"(11) as printed, and (27) with its own “$s_* \geq 1$ the number of local steps” in the bound on the rate.",
+    ),
 )
 def thm_1(
     rounds: list[Round], constant: float = math.e, limit: int = 1, power: int = 1, corrected: bool = True
@@ -84,8 +88,8 @@ def thm_1(
 
 @relations(
     "fedlrt/thm-6-recursion",
-    where="Appendix F.1, proof of Theorem 6, the first chain (the second, from a on: fedlrt/thm-6-proof; Theorem 6 "
-    "prints λ ≤ 1/(L s_r), where Theorem 1 has s_*, and s_* is taken)",
+    where="Appendix F.1, proof of Theorem 6, the first chain (the second, from a on: fedlrt/thm-6-proof; for "
+    "$s_r$ in the bound on the rate, in the text read here, $s_*$ is taken, as in Theorem 1)",
     says=r"""Under the assumptions of Theorem 6: $\|\tilde S_c^{s+1} - \tilde S_c\| = \|\tilde S_c^s - \tilde S_c +
     \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V\| \le \|\tilde S_c^s - \tilde
     S_c\| + \lambda\|\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))\tilde V\| + \lambda\|\tilde U^\top F(\tilde
@@ -99,6 +103,9 @@ def thm_1(
     importance="detail",
     vary=("steps", "leading"),
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal", r"The last line replaces $1 + \lambda L$ by $1 + \frac1{s_*}$: the bound on the rate is with $s_*$."
+    ),
 )
 def thm_6_recursion(
     rounds: list[Trace], steps: float = 1.0, drift: float = 1.0, leading: float = 1.0, last: float = 1.0

@@ -379,9 +379,10 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        r"“where we use in (I) $\|U^\top F V\| \leq \|\widetilde U^\top F\widetilde V\|$”, in a "
-        "term with a minus sign, where the reverse is needed.",
+        r"“where we use in (I) $\|U^\top F(\widetilde W_r)V\| \leq \|\widetilde U^\top F(\widetilde W_r)\widetilde "
+        r"V\|$”, in a term with a minus sign, where the reverse is needed.",
     ),
+    print="misprint",
 )
 def thm_11_combine(
     cases: list[tuple[Fraction, ...]],

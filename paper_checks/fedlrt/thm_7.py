@@ -76,7 +76,8 @@ def measure_spent(context: Context) -> list[Spent]:
 
 @claim(
     "fedlrt/thm-7",
-    where="Appendix F.2, Theorem 7, eq. (31)",
+    where="Appendix F.2, Theorem 7, eq. (31) (the lines of its proof: fedlrt/thm-7-clients to "
+    "fedlrt/thm-7-second-term)",
     says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
     For $\tilde W_r = \tilde U\tilde S\tilde V^\top$ and $\tilde W_r^* = \tilde U\tilde S^*\tilde V^\top$ with $\tilde
     S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $\mathcal{L}(\tilde W_r^*) -

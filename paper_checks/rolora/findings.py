@@ -168,7 +168,7 @@ FINDINGS = (
         "small-slips",
         "Small slips in formulas and in one sentence, which every reader corrects",
         "changes nothing",
-        ("rolora/alg-1", "rolora/txt-odd-even", "rolora/eq-10", "rolora/def-A.2", "rolora/eq-207", "rolora/eq-241"),
+        ("rolora/alg-1", "rolora/txt-odd-even", "rolora/eq-207", "rolora/eq-241"),
         "With indices from 1 the right side of (208), which splits the mean of a squared sum into its terms, is "
         r"1.72 for $m = 3$ samples and the cosine $a^\top a^* = 0.6$ of the factor a and the true $a^*$, and the "
         "left side is 1.",

@@ -239,7 +239,7 @@ def expected_gradients(_: Context) -> Gradients:
     expect=("holds", "proof"),
     intended=Intended(
         "b given",
-        r"$\bar b$ stays outside E in “$\frac{2}{Nm}\sum m(a\bar b^\top - a^*b^{*\top})\bar b$” "
+        r"$\bar b$ stays outside E in “$\frac{2}{Nm}\sum_{i=1}^Nm(\bar a\bar b^\top - a^*b^{*\top})\bar b$” "
         r"(48): the mean over X with $\bar b$ fixed",
     ),
     print="unstated",

@@ -146,7 +146,7 @@ MEANT = {
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
-        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        r"(83) “uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
         "b$ fixed; (62) sums (59), where (49) is subtracted",
     ),
     print="unstated",

@@ -62,14 +62,16 @@ def points_of(context: Context) -> list[Point]:
 
 @identities(
     "rolora/eq-45",
-    where=r"Appendix A.3, eqs. (45) to (47); the text read here has $\bar a$, which is not defined, for the a on "
-    "the left",
-    says=r"""$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top Y_i\bar b) =
-    \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = \frac2{Nm}\sum_iX_i^\top
-    X_i(\bar a\bar b^\top - a^*b^{*\top})\bar b$.""",
+    where=r"Appendix A.3, eqs. (45) to (47), with $\bar a$ for the a on the right in the text read here",
+    says=r"""$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top Y_i\bar b) =
+    \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = \frac2{Nm}\sum_iX_i^\top
+    X_i(a\bar b^\top - a^*b^{*\top})\bar b$.""",
     measure=points_of,
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal", r"“$\nabla_al(a, \bar b)$” on the left of (45); (67) and (83) have a: $\bar a$ is read as a"
+    ),
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Equations:
     r"""The derivative of the squared norm, with $Y_i = X_ia^*b^{*\top}$, written out by sympy."""
@@ -126,7 +128,7 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
-        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        r"(83) “uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
         "b$ fixed; (51) subtracts it",
     ),
     print="unstated",

@@ -61,7 +61,7 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
-        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        r"(83) “uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
         "b$ fixed throughout (81) to (85)",
     ),
     print="unstated",
@@ -122,7 +122,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
-        r"(83) “uses $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
+        r"(83) “uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”: E is taken with $\bar "
         "b$ fixed; (86) follows from (85)",
     ),
     print="unstated",

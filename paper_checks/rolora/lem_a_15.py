@@ -41,7 +41,7 @@ def _scope(found: Sequence[Iteration], single: bool) -> str:
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"“$\bar b^* = \frac1N\sum b_i^*$” after (246) and in Definition A.13; Table 3 calls it "
+        r"“$\bar b^* = \frac1N\sum_{i=1}^Nb_i^*$” after (246) and in Definition A.13; Table 3 calls it "
         "“Average”",
     ),
     print="misprint",

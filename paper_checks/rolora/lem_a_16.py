@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 import torch
 
-from paper_checks.claim import Dropped, Evidence, claim
+from paper_checks.claim import Dropped, Evidence, Intended, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
@@ -70,6 +70,9 @@ def lem_A_16(
     mutants=[{"factor": 1.99}, {"third": "a"}, {"power": 1}, {"tight": 0.999}],
     uses=("rolora/lem-A.15",),
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal", r"“The third term of the numerator is canceled” after (257), with its factor $2\eta$ or without"
+    ),
 )
 def eq_255(
     found: list[Iteration], factor: float = 2.0, third: str = "truth", power: int = 2, tight: float = 1.0

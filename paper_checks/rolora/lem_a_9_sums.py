@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
+from paper_checks.claim import Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, UP_TO_ONE, tried
 from paper_checks.methods.inequality import judge_inequality, steps_of
@@ -34,9 +34,17 @@ LARGER: dict[str, Any] = {
 """More dimensions, a threshold, and a constant that is too small for it."""
 
 OWN_A = (
-    "With fewer samples than Lemma A.9 asks for the norm grows with d/m from the second iteration on; for its m that "
-    "is not judged."
+    "Corollary A.5 is for a fixed a. With a of the same samples and d = 100 m, fewer than Lemma A.9 asks for, the norm "
+    "passes $c_2$."
 )
+
+ANY_NUMBER = (
+    r"as Algorithm 2 makes it from the second iteration on, of the same samples, however few they are: Lemma A.9's $m "
+    r"= \Omega(q)$ is dropped."
+)
+"""What the reading with a of the same samples leaves out."""
+
+BY_ITS_LETTER = "Algorithm 2 draws no new samples. For the m of Lemma A.9 nothing is shown."
 
 
 def size_of_summand() -> tuple[float, str]:
@@ -64,7 +72,9 @@ def size_of_summand() -> tuple[float, str]:
     aa^\top)a^*b^{*\top}\|_{op}$.""",
     measure=lambda context: gaussian_product_norm(0.0),
     readings=(
-        LITERAL,
+        Reading(
+            "a of the same samples, any number of them", "(22) to (25) for every a " + ANY_NUMBER, why=BY_ITS_LETTER
+        ),
         Reading(
             "a and w fixed",
             "(22) to (25) for unit vectors a and w that are fixed, or independent of the samples.",
@@ -79,7 +89,8 @@ def size_of_summand() -> tuple[float, str]:
     expect=("holds", "proof"),
     intended=Intended(
         "a and w fixed",
-        "“(23) is due to Corollary A.5”, which is “for any fixed a”; “samples for each updating step” (Lemma 5.3)",
+        r"“(23) is due to Corollary A.5”, which is “for any fixed $a \in \mathbb R^d$”; “samples for each updating "
+        "step” (Lemma 5.3)",
     ),
     print="unstated",
 )
@@ -207,7 +218,11 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     $\frac{\epsilon_2^2m}{c_2^2} \le \frac{\epsilon_2m}{c_2}$.""",
     measure=lambda context: gaussian_product_norm(0.0),
     readings=(
-        LITERAL,
+        Reading(
+            "a of the same samples, any number of them",
+            "(30), (31) and the line after them for every a " + ANY_NUMBER,
+            why=BY_ITS_LETTER,
+        ),
         Reading(
             "for a positive K",
             r"For $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op} > 0$, $b^{*\top}w \ne 0$, and a and w that are "
@@ -224,7 +239,8 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     expect=("holds", "proof"),
     intended=Intended(
         "for a positive K",
-        "the norms are those of (22) to (25), by Corollary A.5 “for any fixed a”; K = 0 is degenerate",
+        r"the norms are those of (22) to (25), by Corollary A.5 “for any fixed $a \in \mathbb R^d$”; K = 0 is "
+        r"degenerate",
     ),
     print="unstated",
 )

@@ -46,7 +46,7 @@ def draw_entries(context: Context) -> list[Point]:
 
 @identities(
     "rolora/eq-10",
-    where="Section 5.1, eq. (10); the lower limit is printed as p = i, and there is no i",
+    where="Section 5.1, eq. (10); the lower limit is p = i in the text read here, and there is no i",
     says=r"""The objective of $\min_{b \in \mathbb R^d}\|Xa^*b^{*\top} - Xa^0b^\top\|^2$, $a^0$ the random
     initialisation, $b_p$ and $b_p^*$ the p-th entries of b and $b^*$, can be transformed to $\sum_{p=i}^d(a^*b_p^* -
     a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.""",
@@ -65,7 +65,6 @@ def draw_entries(context: Context) -> list[Point]:
         r"“$\sum_{p=i}^d$” (after (10)): there is an entry “$b_p$ as the p-th entry”, and i is not "
         "defined",
     ),
-    print="misprint",
 )
 def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Equations:
     """A squared Frobenius norm is the sum over the columns, which are $X(a^*b_p^* - a^0b_p)$."""
@@ -296,7 +295,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     expect=("holds", "proof"),
     intended=Intended(
         "literal",
-        r"“$\tilde c = O(1/(Nm))$ as N and m approach infinity” (after (243)); (218) divides by $m "
+        r"“$O(\frac1{Nm})$ as N and m approach infinity” (after (243)); (218) divides by $m "
         "- 2$",
     ),
     print="unstated",

@@ -9,7 +9,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Dropped, Evidence, claim
+from paper_checks.claim import Dropped, Evidence, Intended, claim
 from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from paper_checks.rolora.measurements.population import FEDERATIONS, SCOPE, Iteration, close, draw_problems, iterations
 from toymodels.problem import Problem
@@ -45,8 +45,8 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
 
 @claim(
     "rolora/eq-274",
-    where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (281) has the sum over the clients twice, "
-    r"(282) a for $a^*$, both of length 1",
+    where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (282) has a for $a^*$ in the text read "
+    "here, both of length 1",
     says=r"""With $b_i = \frac{b_i^*a^{*\top}a^0}{a^{0\top}a^0} = b_i^*a^{*\top}a^0$ and $b^{FFA} = \frac1N\sum_ib_i =
     \bar b^*a^{*\top}a^0$: $\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - a^0(b^{FFA})^\top\|^2 =
     \frac1N\sum_i\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top + a^*(\bar b^*)^\top - a^0(b^{FFA})^\top\|^2 =
@@ -62,6 +62,10 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
     mutants=[{"cross": 1}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
     uses=("rolora/def-A.13",),
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        r"(282) follows from (281) where “the last term is 0”, with $a^*$ in the first norm; both vectors are unit",
+    ),
 )
 def eq_274(
     found: list[Iteration], cross: int = 0, split: float = 1.0, projected: bool = True, last: float = 1.0

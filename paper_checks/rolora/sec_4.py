@@ -49,7 +49,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
         "as corrected",
         "after (4): “As in Algorithm 1, all clients freeze $A^t$ and update $B^t$ in the odd communication round”",
     ),
-    print="misprint",
+    print="inconsistent",
 )
 def txt_odd_even(rounds: list[Round], odd: str = "A") -> Evidence:
     """The shape of what clients send in the first round and in the second, where the factors have different shapes."""
@@ -111,11 +111,13 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     ),
     uses=("rolora/alg-1",),
     importance="result",
-    because=r"In (3) and Algorithm 1 $B_i^{t+1}$ is a client's own update, before the mean is taken; these differ.",
+    because=r"With the clients' own updates of (3) for $B_i^{t+1}$ it fails; a frozen factor with index i is client "
+    "i's copy, as is said of $A_i^t$.",
     expect=("holds", "kernel"),
     intended=Intended(
         "B distributed",
-        "“clients freeze $B^{t+1}$ and update $A^t$” (after (4)): the B of the even round is the distributed mean",
+        "“clients freeze $B^{t+1}$ and update $A^t$”, and of the other factor “the frozen $A_i^t$ are identical across "
+        "all clients, as they are synchronized” (after (4))",
     ),
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of: str = "updates") -> Evidence:

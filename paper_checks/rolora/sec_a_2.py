@@ -73,7 +73,8 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
 
 @relations(
     "rolora/def-A.2",
-    where="Appendix A.2, Definition A.2, with the constants after eq. (58)",
+    where="Appendix A.2, Definition A.2, with the constants after eq. (58), where the brace is set before $|c|/t$ in "
+    "the text read here",
     says=r"""$\|\xi\|_{\psi_1} = \inf\{t > 0 : E[\exp(|\xi|/t)] \le 2\}$; a variable is sub-exponential if this is
     finite; for a constant $\|c\|_{\psi_1} = \inf_t\exp\{|c|/t \le 2\} = |c|/\log2$.""",
     measure=lambda context: finite_laws(context, False, 20),
@@ -91,10 +92,8 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     expect=("holds", "search"),
     intended=Intended(
         "the exponential inside",
-        r"“$\inf_t\exp\{|c|/t \le 2\} = |c|/\log 2$” (after (58)) has a brace set wrong; "
-        "Definition A.2 has it right",
+        r"Definition A.2 has “$\inf\{t > 0 : E[\exp(|\xi|/t)] \leq 2\}$”; so does the line after (58) for a constant",
     ),
-    print="misprint",
 )
 def def_A_2(laws: list[Law], base: float = 2.0, power: float = 1.0) -> Relations:
     """The norm of a constant is as stated; at the norm of a law with finitely many values the mean is 2."""

@@ -45,7 +45,7 @@ def _questions(grouping: str) -> str:
     expect=("holds", "proof"),
     intended=Intended(
         "anatomy in stem",
-        "rows “human, other, social, stem” (Table 12) are the groups, in the order, of the usual "
+        "rows “human”, “other”, “social” and “stem” (Table 12) are the groups, in the order, of the usual "
         "harness, which counts anatomy in STEM",
     ),
     print="unstated",

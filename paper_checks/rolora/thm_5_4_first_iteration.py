@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Best, Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, combine, identity
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched, describe_draws
@@ -245,6 +245,19 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     \epsilon')\|b^*\|^2}} \le \frac{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}{\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}} =
     \sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}$, so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.""",
     measure=draw_steps,
+    readings=(
+        LITERAL,
+        Reading(
+            "with the misprints put right",
+            r"""(124) to (166) for $\eta \le 1/L_{max}^2$, with (49) for $E[\nabla_al]$, the factor $(\epsilon' + 1)^2$
+            of (76) in the second premise, $(g - \bar b)^\top(\bar b - g)$ for its negative before (155) and $\delta^0$
+            for $\delta^t$ in (157).""",
+            {"minus": False},
+            r"The line before (155) has $(g - \bar b)^\top(\bar b - g)$ left of it, (134) and (152) have the factor of "
+            "(76), and (126) puts (49) for the expectation.",
+            ({"minus": True}, {"minus": False, "widest": 0.108}),
+        ),
+    ),
     control=Form(
         r"""The statement for $\eta \le 1/(4L_{max}^2)$, without $-(g - \bar b)^\top(\bar b - g)$ before (155), with
         (49) for $E[\nabla_al]$.""",
@@ -269,14 +282,15 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         "longest": ("(144)", "(160)"),
         "widest": ("(162) to (165)", "the condition before (161)"),
     },
-    because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars, and before (155) "
-    r"is a wrong minus sign.",
+    because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars. Lemma A.10's "
+    "factor is quoted, (134) has (76)'s.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        "(144) and (160) repeat (101) and (117) for “the first iteration”; the minus before (155) is a misprint",
+        "with the misprints put right",
+        r"“(126) uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; (134) and (152) have the "
+        r"factor of (76); (155) has $+4\eta(g - \bar b)^2$, as without the minus before it",
     ),
-    print="misprint",
+    print="inconsistent",
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625, minus: bool = True) -> Evidence:
     r"""Every line in every case; ``longest`` is $\eta L_{max}^2$ and $\|b^*\| = L_{max} = 1$."""

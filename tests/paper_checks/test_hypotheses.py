@@ -37,6 +37,8 @@ LONG = {
     "fedlrt/claim-het-converge",
     "fedlrt/claim-thm3-figure",
     "fedlrt/claim-hom-stepsize",
+    "fedlrt/claim-hom-rank@value-1-at-1-with-a-start-of-size-0-01",
+    "fedlrt/fig-4@value-1-at-1-with-a-start-of-size-0-01",
 }
 """Follows long runs; a witness is moved only in its hypotheses, which are decided before the runs."""
 FACTORS = (

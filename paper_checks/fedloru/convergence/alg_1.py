@@ -200,6 +200,11 @@ alg_1_v1 = claim(
     mutants=[{"restart": "momentum"}, {"jump": 1.0}, {"jump": -1.0}],
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "literal",
+        "“ensuring that AB is zero at the start” (D.2); after an accumulation the factors are reinitialised “so that "
+        "they satisfy” the same (Appendix B)",
+    ),
 )
 def init_random(followings: Followings, restart: str = "random", jump: float = 0.0) -> Evidence:
     """The product at the start; the model after an accumulation against that before, plus a multiple of the product."""
@@ -220,13 +225,19 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
 
 @claim(
     "fedloru-v2/alg-1-init-momentum",
-    where="Appendix D.2, momentum initialisation: what it does",
+    where="Appendix D.2 (v1 Section 3.2 and iclr have it, too), momentum initialisation: what it does; that ReLoRA "
+    "describes it is not judged",
     says="""Momentum initialisation: after an accumulation the current low-rank matrices are retained and training
     continues from them.""",
     measure=follow_all,
     mutants=[{"restart": "random"}, {"restart": "keep A"}, {"kept": 0.999}],
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "literal",
+        "“we retain the existing weights of the matrices, continuing to use the previous low-rank update matrices” "
+        "(D.2): factors have previous values at an accumulation only",
+    ),
 )
 def init_momentum(followings: Followings, restart: str = "momentum", kept: float = 1.0) -> Evidence:
     """The factors after every accumulation are those before it, times 1."""

@@ -20,7 +20,7 @@ from paper_checks.methods.relations import Relation
 
 @claim(
     "fedloru-v2/lem-B.6",
-    where="Appendix B.1, Lemma B.6",
+    where="Appendix B.1, Lemma B.6 (the lines of its proof: fedloru-v2/lem-B.6-mid)",
     says=r"""For any t: $\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 +
     G^2)\mathbb{E}\|A_{t+1} - A_t\|^2$.""",
     measure=follow_settings,

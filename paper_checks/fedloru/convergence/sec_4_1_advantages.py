@@ -121,8 +121,8 @@ def _convolutions() -> list[tuple[int, int, int]]:
         LITERAL,
         Reading(
             "far below both sides",
-            r"In a round FedLoRU brings the numbers that the clients taking part send from $Kmn$ down to $Kr(m+n)$, "
-            r"which is less where $r \ll m, n$: $r < \frac12\min(m, n)$ is enough.",
+            r"In a round FedLoRU brings the numbers that the M clients taking part send from $Mmn$ down to $Mr(m+n)$ "
+            r"(K in print), which is less where $r \ll m, n$: $r < \frac12\min(m, n)$ is enough.",
             {"condition": "both"},
             r"Section 2 has $r \ll m, n$.",
             ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),

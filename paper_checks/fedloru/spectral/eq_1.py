@@ -217,7 +217,10 @@ def eq_3_4(
         np.full(len(left), CLOSE),
         0.0,
         case=lambda index: rows[index][0],
-        scope=f"{', '.join(ensembles)} (dimensions over samples), one matrix each, distribution functions at 39 places",
+        scope=f"{', '.join(ensembles)} (dimensions over samples), one matrix each, distribution functions at 39 "
+        "places; smooth density and QUE are met by one ensemble, rotated fixed eigenvalues (proof). Of the named ones "
+        "Wishart matrices with more dimensions than samples have no density, with as many an unbounded one; the "
+        "examples are named for the limiting law only",
         domain="these are what the sentence names; not tried: other matrices that have a limiting law",
         printed=f"each ensemble meets: {', '.join(conditions)}",
     )

@@ -29,8 +29,8 @@ def measure_pairs(context: Context) -> list[Pair]:
         Reading(
             "decreasing order",
             r"Both lines for all admissible i and j, with $\lambda_1(D) \ge \cdots \ge \lambda_n(D)$.",
-            why=r"The lemma prints no order; Section 3 orders $\theta_1 > \cdots > \theta_{p+q}$, and Proposition 3.1 "
-            r"has $\lambda_1(H_N)$ at the upper edge.",
+            why=r"“$\theta_1 > \cdots > \theta_p > 0$” (Section 3.1) and “$\lambda_1(\epsilon_N) \to U_N$” (27): "
+            "eigenvalues are numbered from the largest, as everywhere in the paper and in the field.",
         ),
     ),
     hypotheses=(Dropped("decreasing order", {"increasing": True}),),

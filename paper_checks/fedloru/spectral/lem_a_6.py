@@ -43,7 +43,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        "“|⟨v_i, u_i⟩| → φ_i² by (5)”: (5) gives the square of the overlap, and (46) uses φ_i for the overlap",
+        "“|⟨v_i, u_i^(k)⟩| → φ_i² by (5)”: (5) gives the square of the overlap, and (46) uses φ_i for the overlap",
     ),
     print="misprint",
 )
@@ -96,7 +96,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 
 @claim(
     "fedloru-v2/lem-A.6",
-    where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
+    where="Appendix A.5, Lemma A.6, eqs. (46) to (48) (a premise of its proof, which fails: fedloru-v2/assump-bulk)",
     says=r"""Let $\phi_i^{(k)}$ be the angle between $v_i$ and $u_i^{(k)}$; by (5), $\phi_i^{(k)} \to \phi_i$. Using
     this, $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and orthogonal to
     $v_i$ ((46), and (47) for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i,
@@ -135,7 +135,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     expect=("holds", "proof"),
     intended=Intended(
         "its cosine, with Gaussian noise",
-        "“Let φ_i^(k) be the angle”, yet (46) is “u_i = φ_i v_i + √(1-φ_i²) r_i”: the cosine, "
+        "“Let φ_i^(k) be the angle”, yet (46) has φ_i^(k) as the coefficient of v_i in u_i^(k): the cosine, "
         "with u_i turned towards v_i",
     ),
     print="misprint",

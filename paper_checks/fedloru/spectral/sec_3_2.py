@@ -56,8 +56,8 @@ from rmt.spiked import SpikedModel
     expect=("holds", "proof"),
     intended=Intended(
         "sets by limit",
-        "A.4 sets $P_N$ = “{i ≤ p : g > U_N} = {i ≤ p : λ_i → g}”; (5) is about outliers, after "
-        "benaych2011; the two sets differ",
+        "A.4 sets $P_N$ = “{i ≤ p : g_N^{-1}(θ_i) > U_N} = {i ≤ p : λ_i(H_N^R) → g_N^{-1}(θ_i)}”; (5) is about "
+        "outliers, after benaych2011; the two sets differ",
     ),
     print="inconsistent",
 )

@@ -551,14 +551,14 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
         ),
     ),
     uses=("fedloru-v2/thm-3.2", "fedloru-v2/eq-43"),
-    because="Stable ranks do not depend on units: below the noise, and not far below it, the gap can be negative for "
-    "any size.",
+    because=r"Units do not matter: (36) falls below $\sqrt{s_Ms_N}\sigma$, stable ranks can below $\sigma s_N$, of any "
+    "size.",
     vary=(),
     expect=("holds", "proof"),
     family="independent Gaussian noise",
     intended=Intended(
         "small against the noise",
-        "“In the special case θ_0² ≤ σ² s_M²”; “σ² s_M² remains sufficiently small”: small is "
+        "“In the special case where θ_0² ≤ σ² s_M²”; “σ² s_M² remains sufficiently small”: small is "
         "measured against the noise",
     ),
 )

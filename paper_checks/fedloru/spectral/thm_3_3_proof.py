@@ -93,7 +93,8 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     family="the correction: Gaussian noise and own errors",
     intended=Intended(
         "literal",
-        "“The denominator in (51) is E[‖·‖‖·‖] = Σ(α_i)² because of the independence”: not so for slopes that vary",
+        "“The denominator in (51) is … because of the independence between client k_1 and k_2”: not so for slopes "
+        "that vary",
     ),
 )
 def eq_51_54(

@@ -71,7 +71,7 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
 
 @claim(
     "fedloru-v1/prop-3.1",
-    where="v1 Proposition 3.1; iclr Proposition A.4",
+    where="v1 Proposition 3.1; iclr Proposition A.4 (a line of its proof, which fails: fedloru-v1/eq-18-19)",
     says=r"""If $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ is non-empty for some $\tilde R > k$, then $\Omega^R$ is
     non-empty for infinitely many R, in particular for all $R \ge \tilde R$.""",
     measure=measure_added,

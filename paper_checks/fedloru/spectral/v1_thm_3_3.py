@@ -177,7 +177,7 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“converges weakly almost surely to positive value S > 0”, for any spikes and any law "
+        "“weakly almost surely to positive value” S(θ_1, …, μ) > 0, for any spikes and any law "
         "with QUE; no condition on θ as in v2",
     ),
 )

@@ -39,6 +39,9 @@ NORMALISED = {
 }
 """Name of the reading, what it says, and why, by basis."""
 
+BELOW_RANK = {"starts": 20, "rounds": 20}
+"""Starts of size 0.01 whose median rank is below the target's after these rounds with polynomials of value 1 at 1."""
+
 COMMAND = "benchmarks/ranges_over_points.py"
 """Program that computes the ranges over many draws that the cards print."""
 

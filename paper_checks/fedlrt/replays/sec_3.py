@@ -67,7 +67,7 @@ def claim_factors_as_printed(values: Values) -> Violation:
     )
 
 
-@proof("fedlrt/claim-factors")
+@proof("fedlrt/claim-factors@tail-from-the-first-value-that-is-cut")
 def claim_factors(
     length: Fraction = Fraction(1), diagonal: Fraction = Fraction(1), after: int = 1, sizes: Sequence[int] = (2, 4, 6)
 ) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from paper_checks.fedlrt.replays.shared.legendre_runs import DRAWN, RATE, Losses, fedlrt, gram, philox, product
+from paper_checks.fedlrt.replays.shared.median_ranks import median_rank
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
@@ -60,3 +61,9 @@ def claim_hom_clients(values: Values) -> Violation:
         "a start of size 0.01 and rank 8: distance to the minimiser with all these "
         "clients, which should be below that with one",
     )
+
+
+@replay("fedlrt/claim-hom-rank@value-1-at-1-with-a-start-of-size-0-01")
+def claim_hom_rank(values: Values) -> Violation:
+    """Run FeDLRT from small starts with polynomials of value 1 at 1."""
+    return median_rank(values)

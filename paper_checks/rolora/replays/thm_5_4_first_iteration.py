@@ -76,9 +76,20 @@ def eq_124(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(107,
     return r"elementary lines, and signs of polynomials in $1 - \delta_0^2$"
 
 
+@replay("rolora/eq-124@with-the-misprints-put-right", delta="delta_t", step="eta |b*|^2", eps="eps'")
+def eq_124_put_right(values: Values) -> Violation:
+    """Evaluate the same: (144) has no misprint."""
+    return line_144(values)
+
+
 @replay("rolora/eq-124", delta="delta_t", step="eta |b*|^2", eps="eps'")
 def eq_124_as_printed(values: Values) -> Violation:
     """Evaluate eq. (144) with a mean of minimisers that is exact, divided by delta."""
+    return line_144(values)
+
+
+def line_144(values: Values) -> Violation:
+    """Return both sides of eq. (144) over delta, where b is g."""
     delta, s, eps = fractions(values, "delta", "step", "eps")
     x = 1 - delta**2
     assumes = (*inside("delta", delta), *learning_rate(s), *inside("eps', against (1 - delta^2)/16", eps, x / 16))

@@ -18,6 +18,8 @@ LARGE_SAMPLES = {
     "fedlrt/claim-het-converge",
     "fedlrt/claim-hom-clients",
     "fedlrt/claim-hom-stepsize",
+    "fedlrt/claim-hom-rank@value-1-at-1-with-a-start-of-size-0-01",
+    "fedlrt/fig-4@value-1-at-1-with-a-start-of-size-0-01",
 }
 """Draws large matrices or follows long runs: needs numpy, and the script is read and not run."""
 WITH_PACKAGES = {

@@ -74,7 +74,7 @@ def draw_runs(context: Context) -> list[Run]:
     kinds = [
         ((4, 3), 2, 0.5, 2, 5, 3, -0.2),
         ((2, 5), 1, 2.0, 1, 2, 2, 0.1),
-        ((3, 3), 3, 0.5, 3, 7, 1, 0.1),
+        ((3, 3), 3, 1.0, 3, 7, 1, 0.1),
         ((1, 4), 1, 2.0, 1, 3, 3, -0.2),
     ]
     for shape, rank, alpha, tau, rounds, clients, least in kinds * context.size(1, 4):
@@ -86,7 +86,7 @@ def draw_runs(context: Context) -> list[Run]:
 
 SCOPE = (
     "a run by hand and runs with quadratic losses, convex and indefinite, on tall, wide and square weights, ranks from "
-    "1 to the smaller side, 1 to 3 clients, alpha 1/2 and 2, tau from 1 to 3, T a multiple of tau and not"
+    "1 to the smaller side, 1 to 3 clients, alpha 1/2, 1 and 2, tau from 1 to 3, T a multiple of tau and not"
 )
 
 
