@@ -96,6 +96,9 @@ def lines_without_docstrings(text):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_no_module_outgrows_a_sitting(file):
+    """A paper's own files may be longer: each holds one result with the lines of its proof."""
+    if str(file.relative_to(ROOT)).startswith(CLAIMS):
+        return
     assert lines_without_docstrings(file.read_text()) <= 600
 
 

@@ -42,7 +42,7 @@ ANY_NUMBER = (
     r"as Algorithm 2 makes it from the second iteration on, of the same samples, however few they are: Lemma A.9's $m "
     r"= \Omega(q)$ is dropped."
 )
-"""What the reading with a of the same samples leaves out."""
+"""Scope of the reading with a of the same samples."""
 
 BY_ITS_LETTER = "Algorithm 2 draws no new samples. For the m of Lemma A.9 nothing is shown."
 
