@@ -396,7 +396,7 @@ def test_options_may_stand_before_names(capsys, tmp_path, monkeypatch):
     monkeypatch.delenv("RANKPROOF_DATA", raising=False)
     status, _, err = run(capsys, "data", "verify", "--root", str(tmp_path), "mnist")
     assert status == 2
-    assert_one_line(err, "MNIST is not on this machine", str(tmp_path))
+    assert_one_line(err, "MNIST was not found", str(tmp_path))
     status, out, _ = run(capsys, "figure", "rmt/spectrum", "--list", "rmt/transition")
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()] == ["rmt/spectrum", "rmt/transition"]

@@ -166,13 +166,13 @@ BAD = {
     "rank of the matrix": (lambda: run(FeDLRT(LOCAL, 5), problem(), 1), r"rank 5 does not fit W of shape \(6, 4\)"),
     "rank of the adapter": (lambda: run(FedLoRA(LOCAL, Adapter(5)), problem(), 1), "rank 5 does not fit W"),
     "rank 0": (lambda: run(FeDLRT(LOCAL, 2, Truncation(1.5)), problem(), 1), "layer W: tau = 1.5 leaves rank 0"),
-    "diverging": (lambda: run(FedAvg(Descent(40, 1e12)), problem(), 40), "round .*, client 0: .*not finite"),
+    "diverging": (lambda: run(FedAvg(Descent(40, 1e12)), problem(), 40), "round .*, client 0: .*non-finite"),
     "steps": (lambda: Descent(0, 0.1), "steps must be a whole number of at least 1"),
     "correction": (lambda: FeDLRT(LOCAL, 2, correction="half"), "correction must be one of"),
     "tau": (lambda: FedLoRU(LOCAL, Adapter(1), 0), "tau must be a whole number of at least 1"),
     "split": (lambda: FlexLoRA(LOCAL, Adapter(1), split="top"), "split must be one of"),
     "truncation": (lambda: Truncation(-1.0), "tau >= 0"),
-    "nested ranks": (lambda: run(NestedFedLoRU(LOCAL, Adapter(2), 2), problem(), 1), "ranks of 4 clients"),
+    "nested ranks": (lambda: run(NestedFedLoRU(LOCAL, Adapter(2), 2), problem(), 1), "a rank for each of 4 clients"),
     "stacking": (
         lambda: (
             run(FedAvg(LOCAL), problem(), 1, executor=Vmap())

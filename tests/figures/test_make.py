@@ -127,7 +127,7 @@ def test_missing_data_passes_through(tmp_path, monkeypatch):
     monkeypatch.delenv("RANKPROOF_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     figure = select(["hessian/fmnist-exact"])[0]
-    with pytest.raises(DataError, match="Fashion-MNIST is not on this machine"):
+    with pytest.raises(DataError, match="Fashion-MNIST was not found"):
         make(figure, Settings(), tmp_path)
 
 

@@ -54,7 +54,7 @@ def test_numbers_that_take_minutes_to_write_out_are_refused_where_files_are_read
     path = stored_path(tmp_path, "a/b", kind)
     path.parent.mkdir()
     path.write_text(json.dumps({"id": "a/b", "values": {"rows": [{"step": text}]}}))
-    with pytest.raises(ReplayError, match=rf"{path.name} is not .*exponent beyond 4300: write a smaller number"):
+    with pytest.raises(ReplayError, match=rf"{path.name} is not .*exponent above 4300: write a smaller number"):
         stored(tmp_path, "a/b")
 
 

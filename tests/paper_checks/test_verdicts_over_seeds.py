@@ -12,7 +12,7 @@ from paper_checks.ledger import Ledger
 @pytest.mark.parametrize("on_record", [True, False])
 def test_a_verdict_that_is_not_on_record_is_told_though_all_seeds_have_it(on_record, tmp_path):
     ledger = Ledger.of()
-    (claim,) = ledger.select(["fedloru-v2/txt-total20"])
+    (claim,) = ledger.select(["fedloru-v2/txt-20of27"])
     given = claim if on_record else replace(claim, expect="corrected")
     found = over_seeds(ledger, (given,), 2, 1, tmp_path / "done.json")
     assert found["claims"] == 1
@@ -21,8 +21,8 @@ def test_a_verdict_that_is_not_on_record_is_told_though_all_seeds_have_it(on_rec
 
 
 def test_a_record_keeps_what_the_ledger_has_in_the_words_of_today(tmp_path):
-    own = Ledger.of().select(["fedloru-v2/txt-total20", "fedloru-v2/eq-5", "fedloru-v2/eq-1", "fedloru-v2/thm-3.3"])
-    (again,) = (claim for claim in own if claim.id == "fedloru-v2/txt-total20")
+    own = Ledger.of().select(["fedloru-v2/txt-20of27", "fedloru-v2/eq-5", "fedloru-v2/eq-1", "fedloru-v2/thm-3.3"])
+    (again,) = (claim for claim in own if claim.id == "fedloru-v2/txt-20of27")
     found = {"seeds": 2, STRAY: {}, "verdicts": {again.id: "holds (proof)"}, "print": {}, "environment": {}}
     verdicts = {"fedloru-v2/gone": "holds (proof)", "fedloru-v2/eq-1": "depends on the reading (proof)"}
     once = {"corrected (proof)": 1, "not checkable here (None)": 1}

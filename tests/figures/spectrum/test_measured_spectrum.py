@@ -45,7 +45,7 @@ def test_the_time_is_estimated_from_the_products_before_the_first(capsys, tmp_pa
     request = SpectrumRequest("tiny_networks:mlp", "tiny_networks:pair", settings=SpectrumSettings(probes=3, steps=20))
     found = measure_network(request, expect=lambda seconds, work: asked.append((seconds, work)))
     ((seconds, work),) = asked
-    assert work.startswith("some 190 products")
+    assert work.startswith("about 190 products")
     assert seconds == pytest.approx(380 * found.cost.gradient_seconds)
 
 
@@ -228,7 +228,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:without_parameters", "tiny_networks:pair", (), ("no parameters",)),
         ("tiny_networks:frozen", "tiny_networks:pair", (), ("no trainable parameter",)),
         ("tiny_networks:Integers", "tiny_networks:pair", (), ("no trainable parameter", "int64")),
-        ("tiny_networks:not_a_number", "tiny_networks:pair", (), ("not finite", "0.weight")),
+        ("tiny_networks:not_a_number", "tiny_networks:pair", (), ("non-finite", "0.weight")),
         ("tiny_networks:dropout", "tiny_networks:pair", (), ("dropout is on", "model.eval()")),
         ("tiny_networks:batch_norm", "tiny_networks:pair", (), ("--batch-norm running", "--batch-norm batch")),
         ("tiny_networks:mlp", "tiny_networks:padded", (), ("not a mean", "--count module:function")),
@@ -266,9 +266,9 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:mlp", "tiny_networks:pair", ("--matrix", "jacobian"), ("invalid choice: 'jacobian'",)),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--batch-norm", "off"), ("invalid choice: 'off'",)),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "lots"), ("look like '6 GiB'", "'lots'")),
-        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "9 MB"), ("8.58 MiB does not", "need 513 MiB")),
-        ("tiny_networks:mlp", "tiny_networks:pair", ("--scratch", "."), ("--memory", "not given")),
-        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "2 GiB", "--scratch", "none"), ("no folder none",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "9 MB"), ("8.58 MiB is too small", "need 513 MiB")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--scratch", "."), ("--memory", "requires")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "2 GiB", "--scratch", "none"), ("the folder none for vectors that do not fit does not exist",)),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model, data, more, parts):

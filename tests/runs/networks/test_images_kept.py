@@ -53,5 +53,5 @@ def test_changed_files_are_read_and_verified_again(place):
     with pytest.raises(DataError, match="t10k-labels"):
         SETTINGS.build(0, root=str(place))
     shutil.rmtree(place / "MNIST")
-    with pytest.raises(DataError, match="MNIST is not on this machine"):
+    with pytest.raises(DataError, match="MNIST was not found"):
         SETTINGS.build(0, root=str(place))

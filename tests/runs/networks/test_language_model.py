@@ -128,7 +128,7 @@ def config_of(text):
             lambda folder: bert(classes=2).save_pretrained(folder),
             "weights of other shapes than its configuration says, or a head that is not for 3 classes",
         ),
-        (pickled, r"has pickled weights \(pytorch_model.bin\) alone, .* name --allow-pickle if you trust them"),
+        (pickled, r"has pickled weights \(pytorch_model.bin\) only, .* name --allow-pickle if you trust them"),
         (config_of("{"), r"config.json is damaged: it is not valid JSON; fetch the model again"),
         (config_of("\xff\xfe"), r"config.json is damaged: it is not valid JSON"),
         (config_of("[1]"), r"config.json is damaged: it names no model_type, such as bert"),

@@ -109,7 +109,7 @@ def test_what_a_loss_cannot_be_is_said(tmp_path):
 
 
 def test_a_start_of_another_type_than_the_data_is_named_as_the_cause(tmp_path):
-    with pytest.raises(FederationError, match=r"fails for weights of float32, which start\(\) .* and not for float64"):
+    with pytest.raises(FederationError, match=r"fails for weights of float32, which start\(\) .* but not for float64"):
         trained(tmp_path / "a", start=lambda: {"W": start()["W"].float()})
     low = [Linear(), Linear()]
     for client in low:
@@ -141,7 +141,7 @@ def floats():
 
 
 def test_a_state_dict_without_its_whole_numbers_trains_as_the_refusal_says(tmp_path):
-    with pytest.raises(RunError, match=r"^start\(\) gives '1.num_batches_tracked' as int64, .*: leave it out, as in "):
+    with pytest.raises(RunError, match=r"^start\(\) returns '1.num_batches_tracked' as int64, .*: leave it out, as in "):
         trained(tmp_path, [Normed(), Normed()], start=lambda: batch_norm().state_dict())
     assert not (tmp_path / "run").exists()
     assert trained(tmp_path, [Normed(), Normed()], start=floats)["round"] == 2
@@ -275,7 +275,7 @@ def of_tied(folder, given):
 
 
 def test_tied_weights_of_a_state_dict_are_refused_and_train_as_the_refusal_says(tmp_path):
-    with pytest.raises(RunError, match=r"start\(\) gives 'e.weight' and 'h.weight', which are tied: .* Leave"):
+    with pytest.raises(RunError, match=r"start\(\) returns 'e.weight' and 'h.weight', which are tied: .* Leave"):
         of_tied(tmp_path / "a", lambda: {n: w for n, w in Tied().state_dict().items() if w.is_floating_point()})
     with pytest.raises(FederationError, match=r"silo a: the loss gets several values for weights"):
         of_tied(tmp_path / "b", lambda: {n: w.clone() for n, w in Tied().state_dict().items()})
@@ -315,7 +315,7 @@ def test_weights_that_share_numbers_are_tied_and_neighbours_in_memory_are_not(gi
     if not tied:
         assert check_start(made).keys() == made.keys()
         return
-    with pytest.raises(RunError, match=r"gives 'a' and 'b', which are tied"):
+    with pytest.raises(RunError, match=r"returns 'a' and 'b', which are tied"):
         check_start(made)
 
 
@@ -325,9 +325,9 @@ def test_a_start_whose_uploads_would_overflow_is_the_cause_and_no_silo(kind, tmp
     most = (torch.finfo(wide).max / 6) ** 0.5 / MARGIN
     assert check_start({"W": torch.full((2, 3), 0.9 * most, dtype=kind)})["W"].dtype == kind
     for value in (1.1 * most, -1.1 * most, 1e30 if wide != kind or kind == torch.float32 else 1e160):
-        with pytest.raises(RunError, match=r"^start\(\) gives numbers for 'W' up to .*; make them at most "):
+        with pytest.raises(RunError, match=r"^start\(\) returns numbers for 'W' up to .*; make them at most "):
             check_start({"V": torch.ones(2, dtype=kind), "W": torch.full((2, 3), value, dtype=kind)})
-    with pytest.raises(RunError, match=r"^start\(\) gives numbers for 'W' up to 1e\+30"):
+    with pytest.raises(RunError, match=r"^start\(\) returns numbers for 'W' up to 1e\+30"):
         serve(
             {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results")},
             Beside({}),
@@ -418,7 +418,7 @@ def test_an_export_of_a_run_of_silos_says_what_to_do_instead(tmp_path, capsys):
     words = ["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "adapter")]
     assert rankproof.main(words) == 2
     said = capsys.readouterr().err
-    assert "is a run of silos, whose network is not here" in said
+    assert "is a run of silos, whose network is not on this machine" in said
     assert "let evaluate(w) of the app save them" in said
     assert not Path(tmp_path / "adapter").exists()
 
