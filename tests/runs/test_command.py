@@ -141,7 +141,7 @@ def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
         (["fedavg", "--learning-rate", "1e30"], "lower the learning rate"),
         (["fedavg", "--out", ""], "a folder needs a name"),
         (["--resume", ""], "a folder needs a name"),
-        (["--resume", "nowhere"], "nowhere holds no run"),
+        (["--resume", "nowhere"], "nowhere contains no run"),
         *(
             ([f"--{name.replace('_', '-')}={value}"], f"{name} must be")
             for name, values in {

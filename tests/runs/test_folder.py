@@ -83,7 +83,7 @@ def test_a_table_that_was_changed_is_refused_and_nothing_is_written(damage, name
 def test_a_pipe_with_the_name_of_a_runs_file_is_refused(name, force, folder):
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
-    with pytest.raises(RunError, match=rf"{name} is not a file, where a run writes a file; name another folder"):
+    with pytest.raises(RunError, match=rf"{name} is not a file, but a run writes a file there; name another folder"):
         run(folder, rounds=9, force=force)
 
 
@@ -92,7 +92,7 @@ def test_a_pipe_with_the_name_of_a_checkpoint_is_passed_over(folder):
     told = []
     train(plan_of(rounds=7), folder, say=told.append)
     assert told == [
-        f"{folder / CHECKPOINTS / 'round-000009.json'} is not a file; move it away, or name another folder; going on "
+        f"{folder / CHECKPOINTS / 'round-000009.json'} is not a file; move it away, or name another folder; resuming "
         "from round 6"
     ]
 

@@ -219,7 +219,7 @@ def test_compare_prints_means_deviations_and_intervals(tmp_path, capsys):
         assert row["deviation"] == f"{np.std(values, ddof=1):.4g}"
         assert (row["rounds done"], row["sent"]) == ("1", "150 B")
     (row,) = rows
-    assert row["loss minus that of fedlrt rank=2"] == "fedlrt rank=4"
+    assert row["loss minus fedlrt rank=2"] == "fedlrt rank=4"
     assert row["mean"] == f"{np.mean([OURS[seed] - THEIRS[seed] for seed in (0, 1, 2)]):+.4g}"
     turned = said(capsys, "compare", tmp_path, "--against", "fedlrt rank=4")
     (turned,) = cells(turned[turned.index("") + 1 :])

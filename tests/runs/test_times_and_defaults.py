@@ -164,7 +164,7 @@ def test_lines_end_alike_on_every_system_and_what_cannot_be_written_is_named(tmp
         raise OSError(28, "No space left on device", str(table.path))
 
     monkeypatch.setattr(folder.Table, "append", full)
-    with pytest.raises(RunError, match=r"cannot write .*metrics.csv: No space left on device; .* keeps no round; make"):
+    with pytest.raises(RunError, match=r"cannot write .*metrics.csv: No space left on device; .* keeps no round; free"):
         train(plan, tmp_path / "cut")
 
 
