@@ -78,8 +78,8 @@ def test_check_says_statement_numbers_and_how_to_replay(capsys):
     status, out, err = run(capsys, "check", "fedloru-v2/txt-total20", "--json", "-")
     (entry,) = json.loads(out)["claims"]
     assert status == 0
-    assert "1 claim: 1 holds; every verdict as recorded" in err  # standard output holds nothing but JSON
-    assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("holds", "proof", "number")
+    assert "1 claim: 1 is corrected; every verdict as recorded" in err  # standard output holds nothing but JSON
+    assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("corrected", "proof", "number")
     assert (entry["print"], entry["finding"]) == ("inconsistent", "settings-and-counts")
     assert entry["says"]
     assert entry["printed"]
@@ -104,7 +104,7 @@ def test_claims_are_filtered_by_verdict_and_paper(capsys, tmp_path):
 def test_show_prints_a_card(capsys):
     status, out, _ = run(capsys, "show", "fedloru-v2/txt-total20")
     assert status == 0
-    assert "holds (proof)" in out
+    assert "corrected (proof)" in out
     assert "print        inconsistent: two places of the paper disagree" in out
     assert "rankproof replay fedloru-v2/txt-total20" in out
     assert max(map(len, out.splitlines())) <= 100
@@ -500,7 +500,7 @@ def test_help_helps(capsys):
         assert f"usage: rankproof {command}".rstrip() in out
         assert f"example: rankproof {command}".rstrip() in out
         if command in ("check", "show", "report"):
-            assert re.search(r"--jobs N +processes; default: one per processor", out)
+            assert re.search(r"--jobs N +number of processes; default: one per processor", out)
         if command == "report":
             assert re.search(r"--out DIR +folder to write to; default: report\n", out)
 
