@@ -141,5 +141,5 @@ def test_bad_input_gets_one_clear_line():
         lambda: homogeneous(2, rng, split="odd"),
         lambda: data_client(np.ones(2), np.ones(2), np.ones(3), (2, 2), "plain"),
     ):
-        with pytest.raises(ProblemError, match=r"expected|does not fit"):
+        with pytest.raises(ProblemError, match=r"expected|does not fit|must be one of"):
             wrong()

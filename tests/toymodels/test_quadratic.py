@@ -106,7 +106,7 @@ def test_heterogeneity_scale_and_rank_are_those_asked_for():
     "wrong", [{"curvatures": (1.0, 0.5)}, {"target_rank": 3}, {"target_rank": 0}, {"heterogeneity": -1.0}]
 )
 def test_numbers_that_do_not_fit_are_refused(wrong):
-    with pytest.raises(ProblemError, match="expected positive sizes, low <= high curvature"):
+    with pytest.raises(ProblemError, match="expected positive sizes, curvatures in order"):
         random_quadratics((3, 2), 2, np.random.default_rng(0), **wrong)
 
 

@@ -142,7 +142,7 @@ def test_executors_agree_on_ridges():
 def test_numbers_that_do_not_fit_are_refused(options, cause):
     with pytest.raises(ProblemError, match=cause):
         ridge_problem((3, 2), 2, np.random.default_rng(0), **options)
-    with pytest.raises(ProblemError, match="increasing"):
+    with pytest.raises(ProblemError, match="must increase"):
         Pieces((1.0, 1.0), (0.0, 1.0, 0.0))
 
 

@@ -39,7 +39,7 @@ def test_what_is_unknown_or_empty_is_named(capsys):
 @pytest.mark.parametrize("bad", ["1", "-3", "2.5", "two", "", "9" * 301])
 def test_numbers_below_the_least_are_refused(bad, capsys):
     assert "must be a whole number of at least 2" in complaint(capsys, "--size", bad)
-    assert "rankproof go --help` explains" in complaint(capsys, "--size", bad)
+    assert "see `rankproof go --help`" in complaint(capsys, "--size", bad)
 
 
 def test_words_of_the_command_line_declare_arguments_once():

@@ -234,7 +234,7 @@ def test_parts_are_a_sequence():
     parts = Even().parts(np.zeros(7, int), 3, 0)
     assert [len(part) for part in parts[1:]] == [2, 2]
     assert np.array_equal(parts[-1], parts[2])
-    with pytest.raises(IndexError, match="no client 3 among 3"):
+    with pytest.raises(IndexError, match="client 3 does not exist; there are 3"):
         parts[3]
 
 
