@@ -212,7 +212,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
     processes = two._link._pool.processes
     refused("cannot be sent to workers .*lambda", loss=lambda out, y: LOSS(out, y))
     refused("the loss in the workers differs from the loss in this process", loss=shared_work.penalised_by_name)
-    refused("has loss .* and then", loss=shared_work.other_in_workers)
+    refused("has loss .* in this process and .* in a worker", loss=shared_work.other_in_workers)
     weighted = nn.CrossEntropyLoss(torch.tensor([1.0, 2.0, 4.0]))
     refused("not a mean over independent .*as one batch, to one process", loss=weighted)
     refused("several lengths", data={"input": X, "labels": Y[:5]}, model=Named(), loss=of_labels)
@@ -387,7 +387,7 @@ def test_ray_actors_multiply():
         same(there, here, vectors(here.P))
         found = stable_rank(NETWORK, LOSS, parts(4, 9, 16), workers=team)
         assert found.value == pytest.approx(stable_rank(NETWORK, LOSS, (X, Y)).value, rel=1e-8)
-        with pytest.raises(CurvatureError, match=r"has loss .* and then"):
+        with pytest.raises(CurvatureError, match=r"has loss .* in this process and .* in a worker"):
             Curvature(NETWORK, shared_work.other_in_workers, (X, Y), workers=team)
         with pytest.raises(CurvatureError, match=r"a worker has ended .*use fewer workers"):
             Curvature(NETWORK, shared_work.dies_in_workers, (X, Y), workers=team)
