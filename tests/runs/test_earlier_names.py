@@ -140,10 +140,13 @@ def test_what_a_resumed_run_is_advised_is_what_it_takes(own, capsys):
     assert main(["train", "--resume", "run", "--rounds", "2", "--trust"]) == 2
     told = capsys.readouterr().err
     assert (
-        "has changed since then; leave --resume out and name another folder with --out, or start over with --force" in told
+        "has changed since then; leave --resume out and name another folder with --out, or start over with --force"
+        in told
     )
     assert main([*own, "--rounds", "2", "--out", "run"]) == 2
-    assert "has changed since then; name another folder with --out, or start over with --force" in capsys.readouterr().err
+    assert (
+        "has changed since then; name another folder with --out, or start over with --force" in capsys.readouterr().err
+    )
     assert main([*own, "--rounds", "1", "--out", "run", "--force"]) == 0
 
 

@@ -33,7 +33,7 @@ def thm_3_as_printed(values: Values) -> Violation:
         *at.assumes,
         Hypothesis("theta", theta, ">", 0),
         Hypothesis(
-            "squared theta times the squared norm of the model, against its squared determinant",
+            "theta times the norm of the model, against its determinant, squared",
             theta**2 * inner(at.star, at.star),
             "<",
             (a * d - b * c) ** 2,

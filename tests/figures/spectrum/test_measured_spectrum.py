@@ -268,7 +268,12 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "lots"), ("look like '6 GiB'", "'lots'")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "9 MB"), ("8.58 MiB is too small", "need 513 MiB")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--scratch", "."), ("--memory", "requires")),
-        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "2 GiB", "--scratch", "none"), ("the folder none for vectors that do not fit does not exist",)),
+        (
+            "tiny_networks:mlp",
+            "tiny_networks:pair",
+            ("--memory", "2 GiB", "--scratch", "none"),
+            ("the folder none for vectors that do not fit does not exist",),
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model, data, more, parts):

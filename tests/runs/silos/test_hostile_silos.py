@@ -449,7 +449,9 @@ def test_a_silo_that_says_it_is_working_for_ever_is_missing_and_the_settings_are
         return Message(json.dumps({"echo": content["echo"], "kind": "working"}), {}) if east else letter
 
     met = Met(run.problem.clients, tmp_path, run.problem.start, busy, seconds=0.2, again=0.01)
-    with pytest.raises(FederationError, match=r"answer from east; .* 0\.2 s \(`seconds`\).* 0\.01 s \(`again`\): raise"):
+    with pytest.raises(
+        FederationError, match=r"answer from east; .* 0\.2 s \(`seconds`\).* 0\.01 s \(`again`\): raise"
+    ):
         met.run(run.algorithm, 1)
     assert any("silo east: is still working" in text for text in met.said)
 

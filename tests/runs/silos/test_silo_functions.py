@@ -141,7 +141,9 @@ def floats():
 
 
 def test_a_state_dict_without_its_whole_numbers_trains_as_the_refusal_says(tmp_path):
-    with pytest.raises(RunError, match=r"^start\(\) returns '1.num_batches_tracked' as int64, .*: leave it out, as in "):
+    with pytest.raises(
+        RunError, match=r"^start\(\) returns '1.num_batches_tracked' as int64, .*: leave it out, as in "
+    ):
         trained(tmp_path, [Normed(), Normed()], start=lambda: batch_norm().state_dict())
     assert not (tmp_path / "run").exists()
     assert trained(tmp_path, [Normed(), Normed()], start=floats)["round"] == 2

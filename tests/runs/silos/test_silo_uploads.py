@@ -303,7 +303,7 @@ def test_a_note_in_the_log_hides_no_silo_and_ends_no_run(tmp_path):
         return Message(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room"}), {})
 
     spoilt = scaled_by("south", 900.0)
-    with pytest.raises(FederationError, match=r"silo east: no room; but before, silo south sent"):
+    with pytest.raises(FederationError, match=r"silo east: no room; earlier, silo south sent"):
         trained(tmp_path, lambda *letters: change(*letters[:2], spoilt(*letters)), 3, wrong="left out", least=2)
     lines = log_of(tmp_path)
     (place,) = [number for number, text in enumerate(lines) if text == "a note"]
