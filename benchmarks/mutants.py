@@ -107,14 +107,11 @@ def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str
     entry = {name: getattr(mutant, name) for name in SHOWN}
     if not tests:
         return {**entry, "result": "not reached", "tests": 0, "seconds": 0.0}
-    path = worker.place / mutant.file
-    text, times = path.read_text(encoding="utf-8"), path.stat()
     report = worker.scratch / "report.json"
     report.unlink(missing_ok=True)
     limits = {test: 5.0 + 5.0 * known.seconds[test] for test in tests}
     began = time.monotonic()
-    try:
-        path.write_text(mutated(text, mutant), encoding="utf-8")
+    with worker.changed(mutant):
         status = worker.tests(
             120.0 + 20.0 * sum(known.seconds[test] for test in tests),
             tests=tests,
@@ -122,9 +119,6 @@ def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str
             report=str(report),
             files=sorted({test.split("::")[0] for test in tests}),
         )
-    finally:
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     entry |= {"result": "survived", "tests": len(tests), "seconds": round(time.monotonic() - began, 2)}
     if status != 0:
         failed = json.loads(report.read_text())["failed"] if report.exists() else "the time limit"
@@ -154,36 +148,34 @@ def _all_stored() -> dict[str, Any]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
 
 
-def first_score(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return how many of a sample were noticed before any was closed, with an interval, in all and by kind."""
+def score_of(entries: Sequence[dict[str, Any]], noticed: Sequence[bool]) -> dict[str, Any]:
+    """Return how many wrong lines were noticed, with Wilson's 95 % interval, in all and by kind."""
     from scipy.stats import binomtest
 
-    real = [entry for entry in entries if "equivalent" not in entry]
-    hits = [entry for entry in real if entry["result"] == "noticed" and "survived" not in entry]
-    interval = binomtest(len(hits), max(1, len(real))).proportion_ci(method="wilson")
-    kinds = Counter(entry.get("kind", "not recorded") for entry in real)
-    noticed = Counter(entry.get("kind", "not recorded") for entry in hits)
+    interval = binomtest(sum(noticed), max(1, len(entries))).proportion_ci(method="wilson")
+    kinds = Counter(entry["kind"] for entry in entries)
+    hits = Counter(entry["kind"] for entry, one in zip(entries, noticed, strict=True) if one)
     return {
-        "run": len(entries),
-        "noticed": len(hits),
-        "equivalent": len(entries) - len(real),
+        "noticed": sum(noticed),
         "interval": [round(interval.low, 4), round(interval.high, 4)],
-        "kinds": {kind: f"{noticed[kind]} of {kinds[kind]}" for kind in sorted(kinds)},
+        "kinds": {kind: f"{hits[kind]} of {kinds[kind]}" for kind in sorted(kinds)},
     }
 
 
-def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str], seed: int) -> dict[str, Any]:
+def keep(room: str, entries: dict[str, dict[str, Any]], drawn: Sequence[Mutant], seed: int) -> dict[str, Any]:
     """Write the room's results, all or none, and return them."""
-    listed = [{**entries[key], "key": key} for key in order if key in entries]
+    listed = [{"kind": one.kind, **entries[one.key], "key": one.key} for one in drawn if one.key in entries]
     at_once = [entry for entry in listed if entry["result"] == "noticed" and "survived" not in entry]
     judged = [entry for entry in listed if "equivalent" in entry or "survived" in entry]
     unjudged = [entry for entry in listed if entry["result"] != "noticed" and "equivalent" not in entry]
     real = max(1, len(listed) - sum("equivalent" in entry for entry in judged))
     noticed = sum(entry["result"] == "noticed" for entry in listed)
     results = _all_stored()
+    counted = [entry for entry in listed if "equivalent" not in entry]
+    first = score_of(counted, [entry in at_once for entry in counted])
     earlier = [row for row in results.get(room, {}).get("samples", ()) if row["seed"] != seed]
     results[room] = {
-        "samples": [*earlier, {"seed": seed, "of": len(order), **first_score(listed)}],
+        "samples": [*earlier, {"seed": seed, "of": len(drawn), "run": len(listed), "counted": len(counted), **first}],
         "mutants": len(listed),
         "equivalent": sum("equivalent" in entry for entry in judged),
         "noticed": noticed,
@@ -203,7 +195,7 @@ def run_mutants(
     room: Room,
     mutants: Sequence[Mutant],
     entries: dict[str, dict[str, Any]],
-    order: Sequence[str],
+    drawn: Sequence[Mutant],
     jobs: int,
     most: float,
     seed: int,
@@ -236,7 +228,7 @@ def run_mutants(
                 if key in entries and entry["result"] == "noticed":
                     entry["survived"] = "at first"
                 entries[key] = entry
-                keep(room.name, entries, order, seed)
+                keep(room.name, entries, drawn, seed)
                 bar.update()
         for worker in free:
             worker.close()
@@ -268,8 +260,7 @@ def main() -> int:
         return 2
     closing = options.again or options.equivalent is not None
     seed = next_seed(room.name, closing) if options.seed is None else options.seed
-    mutants = sample(room, options.count, seed)
-    order = [mutant.key for mutant in mutants]
+    drawn = sample(room, options.count, seed)
     entries = stored(room.name)
     if options.equivalent:
         key, reason = options.equivalent
@@ -277,11 +268,10 @@ def main() -> int:
             print(f"mutants: {key!r} is not a survivor of {room.name}", file=sys.stderr)
             return 2
         entries[key]["equivalent"] = reason
-        mutants = []
-    left = [mutant for mutant in mutants if _to_run(entries.get(mutant.key), options.again)]
+    left = [] if options.equivalent else [mutant for mutant in drawn if _to_run(entries.get(mutant.key), options.again)]
     if left:
-        run_mutants(room, left, entries, order, options.jobs, options.seconds, seed, options.as_root)
-    found = keep(room.name, entries, order, seed)
+        run_mutants(room, left, entries, drawn, options.jobs, options.seconds, seed, options.as_root)
+    found = keep(room.name, entries, drawn, seed)
     print(
         f"{room.name}, seed {seed}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged "
         f"equivalent, score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %"

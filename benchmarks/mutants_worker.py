@@ -13,10 +13,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from wrong_lines import Mutant, mutated
 
 ROOT = Path(__file__).resolve().parent.parent
 FORKING = Path(__file__).with_name("forked_tests.py")
@@ -136,6 +139,18 @@ class Worker:
                 os.killpg(child, signal.SIGKILL)
                 answer.result()
                 return None
+
+    @contextmanager
+    def changed(self, mutant: Mutant) -> Iterator[None]:
+        """Hold a wrong line in the copy, whose file has the same text and times again afterwards."""
+        path = self.place / mutant.file
+        text, times = path.read_text(encoding="utf-8"), path.stat()
+        try:
+            path.write_text(mutated(text, mutant), encoding="utf-8")
+            yield
+        finally:
+            path.write_text(text, encoding="utf-8")
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def close(self) -> None:
         """End the process."""

@@ -24,13 +24,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from mutants import PAPERS, judge, room_of
+from mutants import PAPERS, judge, room_of, score_of
 from mutants_worker import AS_ROOT, ROOT, Worker
 from reached_lines import Reach, reach
 from wrong_lines import Mutant, mutated
@@ -100,17 +100,11 @@ def changes_what_is_shown(worker: Worker, mutant: Mutant, shown: str) -> bool:
     Raises:
         SystemExit: The script fails on the code as it is, or prints nothing.
     """
-    path = worker.place / mutant.file
-    text, times = path.read_text(encoding="utf-8"), path.stat()
     before = _printed(worker, shown)
     if before is None or not before.strip():
         raise SystemExit(f"written_lines: 'shown' of {mutant.file}:{mutant.line} fails or prints nothing as it is")
-    try:
-        path.write_text(mutated(text, mutant), encoding="utf-8")
+    with worker.changed(mutant):
         return _printed(worker, shown) != before
-    finally:
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _printed(worker: Worker, shown: str) -> str | None:
@@ -131,23 +125,18 @@ def _printed(worker: Worker, shown: str) -> str | None:
 
 def summary(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the score of a sample with its interval, in all and by kind."""
-    from scipy.stats import binomtest
-
     run = [entry for entry in entries if "result" in entry]
     counted = [entry for entry in run if entry["result"] != "changes nothing shown"]
-    first = [entry.get("at first", entry["result"]) == "noticed" for entry in counted]
-    test = binomtest(sum(first), max(1, len(counted))).proportion_ci(method="wilson")
-    kinds = Counter(entry["kind"] for entry in counted)
-    hits = Counter(entry["kind"] for entry, noticed in zip(counted, first, strict=True) if noticed)
+    first = score_of(counted, [entry.get("at first", entry["result"]) == "noticed" for entry in counted])
     return {
         "written": len(entries),
         "run": len(run),
         "change what is shown": len(counted),
-        "noticed at first": sum(first),
-        "score": round(sum(first) / max(1, len(counted)), 4),
-        "interval": [round(test.low, 4), round(test.high, 4)],
+        "noticed at first": first["noticed"],
+        "score": round(first["noticed"] / max(1, len(counted)), 4),
+        "interval": first["interval"],
         "noticed now": sum(entry["result"] == "noticed" for entry in counted),
-        "kinds": {kind: f"{hits[kind]} of {kinds[kind]}" for kind in sorted(kinds)},
+        "kinds": first["kinds"],
     }
 
 
