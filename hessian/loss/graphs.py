@@ -48,17 +48,20 @@ class Layout:
         sizes: Entries of each.
         shapes: Shape of each.
         total: Entries of all.
+        even: Whether each begins at an even place.
     """
 
     sizes: tuple[int, ...]
     shapes: tuple[torch.Size, ...]
     total: int
+    even: bool
 
     @staticmethod
     def of(parameters: Sequence[Tensor]) -> Layout:
         """Lay the parameters out one after the other."""
         sizes = tuple(p.numel() for p in parameters)
-        return Layout(sizes, tuple(p.shape for p in parameters), sum(sizes))
+        even = all(size % 2 == 0 for size in sizes[:-1])
+        return Layout(sizes, tuple(p.shape for p in parameters), sum(sizes), even)
 
     def parts(self, rows: Tensor) -> list[Tensor]:
         """Return one row ``(1, total)`` as a tensor per parameter, or several as tensors with a leading dimension.
@@ -66,7 +69,9 @@ class Layout:
         They are views, or copies where numbers begin at odd places, as after a parameter of odd size.
         """
         if len(rows) == 1:
-            split = map(at_even_place, rows[0].split(self.sizes))
+            split: Iterable[Tensor] = rows[0].split(self.sizes)
+            if not self.even or rows.storage_offset() % 2:
+                split = map(at_even_place, split)
             return [part.view(shape) for part, shape in zip(split, self.shapes, strict=True)]
         split = map(at_even_place, rows.split(self.sizes, dim=1))
         return [part.reshape(len(rows), *shape) for part, shape in zip(split, self.shapes, strict=True)]
