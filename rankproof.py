@@ -41,7 +41,7 @@ class _Terminated(BaseException):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; every error a user can make ends in one line and exit status 2."""
+    """Run one command; every error a user can make ends in one line and exit status 2."""
     _prepare_output()
     try:
         with _terminable():
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _command(arguments: Sequence[str] | None) -> int:
-    """Status of one command, after all of its output has been written."""
+    """Return the status of one command, after all of its output has been written."""
     try:
         options = _parser().parse_args(arguments)
         status: int = _carried_out(options)
@@ -75,7 +75,7 @@ def _command(arguments: Sequence[str] | None) -> int:
 
 
 def _carried_out(options: argparse.Namespace) -> int:
-    """Status of a command; errors that name keywords of Python functions name the command's options in their place."""
+    """Return the status of a command; errors that name keywords of Python functions name the command's options."""
     try:
         status: int = options.command(options)
     except Exception as error:
@@ -88,7 +88,7 @@ def _carried_out(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Makes a request to end unwind like Ctrl-C: processes are ended and half-written files removed."""
+    """Make a request to end unwind like Ctrl-C: processes are ended and half-written files removed."""
 
     def end(*_: object) -> NoReturn:
         raise _Terminated
@@ -140,7 +140,7 @@ def _prepare_output() -> None:
 
 
 def _close_output() -> None:
-    """Leaves nothing that the interpreter could fail to write when it ends."""
+    """Leave nothing that the interpreter could fail to write when it ends."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -179,7 +179,7 @@ def _parser() -> Parser:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
+    """Look the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> NoReturn:
         from figures.provenance import package_versions

@@ -14,7 +14,7 @@ class WithStoredNumbers(build_py):
     """Builds the packages, and copies the tables and manifests that draw the stored figures."""
 
     def run(self) -> None:
-        """Builds, then copies; an editable install reads the checkout and copies nothing."""
+        """Build, then copy; an editable install reads the checkout and copies nothing."""
         super().run()
         if self.editable_mode:
             return

@@ -150,7 +150,7 @@ class UnmetError(ValueError):
 
 
 def assuming(*assumes: Hypothesis) -> tuple[Hypothesis, ...]:
-    """Hypotheses that what follows cannot be computed without.
+    """Return hypotheses without which nothing that follows can be computed.
 
     Raises:
         UnmetError: one of them is not met.

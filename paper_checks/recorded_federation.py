@@ -51,7 +51,7 @@ class Watched(Federation):
     """
 
     def __init__(self, clients: Sequence[Any], *, executor: Executor | None = None, **options: Any) -> None:
-        """As `Federation`."""
+        """Take what `Federation` takes."""
         watching = Watching(executor or Sequential())
         super().__init__(clients, executor=watching, **options)
         self.trips = watching.trips

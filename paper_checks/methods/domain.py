@@ -173,7 +173,7 @@ class Axis:
 
 
 def require_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]) -> None:
-    """Whether the cases that an assumption leaves see the whole domain that is searched.
+    """Check that the cases left by an assumption cover the whole domain that is searched.
 
     Raises:
         UndefinedError: too few cases, or an end or a tenth of an axis without any.
@@ -212,7 +212,7 @@ class Tried:
         return corners, corners - set(map(tuple, self.rows[outer.all(axis=1)].tolist()))
 
     def check(self) -> None:
-        """Whether the cases see enough of what is stated for a statement that passes on them.
+        """Check that the cases cover enough of what is stated for a statement that passes on them.
 
         Raises:
             UndefinedError: too few cases; values outside of what is stated, or a small part of it; an end that belongs

@@ -56,7 +56,7 @@ WHY = (
 
 
 def faster(table: pd.DataFrame) -> Comparisons:
-    """RoLoRA's accuracy above the others' in the mean over the rounds, with the most clients, which are alike.
+    """Compare RoLoRA's accuracy, averaged over the rounds, with the others', for the most clients, which are alike.
 
     A method that learns faster has the larger mean over the same rounds, the start left out.
     """

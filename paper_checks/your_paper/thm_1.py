@@ -8,7 +8,7 @@ from paper_checks.methods.limit import Ladder, judge_limit
 
 
 def draw_quotients(context: Context) -> dict[str, Ladder]:
-    """Quotients at two dimensions, drawn from the law of two sums: ``a + b`` and ``a - b`` are independent."""
+    """Draw quotients at two dimensions from the law of two sums: ``a + b`` and ``a - b`` are independent."""
     rng, count = context.rng("updates"), context.size(100, 1000)
     rungs = []
     for R in (10**6, 10**9):

@@ -27,7 +27,7 @@ LEAST = 0.1
 
 
 def fixed_point(curvatures: Sequence[Any], minimisers: Sequence[Any], step: Any, E: int) -> Any:
-    """The fixed point of one round of FedAvg, by numbers or symbols."""
+    """Return the fixed point of one round of FedAvg, by numbers or symbols."""
     pulls = [1 - (1 - step * a) ** E for a in curvatures]
     return sum(p * c for p, c in zip(pulls, minimisers, strict=True)) / sum(pulls)
 
@@ -72,7 +72,7 @@ def measure_endings(context: Context) -> list[Ending]:
 
 
 def judge_distance(endings: Sequence[Ending], order: float, local: bool) -> Evidence:
-    """The distance against ``LEAST ((E - 1) step)^order |w*|``, without E - 1 unless ``local``."""
+    """Judge the distance against ``LEAST ((E - 1) step)^order |w*|``, without E - 1 unless ``local``."""
     left = [LEAST * ((one.E - 1 if local else 1) * float(one.step)) ** order * float(one.minimiser) for one in endings]
     right = np.array([float(one.distance) for one in endings])
     scaled = all(one.scaled for one in endings)

@@ -11,8 +11,8 @@ from paper_checks.stored_values import Values, followed
 LEAST = Fraction(1, 10)
 
 
-def ended(values: Values) -> tuple[Any, ...]:
-    """Hypotheses, E, step, minimiser, and the distance of the end of FedAvg from it.
+def run_to_end(values: Values) -> tuple[Any, ...]:
+    """Return hypotheses, E, step, minimiser, and the distance from it to the end of FedAvg.
 
     A round maps w to an affine function of it. Two rounds, from 0 and from 1, give both coefficients.
     """
@@ -40,7 +40,7 @@ def ended(values: Values) -> tuple[Any, ...]:
 @replay("fedavg-quadratics/thm-4@small-enough-for-the-problem")
 def thm_4(values: Values) -> Violation:
     """A tenth of (E - 1) times the step against the distance."""
-    assumes, E, step, minimiser, distance = ended(values)
+    assumes, E, step, minimiser, distance = run_to_end(values)
     return Violation(
         LEAST * (E - 1) * step * minimiser, distance, assumes=assumes, reads="0.1 (E - 1) eta w* against the distance"
     )
@@ -49,5 +49,5 @@ def thm_4(values: Values) -> Violation:
 @replay("fedavg-quadratics/abstract@on-all-such-data")
 def abstract(values: Values) -> Violation:
     """A tenth of the step against the distance."""
-    assumes, _, step, minimiser, distance = ended(values)
+    assumes, _, step, minimiser, distance = run_to_end(values)
     return Violation(LEAST * step * minimiser, distance, assumes=assumes, reads="0.1 eta w* against the distance")

@@ -289,7 +289,7 @@ TXT_ALIGN = experiment(
 
 
 def fine_tuned(table: pd.DataFrame) -> Comparisons:
-    """FedLoRU's loss below FedLoRA's at the end."""
+    """Compare FedLoRU's loss with FedLoRA's at the end."""
     lower = replace(gain(table), unit="hundredths of a nat")
     return [("FedLoRU's final loss on held-out answers is below FedLoRA's", lower)]
 
