@@ -226,13 +226,14 @@ FINDINGS = (
     ),
     Finding(
         "small-misprints",
-        "Transposes, indices, sizes, factors and exponents are misprinted in a dozen places",
+        "Transposes, indices, sizes, factors, exponents and a word are misprinted in a dozen places",
         "changes nothing",
         (
             "fedlrt/eq-2",
             "fedlrt/alg-2",
             "fedlrt/eq-4",
             "fedlrt/eq-5",
+            "fedlrt/eq-10",
             "fedlrt/lemma-3",
             "fedlrt/claim-server-qr-svd",
             "fedlrt/eq-17",

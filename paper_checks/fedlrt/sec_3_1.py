@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 import sympy
 import torch
 
 from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
 from algorithms.rounds import one_round
-from paper_checks.claim import Evidence, Form, Intended, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.federations import draw_cases
 from paper_checks.fedlrt.measurements.first_rounds import (
@@ -26,7 +27,7 @@ from paper_checks.fedlrt.measurements.first_rounds import (
 from paper_checks.fedlrt.measurements.symbolic_flow import entrywise
 from paper_checks.fedlrt.measurements.watched_rounds import STEPS, Round, watch
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.relations import Relation, Relations, relations, same
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations, same
 from paper_checks.recorded_federation import Watched
 
 
@@ -162,6 +163,8 @@ class Shared:
     integers: tuple[tuple[sympy.Matrix, ...], ...]
 
 
+TWO_MODELS: dict[str, list[str]] = {"models": ["1", "3"]}
+
 SIZES = ((2, 2, 1), (3, 2, 1), (2, 4, 1))  # rows, columns and rank of shared bases
 
 
@@ -190,24 +193,37 @@ def measure_shared(context: Context) -> Shared:
     V^\top$. As the basis is fixed, the rank 2r is preserved in the aggregation, where other schemes may aggregate to
     full rank.""",
     measure=measure_shared,
-    mutants=[{"share": 1.01}, {"bases": "own"}, {"room": -1}],
     readings=(
+        LITERAL,
         Reading(
             "rank at most 2r",
-            r"$\frac1C\sum_c\tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde "
-            r"V^\top$, and the aggregate has rank at most 2r.",
-            why="The sentence goes on with other schemes, whose aggregate could be of full rank.",
+            r"$\tilde W_r^* = \frac1C\sum_c\tilde W_{r,c}^{s_*} = \frac1C\sum_c\tilde U\tilde S_c^{s_*}\tilde V^\top = "
+            r"\tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde V^\top = \tilde U\tilde S^*\tilde V^\top$, and the "
+            "aggregate has rank at most 2r.",
+            {"index": True},
+            "The sentence goes on with other schemes, whose aggregate could be of full rank.",
+            ({"share": 1.01}, {"bases": "own"}, {"room": -1}),
         ),
     ),
+    because=r"The summand $\tilde W_r^{s_*}$ lacks its index c, which (32) has.",
     expect=("holds", "proof"),
     intended=Intended(
         "rank at most 2r",
         "“Since the basis is fixed, the rank 2r is preserved in the aggregation, ... in contrast "
-        "to other” schemes of full rank: it does not grow.",
+        r"to other” schemes of full rank: it does not grow. (32) has $\widetilde W_{r,c}^{s_*}$.",
     ),
+    print="misprint",
 )
-def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", room: int = 0) -> Evidence:
-    """Entry by entry for any bases, orthonormal or not; ranks of means, exactly."""
+def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", room: int = 0, index: bool = False) -> Evidence:
+    """Entry by entry for any bases, orthonormal or not; ranks of means, exactly.
+
+    Without the index the summand is the same for all clients: the mean would be that of one of them.
+    """
+    if not index:
+        models = np.array([float(Fraction(model)) for model in TWO_MODELS["models"]])
+        nearest = float(np.abs(models - models.mean()).min())
+        line = Relation("the model nearest to the mean of two", nearest, 0.0, case=TWO_MODELS)
+        return judge_relations([line], "two clients with models of one entry")
     equations: list[Equation] = []
     for coefficients in data.integers:
         mean, size = sum(coefficients[1:], coefficients[0]), coefficients[0].rows + room

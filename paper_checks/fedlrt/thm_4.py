@@ -129,8 +129,9 @@ def is_linear(one: Trace) -> bool:
 
 @relations(
     "fedlrt/thm-11-hat-lines",
-    where="Appendix G.1, bounds of both terms of eq. (44): the lines without Assumption 1 (with it: "
-    "fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second)",
+    where=r"Appendix G.1, bounds of both terms of eq. (44): the lines without Assumption 1 (with "
+    r"it: fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second), with $\tilde S$ for the $\hat S$ after it in the text "
+    "read here",
     says=THEOREM
     + r"First term: $\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle\hat "
     r"S^* - 0, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle-\frac\lambda C\sum_{c,s}\nabla_{\hat "
@@ -138,48 +139,39 @@ def is_linear(one: Trace) -> bool:
     r"C\sum_{c,s}\langle\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s), \nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle "
     r"\le \frac\lambda C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|\|\nabla_{\hat "
     r"S}\mathcal{L}(\tilde "
-    r"W_r)\|$, and after Assumption 1 $\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\hat S}\mathcal{L}(\tilde "
-    r"W_r)\|\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\| = \delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde "
+    r"W_r)\|$, and after Assumption 1 $\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "
+    r"W_r)\|\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\| = \delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde "
     r"W_r)\|^2$. Second term: $\frac L2\|\hat S^* - \hat S\|^2 = \frac L2\|-\frac\lambda C\sum_{c,s}\nabla_{\hat "
     r"S}\mathcal{L}(\tilde W_{r,c}^s)\|^2 \le \frac L2\lambda^2\frac1C\sum_c\|\sum_s\nabla_{\hat S}\mathcal{L}(\tilde "
     r"W_{r,c}^s)\|^2 \le \frac L2s_*\lambda^2\frac1C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}(\tilde W_{r,c}^s)\|^2$, and "
-    r"after Assumption 1 $s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\|^2 "
+    r"after Assumption 1 $s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 "
     r"\le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2$.",
     measure=measure_traces,
-    control=Form(
-        "All but the last line of the first term and the first equality of the second.", {"keep": ("lines", "bounds")}
-    ),
+    control=Form("All but the first equality of the second term.", {"keep": ("lines", "last", "bounds")}),
     correction=Form(
-        r"""The last line of the first term is an inequality, $\le \delta^2s_*\lambda\|\nabla_{\tilde
-        S}\mathcal{L}(\tilde W_r)\|^2$, as on its left the block is left out; and the gradients at $\tilde W_{r,c}^s$ in
-        the second term are those of $\mathcal{L}_c$, printed without the index c.""",
-        {"last": "at most", "index": True},
-        mutants=(
-            {"last": "equal", "index": True},
-            {"last": "at most", "index": False},
-            {"last": "at most", "index": True, "jensen": 0.9},
-        ),
+        r"""The gradients at $\tilde W_{r,c}^s$ in the second term are those of $\mathcal{L}_c$, printed without the
+        index c.""",
+        {"index": True},
+        mutants=({"index": False}, {"index": True, "jensen": 0.9}),
     ),
     uses=("fedlrt/eq-42", "fedlrt/lemma-6"),
     importance="detail",
-    because=r"An equality puts $\nabla_{\tilde S}$ for $\nabla_{\hat S}$; at $\tilde W_{r,c}^s$ the second term has "
-    r"$\mathcal{L}$ for $\mathcal{L}_c$.",
+    because=r"At $\tilde W_{r,c}^s$ the second term has $\mathcal{L}$ for $\mathcal{L}_c$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"“$\nabla_{\widehat S}\mathcal{L}$” turns into “$\nabla_{\widetilde S}\mathcal{L}$” by an "
-        r"equals sign for $\leq$; the second term lacks the c.",
+        r"“by Jensen's inequality in (I)” over the clients: the second term is a mean over c, so that its gradients at "
+        r"$\widetilde W_{r,c}^s$ are those of $\mathcal{L}_c$, as in the first term.",
     ),
     print="misprint",
 )
 def thm_11_hat_lines(
     rounds: list[Trace],
-    last: str = "equal",
     index: bool = False,
     jensen: float = 1.0,
     keep: tuple[str, ...] = ("lines", "bounds", "last", "second"),
 ) -> Relations:
-    """Members outside the block, each against the one before it; delta is left out of both sides."""
+    """Each member against the one before it; delta is left out of both sides."""
     for one in rounds:
         rate, C, steps = one.step, len(one.clients), one.steps
         own = np.array([[one.outside(one.wide(slope)) for slope in slopes] for slopes in one.local_slopes])
@@ -202,19 +194,18 @@ def thm_11_hat_lines(
         if "last" in keep:
             yield near(
                 "the last line of the first term",
-                steps * rate * norm(g) ** 2,
+                sum(rate / C * norm(one.gradient) ** 2 for _ in range(C * steps)),
                 steps * rate * norm(one.gradient) ** 2,
-                at_most=last == "at most",
-                case={**LINEAR, **CURVED} if is_linear(one) else None,
             )
         if "second" in keep:
-            yield near("the square of the steps", norm(end - first) ** 2 / 2, of_sum)
+            case = {**LINEAR, **CURVED} if one.name == "curved" else None
+            yield near("the square of the steps", norm(end - first) ** 2 / 2, of_sum, case=case)
         if "bounds" in keep:
             by_client = rate**2 / C / 2 * sum(norm(walk.sum(axis=0)) ** 2 for walk in shown)
             yield near("Jensen", of_sum, jensen * by_client, at_most=True)
             by_step = steps * rate**2 / C / 2 * float((shown**2).sum())
             yield near("the sum over the steps", by_client, by_step, at_most=True)
-            ends = (steps * rate) ** 2 / 2 * norm(g) ** 2, (steps * rate) ** 2 / 2 * norm(one.gradient) ** 2
+            ends = (steps * (rate * norm(one.gradient)) ** 2 * steps / 2, (steps * rate * norm(one.gradient)) ** 2 / 2)
             yield near("the last line of the second term", *ends, at_most=True)
     return SIMPLIFIED_ROUNDS
 
@@ -265,13 +256,14 @@ _STRONGER = (
 
 @claim(
     "fedlrt/thm-11-hat-first",
-    where="Appendix G.1, bound of the first term of eq. (44): from its first to its last expression (the lines between "
-    "them that do without Assumption 1: fedlrt/thm-11-hat-lines)",
+    where=r"Appendix G.1, bound of the first term of eq. (44): from its first to its last expression (the lines "
+    r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ after (II) "
+    "in the text read here",
     says=THEOREM + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le \frac\lambda "
     r"C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\| \le "
-    r"\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\|\|\nabla_{\hat S}\mathcal{L}(\tilde "
-    r"W_r)\| = \delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top "
-    r"F(\tilde W_r)\tilde V\|^2$, by Assumption 1.",
+    r"\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|\|\nabla_{\tilde "
+    r"S}\mathcal{L}(\tilde W_r)\| = \delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 = "
+    r"\delta^2s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
@@ -286,8 +278,8 @@ _STRONGER = (
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        r"“Assumption 1 in (II)” puts $\delta^2\|\nabla_{\widehat S}\mathcal{L}\|$ for "
-        r"$\|\nabla_{\widehat S}\mathcal{L}_c\|$, which (14) does not give; sign as in (33).",
+        r"“Assumption 1 in (II)” bounds both norms by $\delta\|\nabla_{\widetilde S}\mathcal{L}\|$, hence "
+        r"$\delta^2$, which (14) does not give; sign as in (33).",
     ),
     print="misprint",
 )
@@ -308,9 +300,11 @@ def thm_11_hat_first(
 
 @claim(
     "fedlrt/thm-11-hat-second",
-    where="Appendix G.1, bound of the second term of eq. (44): from its first to its last expression (the lines "
-    "between them that do without Assumption 1: fedlrt/thm-11-hat-lines)",
-    says=THEOREM + r"$\frac L2\|\hat S^* - \hat S\|^2 \le s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\hat "
+    where=r"Appendix G.1, bound of the second term of eq. (44): from its first to its last expression (the lines "
+    r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ in the "
+    "middle of the text read here",
+    says=THEOREM
+    + r"$\frac L2\|\hat S^* - \hat S\|^2 \le s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\tilde "
     r"S}\mathcal{L}(\tilde W_r)\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "
     r"W_r)\|^2 = \frac L2\delta^2(s_*\lambda)^2\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Jensen's inequality and "
     r"Assumption 1.",
@@ -319,8 +313,7 @@ def thm_11_hat_first(
     correction=Form(
         r"""With $\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|$ at most $\delta\|\nabla_{\tilde
         S}\mathcal{L}(\tilde W_r)\|$ in root mean square over clients and steps, instead of (14), the first expression
-        is at most the last one. In the one between, $\nabla_{\tilde S}$ has to stand for $\nabla_{\hat S}$: it then is
-        the last one.""",
+        is at most the last one.""",
         {"assumption": "in mean"},
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
@@ -329,8 +322,8 @@ def thm_11_hat_first(
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“we used Jensen's inequality in (I) again Assumption 1”: (14) does not bound "
-        r"$\|\nabla_{\widehat S}\mathcal{L}_c\|$.",
+        r"“we used Jensen's inequality in (I) again Assumption 1”: (14), with $\delta\|\nabla_{\widetilde "
+        r"S}\mathcal{L}\|$ on its right, does not bound $\|\nabla_{\widehat S}\mathcal{L}_c\|$.",
     ),
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:

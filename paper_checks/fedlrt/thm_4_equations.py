@@ -58,6 +58,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     0\end{bmatrix}$.""",
     measure=measure_traces,
     mutants=[{"sign": -1}, {"full": True}, {"share": 1.01}],
+    kind="definition",
     expect=("holds", "proof"),
 )
 def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Relations:

@@ -278,8 +278,8 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
     ),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
     importance="result",
-    because=r"For long steps a truncated part is not within $d_3\vartheta/\Delta t$; for $\Delta t \le 1$ the bound "
-    r"holds.",
+    because=r"B has to bound the gradient, not the loss, and $\Delta t \le 1$: in long steps a truncated part exceeds "
+    r"$d_3\vartheta/\Delta t$.",
     expect=("holds", "proof"),
     intended=Intended(
         "steps up to 1",
@@ -302,5 +302,6 @@ def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int 
         yield Relation("the error of a step is within the bound", one.error, bound, 1e-12, True, case)
     return (
         "quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
-        "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation; d_2 and d_3 as factors of Be^L and 1"
+        "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation; d_2 and d_3 as factors of Be^L and 1; "
+        "one step (many rounds: fedlrt/claim-close-to-full)"
     )

@@ -199,7 +199,7 @@ def thm_7_clients(
     intended=Intended(
         "as corrected",
         r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; (26) adds the steps, (32) subtracts "
-        "them; (33) is right with (32).",
+        "them; (33) has the opposite slip as well, so that its last line is right.",
     ),
     print="misprint",
     uses=("fedlrt/eq-26",),

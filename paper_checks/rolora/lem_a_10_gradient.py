@@ -302,9 +302,6 @@ def judge_every_a(c5: float, columns: float) -> Evidence:
     )
 
 
-NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
-"""b* = 0, which Assumption 5.1 does not exclude: M and the mean of the minimisers are 0."""
-
 SECOND: dict[str, Any] = {
     "cosine": "3/5",
     "sine": "4/5",
@@ -320,8 +317,10 @@ SECOND: dict[str, Any] = {
 
 @claim(
     "rolora/eq-59",
-    where=r"Appendix A.3, eqs. (59) to (61), with $\bar a$ for the a in M in the text read here",
-    says=r"""For any fixed $w \in \mathcal N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$:
+    where=r"Appendix A.3, eqs. (59) to (61) with the sentence before them, with $\bar a$ for the a in M in the text "
+    "read here",
+    says=r"""The summands in (51) are mutually independent and have zero mean. For any fixed $w \in \mathcal
+    N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$:
     $P\{|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}M) - w^\top M]\bar b| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|\} \le
     2\exp(-c\min(\frac{\epsilon_3^2Nm}{c_4^2}, \frac{\epsilon_3Nm}{c_4})) = 2\exp(-c_5\epsilon_3^2Nm)$, $M = a\bar
     b^\top - a^*b^{*\top}$.""",
@@ -331,7 +330,7 @@ SECOND: dict[str, Any] = {
         Reading(
             "for a positive K",
             r"For $K = \delta^t\|b^*\| > 0$ and a independent of the samples: (59) and (61), the second as a bound.",
-            {"zero": False},
+            {"summands": False},
             "With K = 0, Theorem A.8 is applied to a threshold t of 0, and (28), the same for one client, is 0/0.",
             ({"c5": 0.6}, {"power": 1.0}),
         ),
@@ -340,7 +339,7 @@ SECOND: dict[str, Any] = {
             r"For samples that $\bar b \ne 0$ is independent of, $M \ne 0$, any fixed $w \in \mathcal N$ and "
             r"$\epsilon_3 \in (0, 1)$ that probability is at most $2\exp(-c_5\epsilon_3^2Nm)$ with $c_5 = \frac12(1 - "
             r"\log2)$, which cannot be larger.",
-            {"own": False, "zero": False, "c5": BEST_C5},
+            {"own": False, "summands": False, "c5": BEST_C5},
             "(52) to (58) and the independent summands of (59) are those of such samples; Algorithm 2 makes b of the "
             "same ones.",
             ({"c5": 0.16}, {"power": 1.9}),
@@ -349,7 +348,7 @@ SECOND: dict[str, Any] = {
             "same samples in all iterations",
             r"There is an absolute constant $c_5 > 0$ with (59) and (61) at every $a^t$ of Algorithm 2, all of whose "
             r"iterations use the same samples, for every N, m, d, fixed w and $\epsilon_3 \in (0, 1)$.",
-            {"again": True, "zero": False},
+            {"again": True, "summands": False},
             "So Algorithm 2 reads by its letter. In the two readings above a is independent of the samples, as in the "
             "first iteration or with fresh samples in each.",
             ({"power": 1.0},),
@@ -359,13 +358,13 @@ SECOND: dict[str, Any] = {
             r"Where $K = \delta^t\|b^*\| > 0$ and $\bar b \ne 0$, for $Nm \ge "
             r"145\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (59) and (61) hold, the second as a bound, with $c_5 = "
             r"\frac9{200}$ at every $a^t$, also where all iterations use the same samples.",
-            {"enough": True, "zero": False, "c5": 0.045},
+            {"enough": True, "summands": False, "c5": 0.045},
             r"(59) is a line of the proof of Lemma A.10, which has $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$.",
             ({"c5": 0.06}, {"columns": 50.0}),
         ),
     ),
-    because="For d above Nm, which Lemma A.10 excludes, it fails from the second iteration on, for a of the same "
-    "samples; $b^* = 0$ is degenerate.",
+    because=r"$\bar b$ is made of the same samples: the summands are dependent, their mean is not 0. The bound still "
+    "holds, except for $b^* = 0$.",
     best={
         "c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2, the largest possible"),
         "power": Best(2.0, r"proved: for small $\epsilon_3$ the tails are those of a normal law"),
@@ -386,7 +385,7 @@ def eq_59(
     power: float = 2.0,
     own: bool = True,
     again: bool = False,
-    zero: bool = True,
+    summands: bool = True,
     enough: bool = False,
     columns: float = 145.0,
 ) -> Evidence:
@@ -398,24 +397,19 @@ def eq_59(
         power: of $\epsilon_3$.
         own: whether $\bar b$ is made of the same samples, as in Algorithm 2.
         again: whether a is as well, in the second iteration.
-        zero: whether b* may be 0.
+        summands: whether the summands must have the mean 0 for this $\bar b$.
         enough: whether there are as many samples as Lemma A.10 asks for; every a at once is judged.
         columns: the constant there.
     """
     if enough:
         return judge_every_a(c5, columns)
-    if zero:
-        n, e, rate = (float(Fraction(NO_TARGET[name])) for name in ("samples", "eps_3", "c_5"))
-        # Both sides of the event are 0 on all samples: it is certain.
+    if summands:
+        samples = own_samples(ZERO_MINIMISER)
+        cosine, sine = samples.truth
         line = Relation(
-            "log of the probability",
-            0.0,
-            log(2.0) - rate * e**power * n,
-            1e-12 * rate * n,
-            at_most=True,
-            case=NO_TARGET,
+            "mean of a summand", abs(float(samples.mean[1] + 2 * cosine * sine)) / 2, 0.0, case=ZERO_MINIMISER
         )
-        return judge_relations([line], "b* = 0, so many samples that (61) is below 1")
+        return judge_relations([line], "one client of Algorithm 2 in the plane, w = u")
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
         found_least, missed = least_values(SECOND)

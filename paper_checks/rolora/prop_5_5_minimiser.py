@@ -59,7 +59,7 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     "rolora/eq-189",
     where="Appendix A.4.1, eqs. (189) to (204); (200) and (201) repeat (194) and (196)",
     says=r"With $z_1 = \frac{s_1}N$, $s_1 = \frac{(X_1a)^\top(X_1a^*)}{\|X_1a\|^2}$, $u_1 = z_1X_1a$, $\alpha = "
-    r"a^\top a^*$, $\beta = \sqrt{1 - \alpha^2}$, $r_1 = \|x_{1,1}\|^2$ and $r_2 = x_{1,1}^\top x_{1,2}$: $u_1^\top "
+    r"a^\top a^*$, $r_1 = \|x_{1,1}\|^2$ and $r_2 = x_{1,1}^\top x_{1,2}$: $u_1^\top "
     r"u_1 = z_1^2\|X_1a\|^2 = \frac{s_1^2}{N^2}\|X_1a\|^2 = \frac1{N^2}\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^4}"
     r"\|X_1a\|^2 = \frac1{N^2}\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}$. "
     + COORDINATES
@@ -74,7 +74,14 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     r"\frac1{N^2}E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \frac{\alpha^2m + (1 - \alpha^2)}{N^2}$.",
     measure=measure_moments("u1'u1", "quotient", "r2^2/r1", "r1", "r2"),
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
+    because=r"$\beta$ is defined nowhere; it stands for the $\sqrt{1 - \alpha^2}$ of the line before (193).",
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        r"“$\alpha x_{1,1} + \sqrt{1-\alpha^2}x_{1,2}$” (before (193)) is written $\alpha x_{1,1} + \beta x_{1,2}$ "
+        r"next, and (204) has $1 - \alpha^2$ for the $\beta^2$ of (202)",
+    ),
+    print="unstated",
 )
 def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.0) -> Evidence:
     """Every line: those before an expectation with symbols, given the first column by moments of the second."""

@@ -113,7 +113,7 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Relatio
 @relations(
     "rolora/eq-7",
     where="Section 5.1, eq. (7) with the local loss and the law of the samples after it; that a is a unit vector is in "
-    "(5), that the clients' samples are independent of one another in neither",
+    "(5), that the clients' samples are independent of one another in A.4.1 (“i.i.d. pairs”, before (187))",
     says=r"""$\min_{a \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_{i=1}^Nl_i(a,b)$ with $l_i(a,b) =
     \frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm. Every $X_i$ is a Gaussian random matrix of
     independent standard normal entries.""",

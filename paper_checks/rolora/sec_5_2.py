@@ -238,8 +238,9 @@ def make_runs(context: Context) -> Setting:
     expect=("corrected", "search"),
     intended=Intended(
         "derivative 0 at 0",
-        "(12) has no frozen weight, like (5), and “B is initialized to zero” (5.2); frameworks "
-        "take 0 as the derivative of ReLU at 0",
+        "(12) has no frozen weight, like (5), and “B is initialized to zero” (5.2); frameworks take 0 as ReLU's "
+        "derivative at 0. But “the accuracy of FFA-LoRA plateaus around 55%” (5.2): the model did train; Section 3.1 "
+        "adds AB to a frozen $W_0$, (12) does not",
     ),
     print="inconsistent",
 )

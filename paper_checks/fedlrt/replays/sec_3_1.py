@@ -62,6 +62,18 @@ def eq_8(sign: Fraction = Fraction(1), share: Fraction = Fraction(1), more: int 
     return "the step of Algorithm 1; the first one is the global gradient's"
 
 
+@replay("fedlrt/eq-10")
+def eq_10_as_printed(values: Values) -> Violation:
+    """Compare the mean of two models with each of them: without its index the summand would be one and the same."""
+    models: list[Fraction] = [Fraction(model) for model in values["models"]]
+    mean = sum(models, Fraction(0)) / len(models)
+    return Violation(
+        min(abs(model - mean) for model in models),
+        Fraction(0),
+        reads="models of one entry: distance of the nearest one from the mean",
+    )
+
+
 @proof("fedlrt/eq-9")
 def eq_9(
     block: Fraction = Fraction(1), outside: Fraction = Fraction(0), sign: Fraction = Fraction(1), fewer: int = 1

@@ -85,21 +85,14 @@ def eq_52(c2: Fraction = Fraction(8, 3), c4: str = "4.1093617075557") -> str:
 
 @replay("rolora/eq-59")
 def eq_59_as_printed(values: Values) -> Violation:
-    """At b* = 0 the minimisers and M are 0, so that the event of (59) is 0 >= 0, and certain."""
-    size, e_3, rate = fractions(values, "b", "eps_3", "c_5")
-    n = int(values["samples"])
-    assumes = assuming(
-        Hypothesis("|b*|, for which both sides of the event are 0", size, "=", 0),
-        Hypothesis("eps_3", e_3, ">", 0),
-        Hypothesis("eps_3", e_3, "<", 1),
-        Hypothesis("N m", n, ">=", 1),
-        Hypothesis("c_5", rate, ">", 0),
-    )
+    """The mean of a summand for w = u, as in (52): half of the mean of w'(grad - 2 M b), the m being alike."""
+    assumes, at = own_samples(values)
+    cosine, sine = fractions(values, "cosine", "sine")
     return Violation(
-        1,
-        2 * enclose("exp", -rate * e_3**2 * n)[1],
+        abs(at["mean"] + 2 * cosine * sine) / 2,
+        0,
         assumes=assumes,
-        reads="P(0 >= 0) and (61); for a smaller c_5 more samples do the same",
+        reads=f"{PLANE}; w = u; the mean of a summand of (51) over all samples, cosine sine / m, against 0",
     )
 
 
