@@ -95,10 +95,10 @@ def singular_triples(W: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
 
     Args:
         W: A matrix ``(m, n)``.
-        rank: Number of singular values, at most the smaller side.
+        rank: Number of singular values; there are at most as many as the smaller side.
 
     Returns:
-        U ``(m, rank)``, sigma ``(rank,)`` and V ``(n, rank)``.
+        U ``(m, r)``, sigma ``(r,)`` and V ``(n, r)``, with r the rank or the smaller side.
     """
     U, sigma, Vh = torch.linalg.svd(W, full_matrices=False)
     U, sigma, V = U[:, :rank], sigma[:rank], Vh[:rank].mT
@@ -107,7 +107,9 @@ def singular_triples(W: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
     if known == len(sigma):
         return U, sigma, V
     U, V = (
-        torch.cat([u, torch.linalg.qr(torch.cat([u, _fixed_columns(u, rank - known)], dim=-1))[0][:, known:]], dim=-1)
+        torch.cat(
+            [u, torch.linalg.qr(torch.cat([u, _fixed_columns(u, len(sigma) - known)], dim=-1))[0][:, known:]], dim=-1
+        )
         for u in (U[:, :known], V[:, :known])
     )
     return U, torch.cat([sigma[:known], torch.zeros_like(sigma[known:])]), V

@@ -49,6 +49,11 @@ class PersonalFedLoRA:
         if self.jointly:
             self.together()
 
+    @property
+    def descents(self) -> tuple[Descent, ...]:
+        """The local trainings of a client in a round, in order."""
+        return (self.personal, self.local)
+
     def start(self, fed: Federation, w: Tree) -> Tree:
         """Give initial personal factors to every client and return the state before the first round."""
         fed.set_personal(LU=self.adapter.pair(w))

@@ -42,6 +42,11 @@ class PersonalFedLoRU(FedLoRU):
         if (self.adapter.rest, self.personal_adapter.rest) == ("trained", "frozen"):
             raise FederationError("the rest belongs to the shared factors; freeze it there, and leave the personal one")
 
+    @property
+    def descents(self) -> tuple[Descent, ...]:
+        """The local trainings of a client in a round, in order."""
+        return (self.personal, self.local)
+
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
         """Give initial personal factors to every client and return the state before the first round."""
         fed.set_personal(LU=self.personal_adapter.pair(w))

@@ -29,6 +29,11 @@ class RoLoRA(LoRA):
 
     frozen_a: bool = False
 
+    @property
+    def descents(self) -> tuple[Descent, ...]:
+        """The local trainings of a client in a round, in order."""
+        return (self.local,) if self.frozen_a else (self.local, self.local)
+
     def start(self, fed: Federation, w: Tree) -> LoRAState:
         """Broadcast the frozen weights and both factors, and return the state before the first round."""
         state = super().start(fed, w)

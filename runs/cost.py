@@ -2,16 +2,21 @@
 
 Operations of matrix products and convolutions are counted as PyTorch counts them, two for a multiplication with an
 addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Texts are taken to
-be as long as the longest of a batch is in the mean. Bytes are those of a first round; what a later one sends may
-differ, as it does where ranks change.
+be as long as the longest of a batch is in the mean. Bytes are those before the first round, of a first round, and of a
+round that accumulates; what later ones send may differ, as it does where ranks change or clients have their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch.utils.flop_counter import FlopCounterMode
 
+from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
@@ -28,7 +33,7 @@ FEW = 2 * BATCH
 
 @dataclass(frozen=True)
 class Cost(Result):
-    """Cost of one run, or of one client's round.
+    """Cost of one run.
 
     Attributes:
         operations: Floating-point operations.
@@ -54,27 +59,72 @@ def cost_of(plan: Plan) -> Cost:
 
 def _count(plan: Plan) -> Cost:
     given = plan.settings
-    problem = parts_of(plan).problem
-    width = problem.width_of(given["batch"]) if isinstance(problem, NetworkProblem) else None
-    sizes = Federation(problem.clients, seed=0).shares
-    each = float(sum(sizes)) / len(sizes)
+    parts = parts_of(plan)
+    width = parts.problem.width_of(given["batch"]) if isinstance(parts.problem, NetworkProblem) else None
+    sizes = Federation(parts.problem.clients, seed=0).shares
+    each = float(sizes.mean())
     few = FEW if given["partition"] == "even" and each >= 2 * FEW else None
-    one, two = (_of_a_client(plan, steps, few, width) for steps in (1, 2))
-    step, beside = two.operations - one.operations, 2 * one.operations - two.operations
+
+    def operations(steps: int = 1, personal_steps: int = 1, samples: int | None = few) -> float:
+        return _one_round(plan, {**STEPS, "steps": steps, "personal_steps": personal_steps}, samples, width).operations
+
+    one = operations()
+    beside, all_steps = one, 0.0
+    for name, kind in (("steps", "local"), ("personal_steps", "personal")):
+        local = getattr(parts.algorithm, kind, None)
+        if not isinstance(local, Descent):
+            continue
+        step = operations(**{name: 2}) - one
+        beside -= step
+        all_steps += step / BATCH * _mean_samples(local, sizes)
     if few is not None:
-        beside += (_of_a_client(plan, 1, 2 * few, width).operations - one.operations) / few * (each - few)
-    samples = each * given["epochs"] if given["epochs"] else given["steps"] * given["batch"]
-    times = plan.conduct.rounds * (given["cohort"] or len(sizes))
-    return Cost(times * (beside + step / BATCH * samples), times * one.bytes)
+        beside += (operations(samples=2 * few) - one) / few * (each - few)
+    rounds, cohort = plan.conduct.rounds, given["cohort"] or len(sizes)
+    accumulations = rounds // given["tau"] if "tau" in given else 0
+    plain = _one_round(plan, {**STEPS, "tau": 2}, few, width)
+    sent = plain.before + rounds * plain.of_a_cohort(cohort)
+    if accumulations:
+        accumulating = _one_round(plan, {**STEPS, "tau": 1}, few, width)
+        sent += accumulations * (accumulating.of_a_cohort(cohort) - plain.of_a_cohort(cohort))
+    return Cost(rounds * cohort * (beside + all_steps), sent)
 
 
-def _of_a_client(plan: Plan, steps: int, samples: int | None, width: int | None) -> Cost:
-    """Return the cost of one client's round, for given numbers of steps and samples and a width of the samples."""
+def _mean_samples(local: Descent, sizes: NDArray[np.float64]) -> float:
+    """Return the samples of all local steps of a client in a round, in the mean over the clients."""
+    if local.epochs is not None:
+        return local.epochs * float(sizes.mean())
+    return local.steps * float(np.minimum(local.batch or np.inf, sizes).mean())
+
+
+STEPS: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None}
+"""One local step of each kind."""
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The cost of a round of one client.
+
+    Attributes:
+        operations: Floating-point operations.
+        before: Bytes that are sent before the first round.
+        to_one: Bytes sent to or from the client of the round.
+        to_all: Bytes sent to or from all clients.
+    """
+
+    operations: float
+    before: float
+    to_one: float
+    to_all: float
+
+    def of_a_cohort(self, clients: int) -> float:
+        """Return the bytes of a round of so many clients."""
+        return self.to_all + clients * self.to_one
+
+
+def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None) -> _Round:
+    """Run one client's round on a small batch, for given numbers of steps and samples and a width of the samples."""
     few = {
-        "steps": steps,
-        "personal_steps": steps,
-        "epochs": None,
-        "personal_epochs": None,
+        **steps,
         "batch": BATCH,
         "personal_batch": BATCH,
         "training_loss": 0,
@@ -85,8 +135,9 @@ def _of_a_client(plan: Plan, steps: int, samples: int | None, width: int | None)
     problem = parts.problem.of_width(width) if isinstance(parts.problem, NetworkProblem) else parts.problem
     fed = Federation(problem.clients, seed=0)
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
-    before = fed.ledger.bytes("down") + fed.ledger.bytes("up")
+    before = fed.ledger.bytes()
     with FlopCounterMode(display=False) as counter:
         one_round(parts.algorithm.round, fed, state, 1)
-    sent = fed.ledger.bytes("down") + fed.ledger.bytes("up") - before
-    return Cost(float(counter.get_total_flops()), float(sent))
+    sent = [entry for entry in fed.ledger.entries if entry.round > 0]
+    to_one = sum(entry.bytes for entry in sent if entry.clients == 1)
+    return _Round(float(counter.get_total_flops()), before, to_one, sum(entry.bytes for entry in sent) - to_one)

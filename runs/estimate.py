@@ -75,7 +75,8 @@ def estimate(plan: Plan, parts: Parts, done: int, evaluation: float) -> Estimate
     if isinstance(parts.algorithm, CentralTraining):
         sizes = [sum(sizes)]
     cohort = min(plan.settings["cohort"] or len(sizes), len(sizes))
-    each = sum(steps_of(local, size) for size in sizes) / len(sizes)
+    trained = getattr(parts.algorithm, "descents", (local,))
+    each = sum(steps_of(one, size) for one in trained for size in sizes) / len(sizes)
     left, workers = plan.conduct.rounds - done, min(plan.conduct.workers, cohort)
     try:
         step = _step(local, parts)

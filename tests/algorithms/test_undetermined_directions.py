@@ -69,6 +69,16 @@ def test_each_split_leaves_the_null_directions_where_it_has_no_singular_values()
             torch.testing.assert_close(found, torch.full((2,), float(unit)).double())
 
 
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_rank_above_the_smaller_side_is_that_side(split):
+    """Also where the matrix has a lower rank, as the head of a softmax has, or is zero."""
+    for rank in (0, 2, 3):
+        W = matrix(3, 5, rank)
+        assert [tuple(part.shape) for part in singular_triples(W, 4)] == [(3, 3), (3,), (5, 3)]
+        A, B = (part["W"] for part in best_factors(Tree(W=W), 4, split)[:2])
+        torch.testing.assert_close(A @ B, W)
+
+
 def completed(vectors, count):
     """Return given vectors followed by the fixed ones, by Gram and Schmidt."""
     columns = list(vectors.T)

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms.rounds import rounds
 from runs.cost import cost_of
@@ -36,7 +37,16 @@ def plan(algorithm, clients, rounds, **given):
     return make_plan(algorithm, "linear_of_this_test:data", {**model, **given}, Conduct(rounds=rounds))
 
 
-RANKED = {"fedavg": {}, "fedlin": {}, "fedlora": {"rank": 1, "layers": "*weight"}}
+FACTORS = {"rank": 1, "layers": "*weight"}
+RANKED = {
+    "fedavg": {},
+    "fedlin": {},
+    "fedlora": FACTORS,
+    "rolora": FACTORS,
+    "ffa-lora": FACTORS,
+    "fedloru": {**FACTORS, "tau": 3},
+    "pfedloru": {**FACTORS, "tau": 4},
+}
 LENGTHS = [
     ({"steps": 2, "batch": 5}, 2 * 5),
     ({"steps": 5, "batch": 2}, 5 * 2),
@@ -62,14 +72,32 @@ def test_a_gradient_over_all_of_a_clients_samples_is_counted_once_a_round(partit
     assert found.bytes == 3 * 4 * MODEL
 
 
-@pytest.mark.parametrize(("algorithm", "cohort"), [("fedavg", None), ("fedlin", 2), ("fedlora", 2)])
+@pytest.mark.parametrize("cohort", [None, 1, 2])
+@pytest.mark.parametrize("algorithm", RANKED)
 def test_bytes_are_those_of_the_run(algorithm, cohort):
-    """Bytes of the rounds; what is sent before the first one is not counted."""
-    of = plan(algorithm, 5, 3, steps=2, batch=3, **({} if cohort is None else {"cohort": cohort}), **RANKED[algorithm])
+    """What is sent to all clients, before the first round and in rounds that accumulate, counts as well."""
+    of = plan(algorithm, 5, 7, steps=2, batch=3, **({} if cohort is None else {"cohort": cohort}), **RANKED[algorithm])
     parts = parts_of(of)
-    first, *_, last = (
-        step.metrics["bytes_down"] + step.metrics["bytes_up"]
-        for step in rounds(parts.algorithm, parts.problem, rounds=3, cohort=cohort)
+    *_, last = rounds(parts.algorithm, parts.problem, rounds=7, cohort=cohort)
+    assert cost_of(of).bytes == last.metrics["bytes_down"] + last.metrics["bytes_up"]
+
+
+def test_personal_steps_are_counted_as_the_run_takes_them():
+    of = plan("pfedloru", 3, 2, **FACTORS, tau=9, steps=2, batch=4, personal_steps=7)
+    parts = parts_of(of)
+    with FlopCounterMode(display=False) as counter:
+        for _ in rounds(parts.algorithm, parts.problem, rounds=2, evaluate_every=9):
+            pass
+    evaluations = FlopCounterMode(display=False)
+    with evaluations:
+        next(iter(rounds(parts.algorithm, parts.problem, rounds=0)))
+    assert (
+        counter.get_total_flops()
+        > cost_of(of).operations
+        > counter.get_total_flops() - 3 * evaluations.get_total_flops()
     )
-    assert cost_of(of).bytes == last - first
-    assert (first > 0) is (algorithm == "fedlora")
+
+
+def test_a_batch_is_no_larger_than_a_clients_data():
+    found = cost_of(plan("fedavg", 4, 7, steps=2, batch=500))
+    assert found.operations == pytest.approx(7 * 2 * 35 * GRADIENT)

@@ -74,6 +74,28 @@ def test_central_training_has_one_client(parts):
     assert estimate(plan, central, 0, 0.5).steps == 24
 
 
+def test_every_local_training_of_a_round_counts(parts):
+    """RoLoRA trains twice with the same steps, personal methods with steps of two kinds; sizes as above."""
+    from algorithms.adapter import Adapter
+    from algorithms.pfedlora import PersonalFedLoRA
+    from algorithms.pfedloru import PersonalFedLoRU
+    from algorithms.rolora import RoLoRA
+
+    local, personal = (Descent(learning_rate=0.1, steps=n, batch=8) for n in (6, 5))
+    adapter = Adapter(1)
+    plan = make_plan("rolora", "mnist", {**SETTINGS, "rank": 1}, Conduct(rounds=4))
+    found = [
+        estimate(plan, dataclasses.replace(parts, algorithm=one), 1, 0.5).steps
+        for one in (
+            RoLoRA(local, adapter),
+            RoLoRA(local, adapter, frozen_a=True),
+            PersonalFedLoRA(local, personal, adapter),
+            PersonalFedLoRU(local, adapter, 2, personal=personal),
+        )
+    ]
+    assert found == [3 * 4 * n for n in (12, 6, 11, 11)]
+
+
 def test_nothing_is_said_of_toy_problems_and_of_steps_that_fail(parts, monkeypatch):
     plan = make_plan("fedavg", "mnist", SETTINGS, Conduct(rounds=4))
     assert estimate(plan, dataclasses.replace(parts, problem=object()), 0, 0.5) is None
