@@ -24,7 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import abbreviate, require, require_finite, require_numbers, require_positive, require_reals
+from rmt.checks import (
+    abbreviate,
+    require,
+    require_finite,
+    require_numbers,
+    require_points,
+    require_positive,
+    require_reals,
+)
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
@@ -186,7 +194,7 @@ class CovarianceSum(CountedLaw):
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """Return the numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
-        points = np.asarray(z, dtype=complex)
+        points = require_points("z", z).astype(complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         b = self._equations.solve(points.ravel() / self._unit)
@@ -247,7 +255,7 @@ class CovarianceSum(CountedLaw):
         b = self._equations.solve(z)
         a, _ = self._equations.lift(b)
         population = self._equations.population
-        part = population.shares(z, a, np.asarray(directions, dtype=float))
+        part = population.shares(z, a, require_reals("directions", directions))
         return np.asarray(part / -population.resolvent(z, a).trace.imag[:, None] * population.dimension)
 
     def scaled(self, s: float) -> CovarianceSum:

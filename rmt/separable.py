@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import require, require_positive, require_reals, unwrap
+from .checks import require, require_points, require_positive, require_reals, unwrap
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import NARROW, descend, lowest_heights
 from .counting import CountedLaw
@@ -157,7 +157,7 @@ class SeparableLaw(CountedLaw):
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """Return the numbers (a, b) for complex z with Im z >= 0 (limit from above): a in weights, b in 1/weights."""
-        points = np.asarray(z, dtype=complex)
+        points = require_points("z", z).astype(complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         a, b = self._solve(points.ravel() / self._unit)
