@@ -441,14 +441,13 @@ class Law(ABC):
 
 def _place_of(x: np.ndarray) -> np.ndarray:
     """Return the place of each double in the order of all doubles, as a whole number; that of 0 is 0."""
-    bits = np.asarray(x + 0.0, dtype=float).view(np.int64)
-    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
+    size = np.asarray(np.abs(x), dtype=float).view(np.int64)
+    return np.where(x < 0, -size, size)
 
 
 def _double_at(place: np.ndarray) -> np.ndarray:
     """Return the double at each place in the order of all doubles."""
-    bits = np.where(place < 0, np.iinfo(np.int64).min - place, place)
-    return np.asarray(bits, dtype=np.int64).view(float)
+    return np.copysign(np.abs(place).view(float), place)
 
 
 def _argument(z: np.ndarray) -> np.ndarray:
