@@ -56,7 +56,8 @@ class SpikedFit(ThresholdedFit):
         outliers: Eigenvalues called outliers, largest first, one for each spike.
         spike_sd: Standard deviations of the spikes by theory, for Gaussian noise: that of the outlier over
             $1 - \sigma^2/\theta^2$, each spike taken alone. Outliers within about two deviations of each other repel,
-            and those of several equal spikes are off by more than this says.
+            and those of several equal spikes are off by more than this says. It is nan so close to the edge that the
+            outlier fluctuates with it.
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$ by theory, $\sigma / R$.
         thresholds: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `LEVEL` beyond.
@@ -201,7 +202,7 @@ def build_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[Sp
 def sd_alone(model: SpikedModel, spike: float, R: int) -> float:
     """Return the standard deviation of the outlier of a spike by theory, as if there were no other spikes.
 
-    It is nan if the outlier is so close to the edge that it fluctuates with it, which a level above 0.08 calls outliers.
+    It is nan if the outlier is so close to the edge that it fluctuates with it, as happens at levels of about 0.1.
     """
     try:
         return replace(model, spikes=(spike,)).outlier_sd(spike, R)
