@@ -126,7 +126,10 @@ def _pair_beside_kernel(
         return [(kernel / w, kernel)]
 
     def excess(logarithm: float) -> float:
-        return side * (transform(side * exp(logarithm)) - w)
+        g = transform(side * exp(logarithm))
+        if side * w <= 0.0:
+            return side * (g - w)
+        return log(g / w) if g / w > 0.0 else log(EPS)  # close to the atom a straight line
 
     low, high = log(abs(far) * NEXT_TO_ATOM) - 2.0, log(abs(far))
     if not excess(low) > 0.0 > excess(high):

@@ -321,7 +321,7 @@ def test_outside_the_window_the_deviation_is_that_of_draws(omega, R):
 
 def test_the_window_shrinks_with_the_dimension():
     """Its end is where the distance (theta - 1)^2 / theta is 0.4 of sqrt(2 (1 - 1/theta^2) / R)."""
-    theta = 1.05
+    theta = 1.06
     at_end = 0.32 * (1 - theta**-2) * theta**2 / (theta - 1) ** 4
     assert SpikedModel((theta,)).outlier_sd(theta, int(at_end) + 1) > 0
     with pytest.raises(ValueError, match=CLOSE):
