@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isclose, isfinite
+from math import isclose, isfinite, isinf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,9 +82,17 @@ def mean_cosine(rank: int, signal: float) -> float:
 
     $\frac{|m|}{\sqrt 2}\frac{\Gamma((r+1)/2)}{\Gamma((r+2)/2)}\,{}_1F_1(\tfrac12; \tfrac{r+2}2; -\tfrac{|m|^2}2)$.
 
+    Raises:
+        ValueError: a rank that is not a whole number of at least 1, or a negative signal.
+
     >>> round(mean_cosine(1, 1.0), 6)  # P(|N(0,1)| < 1)
     0.682689
     """
+    require(require_number("rank", rank) >= 1, f"rank must be at least 1, got {rank}")
+    rank, signal = require_order("rank", rank), require_number("signal", signal)
+    require(signal >= 0.0, f"signal, the norm of a mean, must be at least 0, got {signal}")
+    if isinf(signal):
+        return 1.0
     if rank > _HIGH_RANK:
         return _mean_cosine_of_high_rank(rank, signal)
     if signal > 1e3 * rank**0.5:  # the series of 1F1 has no digits left; the angle is small

@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from rmt.checks import freeze, require, require_order, require_reals
+from rmt.checks import freeze, require, require_number, require_order, require_reals
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
@@ -208,8 +208,14 @@ def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, toler
 
     Returns:
         A number of rows between 1 and R.
+
+    Raises:
+        ValueError: counts that are not whole numbers from 0 to R, or a tolerance outside (0, 1).
     """
     R = check_dimension(R, at_least=max(1, len(model.spikes)))
+    top, bottom = _counts(top, bottom, R)
+    inside = 0.0 < require_number("tolerance", tolerance) < 1.0
+    require(inside, f"tolerance must lie between 0 and 1, got {tolerance}")
     width = max(1, len(model.spikes))
     ends = [
         (top, [o.spike for o in model.outliers if o.separated and o.spike > 0]),
@@ -226,6 +232,13 @@ def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, toler
         elif count:
             needed.append(edge)
     return min(R, max(needed))
+
+
+def _counts(top: int, bottom: int, R: int) -> tuple[int, int]:
+    """Return numbers of largest and smallest eigenvalues as ints, if they are whole and from 0 to R."""
+    inside = all(0 <= require_number(name, count) <= R for name, count in (("top", top), ("bottom", bottom)))
+    require(inside, f"top and bottom must lie between 0 and R = {R}, got {top} and {bottom}")
+    return require_order("top", top), require_order("bottom", bottom)
 
 
 def draw_banded(
@@ -249,9 +262,7 @@ def draw_banded(
     """
     sigma, spikes = model.sigma(), model.spikes
     R = check_dimension(R, at_least=max(1, len(spikes)))
-    if min(top, bottom) < 0 or max(top, bottom) > R:
-        raise ValueError(f"top and bottom must lie between 0 and R = {R}, got {top} and {bottom}")
-    top, bottom = require_order("top", top), require_order("bottom", bottom)
+    top, bottom = _counts(top, bottom, R)
     if rows is None:
         rows = rows_needed(model, R, top, bottom)
     if not max(1, len(spikes)) <= rows <= R:

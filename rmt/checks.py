@@ -29,13 +29,24 @@ def require_number(name: str, value: Any) -> float:
         raise ValueError(f"{name} must be a number, got {abbreviate(value)}") from None
 
 
-def freeze(name: str, values: ArrayLike) -> np.ndarray:
-    """Return a copy of real numbers as an array that cannot be written to, nor changed through the original."""
+def require_flag(name: str, value: Any) -> bool:
+    """Return a truth value as a bool: texts and numbers are refused, because every text that is not empty is true."""
+    require(isinstance(value, bool | np.bool_), f"{name} must be True or False, got {abbreviate(value)}")
+    return bool(value)
+
+
+def require_unmasked(name: str, values: ArrayLike) -> None:
+    """Check that an array has no masked entries, which NumPy would read as valid numbers."""
     require(
         not np.ma.is_masked(values),
         f"{name} must have no masked entries, because these would be read as valid numbers: remove them, for "
         f"example by values.compressed()",
     )
+
+
+def freeze(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a copy of real numbers as an array that cannot be written to, nor changed through the original."""
+    require_unmasked(name, values)
     try:
         found = np.asarray(values)
         require(found.dtype.kind in "biufO", "not numbers")
@@ -126,9 +137,22 @@ def require_not_negative(name: str, value: float) -> float:
     return found
 
 
+def require_points(name: str, values: ArrayLike) -> np.ndarray:
+    """Return an array of real or complex numbers, none of them masked."""
+    require_unmasked(name, values)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fciub":  # whole numbers beyond 64 bits come as objects
+            require(array.dtype.kind == "O", "not numbers")
+            array = array.astype(complex if any(map(np.iscomplexobj, array.ravel())) else float)
+        return array
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number or an array of numbers, got {abbreviate(values)}") from None
+
+
 def require_reals(name: str, values: ArrayLike) -> np.ndarray:
-    """Return an array of floats, none of them complex or nan."""
-    array = np.asarray(values)
+    """Return an array of floats, none of them complex, masked or nan."""
+    array = require_points(name, values)
     if np.iscomplexobj(array):  # a line about an array takes longer to write than most laws to evaluate
         raise ValueError(f"{name} must be real, got {array.ravel()[:1]}")
     array = array.astype(float)

@@ -197,9 +197,10 @@ class MarchenkoPastur(_CumulantsFirst):
         series = np.arctan2(r * sine, 1 + r * (left + right) / 2)
         if r < SMALL:
             second = sum((r ** (k - 2) * np.sin(k * angle) / k for k in range(2, SMALL_TERMS + 2)), np.zeros(x.shape))
-        else:
-            second = (series - r * sine) / r**2
-        return (angle + series - second) / np.pi / max(self.ratio, 1.0)
+            rest = series - second
+        else:  # series - (series - r sine) / r^2, which keeps its digits next to 0 where the ratio is 1
+            rest = sine / r - series * ((1 - r) * (1 + r) / r**2)
+        return (angle + rest) / np.pi / max(self.ratio, 1.0)
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
         g = self._stieltjes(z)

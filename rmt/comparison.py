@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, t
 
-from rmt.checks import freeze, require, require_number
+from rmt.checks import freeze, require, require_number, require_positive
 from rmt.laws import Law
 from rmt.results import Result
 from rmt.spiked import power_of_two
@@ -53,8 +53,9 @@ class Comparison(Result):
         """Compare the mean of independent draws; needs at least two finite ones.
 
         Raises:
-            ValueError: fewer than two draws, or one that is not finite.
+            ValueError: fewer than two draws, one that is not finite, or a prediction that is not a number.
         """
+        predicted = require_number(f"{quantity}: the prediction", predicted)
         draws = freeze(f"{quantity}: a sample", sample).reshape(-1)
         if len(draws) < 2 or not np.isfinite(draws).all():
             raise ValueError(f"{quantity}: a sample needs at least two finite draws, got {len(draws)}")
@@ -63,20 +64,21 @@ class Comparison(Result):
         common = float(draws[0]) if np.ptp(draws) <= _ALIKE * np.abs(draws).max() else 0.0
         draws = draws - common
         mean, error = common + float(draws.mean()), float(draws.std(ddof=1)) / sqrt(len(draws))
-        return cls(quantity, float(predicted), unit * mean, unit * error, "sample", len(draws))
+        return cls(quantity, predicted, unit * mean, unit * error, "sample", len(draws))
 
     @classmethod
     def from_theory(cls, quantity: str, observed: float, predicted: float, standard_error: float) -> Comparison:
         """Compare a single value whose fluctuation theory predicts.
 
         Raises:
-            ValueError: a standard error that is not positive and finite.
+            ValueError: a standard error that is not positive and finite, or something that is not a number.
         """
-        if not 0 < standard_error < inf:
-            raise ValueError(
-                f"{quantity}: the predicted standard error must be positive and finite, got {standard_error}"
-            )
-        return cls(quantity, float(predicted), float(observed), float(standard_error), "theory", 1)
+        error = require_positive(f"{quantity}: the predicted standard error", standard_error)
+        numbers = [
+            require_number(f"{quantity}: the {name}", value)
+            for name, value in (("prediction", predicted), ("observation", observed))
+        ]
+        return cls(quantity, numbers[0], numbers[1], error, "theory", 1)
 
     @property
     def deviation(self) -> float:
@@ -118,35 +120,56 @@ class Comparison(Result):
         return float(t.isf(tail, self.draws - 1)) if self.source == "sample" else float(norm.isf(tail))
 
 
-def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
+def distribution_distance(eigenvalues: ArrayLike, law: Law, *, scale: float | None = None) -> float:
     r"""Return the Kolmogorov distance $\sup_x |F_R(x) - F(x)|$ of an empirical spectrum from a law.
 
     Eigenvalues of an atom come back with rounding, so values next to an atom count as the nearest atom: within
     $2\cdot 10^{-12}\max|\lambda|$ where the law has no other mass so near, else within the rounding of eigenvalues,
     $n\epsilon\max|\lambda|$ for n of them.
 
+    Rounding is that of the whole matrix. If outliers are left out, as for the distance of a bulk, pass the largest
+    modulus of all eigenvalues as ``scale``: next to an outlier of $10^6$ the zeros of a kernel come back as numbers of
+    up to $10^{-9}$ of either sign, which otherwise count as eigenvalues off the atom at 0.
+
+    Args:
+        eigenvalues: of the matrix, or some of them.
+        law: the law.
+        scale: largest modulus of all eigenvalues of the matrix, or its norm; by default that of the ones given.
+
     Raises:
-        ValueError: no eigenvalues, or one that is not finite.
+        ValueError: no eigenvalues, one that is not finite, or a scale that is not positive and finite.
+
+    >>> from rmt import AtomicLaw
+    >>> bulk = [-3e-10, 2e-10, 1.0, 1.0]  # of a matrix whose outlier, 1e6, is left out
+    >>> law = AtomicLaw((0.0, 1.0), (0.5, 0.5))
+    >>> distribution_distance(bulk, law), distribution_distance(bulk, law, scale=1e6)
+    (0.25, 0.0)
     """
     values = np.sort(freeze("eigenvalues", eigenvalues).reshape(-1))
     if not len(values):
         raise ValueError("no eigenvalues to compare")
     finite = np.isfinite(values)
     require(bool(finite.all()), f"eigenvalues must be finite, got {values[~finite][:1]}")
-    values, jumps = _put_on_atoms(values, law)
+    size = max(float(np.abs(values).max()), 0.0 if scale is None else require_positive("scale", scale))
+    values, jumps = _put_on_atoms(values, law, size)
     predicted = np.asarray(law.cdf(values))
     at_most = np.searchsorted(values, values, side="right") / len(values)
     below = np.searchsorted(values, values, side="left") / len(values)
     return float(max(np.abs(predicted - at_most).max(), np.abs(predicted - jumps - below).max()))
 
 
-def _put_on_atoms(values: np.ndarray, law: Law) -> tuple[np.ndarray, np.ndarray]:
-    """Return increasing values, those of atoms at the atom's location, and the mass of the law at each value."""
+def _put_on_atoms(values: np.ndarray, law: Law, size: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return increasing values, those of atoms at the atom's location, and the mass of the law at each value.
+
+    Args:
+        values: eigenvalues, increasing, (n,).
+        law: the law.
+        size: largest modulus of the eigenvalues of the matrix, which sets their rounding.
+    """
     if not law.atoms:
         return values, np.zeros(len(values))
     errors = law._atom_errors or (0.0,) * len(law.atoms)
     locations, masses, errors = np.array(sorted((*atom, e) for atom, e in zip(law.atoms, errors, strict=True))).T
-    size = float(np.abs(values).max())
     apart = _APART * size
     alone = np.asarray(law.cdf(locations + apart)) - np.asarray(law.cdf(locations - apart)) - masses <= _NO_MASS
     reach = np.maximum(np.where(alone, apart, min(len(values) * _EPS * size, apart)), errors)

@@ -24,7 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import abbreviate, require, require_finite, require_numbers, require_positive, require_reals
+from rmt.checks import (
+    abbreviate,
+    require,
+    require_finite,
+    require_numbers,
+    require_points,
+    require_positive,
+    require_reals,
+)
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
@@ -67,18 +75,32 @@ class Outside:
     Attributes:
         a: (G,).
         slope: their derivatives by the point, (G,), never positive.
-        squares: $\int\tau^2/(1-\tau b_g)^2$, (G,).
-        traces: of $\Lambda_g Q \Lambda_h Q$, (G, G).
+        units: powers of two next to the largest weights, in which squares stay in double precision, (G,).
+        squares_in_units: $\int\tau^2/(1-\tau b_g)^2$ with $\tau$ in these units, (G,).
+        traces_in_units: of $\Lambda_g Q \Lambda_h Q$, with each $\Lambda$ times its unit, (G, G).
     """
 
     a: Array
     slope: Array
-    squares: Array
-    traces: Array
+    units: Array
+    squares_in_units: Array
+    traces_in_units: Array
+
+    @property
+    def squares(self) -> Array:
+        r"""$\int\tau^2/(1-\tau b_g)^2$, (G,); 0 or infinite where double precision cannot hold it."""
+        with np.errstate(over="ignore"):
+            return self.squares_in_units * self.units * self.units
+
+    @property
+    def traces(self) -> Array:
+        r"""The traces of $\Lambda_g Q \Lambda_h Q$, (G, G); 0 or infinite where double precision cannot hold it."""
+        with np.errstate(over="ignore"):
+            return self.traces_in_units / self.units[:, None] / self.units
 
     def negated(self) -> Outside:
         """Return the numbers of the law of -X at the opposite point."""
-        return Outside(-self.a, self.slope, self.squares, self.traces)
+        return replace(self, a=-self.a)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +208,7 @@ class CovarianceSum(CountedLaw):
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """Return the numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
-        points = np.asarray(z, dtype=complex)
+        points = require_points("z", z).astype(complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         b = self._equations.solve(points.ravel() / self._unit)
@@ -228,9 +250,10 @@ class CovarianceSum(CountedLaw):
         second = self._equations.population.resolvent(points, a).second[0].real
         return Outside(
             (a[0].real * weight_units),
-            self._equations.slopes(points, b)[0].real * weight_units / self._unit,
-            squares[0].real * weight_units**2,
-            second / np.outer(weight_units, weight_units),
+            self._equations.slopes(points, b)[0].real * (weight_units / self._unit),
+            weight_units,
+            squares[0].real,
+            second,
         )
 
     def shares(self, x: ArrayLike, directions: ArrayLike) -> Array:
@@ -247,7 +270,7 @@ class CovarianceSum(CountedLaw):
         b = self._equations.solve(z)
         a, _ = self._equations.lift(b)
         population = self._equations.population
-        part = population.shares(z, a, np.asarray(directions, dtype=float))
+        part = population.shares(z, a, require_reals("directions", directions))
         return np.asarray(part / -population.resolvent(z, a).trace.imag[:, None] * population.dimension)
 
     def scaled(self, s: float) -> CovarianceSum:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import require, require_finite, require_levels, require_positive, unwrap
+from .checks import require, require_finite, require_levels, require_points, require_positive, unwrap
 from .closed_laws import PointMass, Semicircle
 from .continuation import LEAST, NARROW, descend, lowest_heights
 from .counting import SMALLEST, quantiles
@@ -110,7 +110,7 @@ class FreeSum(_CumulantsFirst):
 
     def subordination(self, z: np.ndarray | complex) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the subordination functions (\omega_a(z), \omega_b(z)), Im z >= 0 (limit from above)."""
-        points = np.asarray(z, dtype=complex)
+        points = require_points("z", z).astype(complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         first, second = self._subordinate(points.ravel())

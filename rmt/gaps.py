@@ -6,6 +6,7 @@ A Stieltjes transform decreases in a gap, so it takes a value there at most once
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import exp, log
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,6 +21,10 @@ NEAREST = 1e-8
 REAL = 1e-9
 """A transform with a smaller imaginary part, relative to its size and to that of the law, is real."""
 HALVINGS = 50
+BESIDE = 1e-20
+"""Distance from an atom at 0, in widths of a gap, at which the grid cannot tell an end of the gap from the atom."""
+NEXT_TO_ATOM = 1e-120
+"""Distance from an atom, in widths, at which the rest of a law changes no digit of its transforms."""
 
 
 def between_poles(poles: np.ndarray, masses: np.ndarray, value: float) -> Iterator[tuple[float, np.ndarray]]:
@@ -90,12 +95,45 @@ def find_gaps(
 
 
 def pairs_in_gaps(
-    w: float, gaps: Iterable[tuple[float, float]], transform: Callable[[float], float], slope: Callable[[float], float]
+    w: float,
+    gaps: Iterable[tuple[float, float]],
+    transform: Callable[[float], float],
+    slope: Callable[[float], float],
+    kernel: float = 0.0,
 ) -> list[tuple[float, float]]:
-    """Return the pairs (z, -w^2 / g'(z)) with g(z) = w in gaps, of a transform g and its slope g' on the axis."""
+    """Return the pairs (z, -w^2 / g'(z)) with g(z) = w in gaps, of a transform g and its slope g' on the axis.
+
+    Next to an atom at 0, whose mass is the kernel, z keeps its digits.
+    """
     pairs = []
     for low, high in gaps:
-        if low < high and transform(low) > w > transform(high):
+        if kernel and min(abs(low), abs(high)) <= BESIDE * (high - low):
+            pairs.extend(_pair_beside_kernel(w, high if high > 0.0 else low, transform, slope, kernel))
+        elif low < high and transform(low) > w > transform(high):
             z = brentq(lambda x: transform(x) - w, low, high, xtol=EPS * max(abs(low), abs(high)), rtol=4 * EPS)
             pairs.append((z, min(-w * (w / slope(z)), 1.0)))
     return [(z, overlap) for z, overlap in pairs if overlap > LEAST_OVERLAP]
+
+
+def _pair_beside_kernel(
+    w: float, far: float, transform: Callable[[float], float], slope: Callable[[float], float], kernel: float
+) -> list[tuple[float, float]]:
+    """Return the pair of a gap from an atom at 0 to another end, if there is one."""
+    side = 1.0 if far > 0.0 else -1.0
+    if side * transform(far) >= side * w:
+        return []
+    if side * kernel / w < abs(far) * NEXT_TO_ATOM and side * w > 0.0:
+        return [(kernel / w, kernel)]
+
+    def excess(logarithm: float) -> float:
+        g = transform(side * exp(logarithm))
+        if side * w <= 0.0:
+            return side * (g - w)
+        return log(g / w) if g / w > 0.0 else log(EPS)  # close to the atom a straight line
+
+    low, high = log(abs(far) * NEXT_TO_ATOM) - 2.0, log(abs(far))
+    if not excess(low) > 0.0 > excess(high):
+        return []
+    z = side * exp(brentq(excess, low, high, xtol=1e-15, rtol=4 * EPS))
+    z -= (1.0 / w - 1.0 / (g := transform(z))) * g * (g / slope(z))  # the digits that the logarithm has lost
+    return [(z, min(-w * (w / slope(z)), 1.0))]

@@ -24,13 +24,14 @@ from .checks import (
     require_finite,
     require_levels,
     require_order,
+    require_points,
     require_positive,
     require_reals,
     require_representable,
     unwrap,
 )
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
-from .gaps import find_gaps, pairs_in_gaps
+from .gaps import NEXT_TO_ATOM, find_gaps, pairs_in_gaps
 from .panel_quadrature import Panels
 
 SERIES_RADIUS = 2e-3
@@ -117,12 +118,14 @@ class Law(ABC):
     def quantile(self, p: ArrayLike) -> Any:
         """Return the smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
         levels = require_levels(p)
-        low, high = (np.full(levels.shape, edge) for edge in self.support)
-        for _ in range(64):
-            middle = low + (high - low) / 2
-            enough = np.asarray(self.cdf(middle)) >= levels
+        # Halving the numbers of the doubles between two points finds a quantile next to 0 with all its digits.
+        low, high = (_place_of(np.full(levels.shape, edge)) for edge in self.support)
+        while (low + 1 < high).any():
+            middle = (low >> 1) + (high >> 1) + (low & high & 1)
+            enough = np.asarray(self.cdf(_double_at(middle))) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        high = np.where(levels == 1, self.support[1], self._on_atoms(high))  # rounding reaches 1 before the end
+        found = self._on_atoms(_double_at(high))
+        high = np.where(levels == 1, self.support[1], found)  # rounding reaches 1 before the end
         return unwrap(np.where(levels <= self.cdf(self.support[0]), self.support[0], high))
 
     def moment(self, n: int, about: float = 0.0) -> float:
@@ -235,9 +238,10 @@ class Law(ABC):
         def transform(x: float) -> float:
             return float(self._stieltjes(np.array([x + 0j]))[0].real)
 
-        return pairs_in_gaps(
-            w, self._gaps, transform, lambda x: float(self._stieltjes_derivative(np.array([x + 0j]))[0].real)
-        )
+        def slope(x: float) -> float:
+            return float(self._stieltjes_derivative(np.array([x + 0j]))[0].real)
+
+        return pairs_in_gaps(w, self._gaps, transform, slope, dict(self.atoms).get(0.0, 0.0))
 
     def _on_atoms(self, x: np.ndarray) -> np.ndarray:
         """Return points, those below an atom by less than its location is known moved onto it."""
@@ -340,7 +344,7 @@ class Law(ABC):
     def _off_support(
         self, z: ArrayLike, transform: Callable[[np.ndarray], np.ndarray], at_edges: tuple[float, float] | None
     ) -> Any:
-        points = np.asarray(z)
+        points = require_points("z", z)
         flat = points.ravel().astype(complex)
         if not np.isfinite(flat).all():
             raise ValueError(f"z must be finite, got {flat[~np.isfinite(flat)][:1]}")
@@ -414,8 +418,12 @@ class Law(ABC):
         width = self.support[1] - self.support[0]
         low, high = np.sqrt(np.maximum(target - width, 0.0)), np.sqrt(target)
         root = high.copy()
-        active = np.arange(len(w))
+        mass = dict(self.atoms).get(self.support[int(side > 0)], 0.0)
+        alone = (mass > 0.0) & (target < width * NEXT_TO_ATOM)  # so close to an atom nothing else counts
+        active = np.flatnonzero(~alone)
         for _ in range(NEWTON_STEPS):
+            if len(active) == 0:
+                break
             old = root[active]
             value, slope = self._beyond(old**2, side)
             above = value > target[active]
@@ -425,9 +433,21 @@ class Law(ABC):
             middle = np.where(low[active] > 0, np.sqrt(low[active]) * np.sqrt(high[active]), high[active] / 16)
             root[active] = np.where(inside, new, middle)
             active = active[np.abs(root[active] - old) > 4e-16 * old]
-            if len(active) == 0:
-                break
-        return root**2, 1 / self._beyond(root**2, side)[1]
+        gap, overlap = mass * target, np.full_like(w, mass)
+        gap[~alone] = root[~alone] ** 2
+        overlap[~alone] = 1 / self._beyond(gap[~alone], side)[1]
+        return gap, overlap
+
+
+def _place_of(x: np.ndarray) -> np.ndarray:
+    """Return the place of each double in the order of all doubles, as a whole number; that of 0 is 0."""
+    size = np.asarray(np.abs(x), dtype=float).view(np.int64)
+    return np.where(x < 0, -size, size)
+
+
+def _double_at(place: np.ndarray) -> np.ndarray:
+    """Return the double at each place in the order of all doubles."""
+    return np.copysign(np.abs(place).view(float), place)
 
 
 def _argument(z: np.ndarray) -> np.ndarray:

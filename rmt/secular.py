@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
-from rmt.checks import freeze, require_order
+from rmt.checks import freeze, require_order, require_row
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
@@ -214,11 +214,11 @@ def draw_rotated(
         spectrum: eigenvalues of the noise before scaling, shape ``(R,)``; by default quantiles of the model's law.
 
     Raises:
-        ValueError: R smaller than the number of spikes, or a spectrum that is not R finite numbers.
+        ValueError: R smaller than the number of spikes, or a spectrum that is not R finite real numbers.
     """
     spikes = model.spikes
     R = check_dimension(R, at_least=max(1, len(spikes)))
-    noise = law_spectrum(model.noise, R) if spectrum is None else np.sort(np.asarray(spectrum, dtype=float))[::-1]
+    noise = law_spectrum(model.noise, R) if spectrum is None else np.sort(require_row("spectrum", spectrum))[::-1]
     if noise.shape != (R,) or not np.isfinite(noise).all():
         raise ValueError(f"the spectrum must be {R} finite numbers, got shape {noise.shape}")
     directions = rng.standard_normal((R, len(spikes)))

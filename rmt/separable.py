@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import require, require_positive, require_reals, unwrap
+from .checks import require, require_points, require_positive, require_reals, unwrap
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import NARROW, descend, lowest_heights
 from .counting import CountedLaw
@@ -36,6 +36,8 @@ NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
 SMALLEST_PRODUCT = 1e-100
 """The least product of an eigenvalue and a weight, relative to the largest: squares stay in double precision."""
+LEAST_RATIO, MOST_RATIO = 1e-100, 1e20
+"""Ratios of dimension to samples: beyond them the edges have no digits, or fluctuations leave double precision."""
 STEPS_AT_0 = 100
 """Most steps of Newton's method there."""
 SOLVED = 1e-9
@@ -82,7 +84,8 @@ class SeparableLaw(CountedLaw):
         ratio: P / m.
 
     Raises:
-        ValueError: laws that do not consist of atoms, negative or vanishing populations, vanishing weights.
+        ValueError: laws that do not consist of atoms, negative or vanishing populations, vanishing weights, or a ratio
+            below 1e-100 or above 1e20.
 
     >>> law = SeparableLaw(PointMass(1.0), PointMass(1.0), ratio=0.25)
     >>> law.support
@@ -101,6 +104,11 @@ class SeparableLaw(CountedLaw):
         least = self.population.support[0]
         require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
         object.__setattr__(self, "ratio", require_positive("ratio", self.ratio))
+        require(
+            LEAST_RATIO <= self.ratio <= MOST_RATIO,
+            f"ratio, the dimension over the number of samples, must lie between {LEAST_RATIO:g} and {MOST_RATIO:g}, "
+            f"got {self.ratio:g}",
+        )
         require_positive("the product of the largest eigenvalue and the largest weight", self._unit)
         products = 1.0
         for part in (self.population, self.weights):
@@ -157,7 +165,7 @@ class SeparableLaw(CountedLaw):
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """Return the numbers (a, b) for complex z with Im z >= 0 (limit from above): a in weights, b in 1/weights."""
-        points = np.asarray(z, dtype=complex)
+        points = require_points("z", z).astype(complex)
         low = points[points.imag < 0]
         require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         a, b = self._solve(points.ravel() / self._unit)

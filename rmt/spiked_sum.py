@@ -32,7 +32,7 @@ from rmt.covariance_sum import CovarianceSum
 from rmt.joint_population import JointPopulation, check_block
 from rmt.results import Result
 from rmt.separable import EPS, Atoms
-from rmt.spiked import REPULSION, StableRank, power_of_two
+from rmt.spiked import AT_EDGE, REPULSION, StableRank, power_of_two
 
 Array = NDArray[np.float64]
 
@@ -46,8 +46,9 @@ class SumOutlier(Result):
         direction: w, into which its eigenvector projects among the spikes' directions, (r,), of length 1.
         overlap: q, the squared length of that projection.
         sd: standard deviation for Gaussian samples, to leading order; nan where the limit of another outlier is within
-            two of these deviations, as for repeated spikes, because such outliers repel each other.
-        sd_of_weights: what independent draws of the weights from their laws add, in quadrature.
+            two of these deviations, as for repeated spikes, because such outliers repel each other; also nan within 0.4
+            of them of an end of the bulk, with which the outlier fluctuates, see `SpikedModel.outlier_sd`.
+        sd_of_weights: what independent draws of the weights from their laws add, in quadrature; nan as close to an end.
     """
 
     location: float
@@ -144,7 +145,7 @@ class SpikedSum:
                     xtol=EPS * abs(high - low),
                     rtol=4 * EPS,
                 )
-                found.append(self._outlier(z, place, 1.0))
+                found.append(self._outlier(z, place, 1.0, (low, high)))
         return _without_shared_sd(sorted(found, key=lambda outlier: outlier.location))
 
     def _end_of_gap(self, end: float, inwards: float) -> float | None:
@@ -191,23 +192,26 @@ class SpikedSum:
 
             root = brentq(at, 0.0, far, xtol=1e-15 * far, rtol=4 * EPS)
             if edge + side * root * root != edge:
-                found.append(self._outlier(edge + side * root * root, place, side))
+                found.append(self._outlier(edge + side * root * root, place, side, (edge,)))
         return _without_shared_sd(found)
 
-    def _outlier(self, z: float, place: int, side: float) -> SumOutlier:
+    def _outlier(self, z: float, place: int, side: float, ends: tuple[float, ...]) -> SumOutlier:
         here = self.law.outside(z)
         matrix = side * (z * np.eye(self.spikes.shape[-1]) - np.tensordot(here.a, self.spikes, 1))
         w = np.linalg.eigh(matrix)[1][:, place]
         s = np.einsum("i,gij,j->g", w, self.spikes, w)
         overlap = 1.0 / (1.0 - float(here.slope @ s))
         m = np.array(self.samples)
-        response = np.diag(m / here.squares) - here.traces
+        squares, a = here.squares_in_units, here.a / here.units
+        response = np.diag(m / squares) - here.traces_in_units
+        s = s * here.units
         unit = power_of_two(s)  # deviations grow with s, and their squares might overflow
         s = s / unit
         spread = np.linalg.solve(response, s)
-        drawn = (spread * m / here.squares) ** 2 @ (np.maximum(here.squares - here.a**2, 0.0) / m)
-        sd = unit * overlap * sqrt(2.0 * max(float(s @ spread), 0.0))
-        return SumOutlier(z, w, overlap, sd, unit * overlap * sqrt(drawn))
+        drawn = (spread * m / squares) ** 2 @ (np.maximum(squares - a**2, 0.0) / m)
+        sd, of_weights = unit * overlap * sqrt(2.0 * max(float(s @ spread), 0.0)), unit * overlap * sqrt(drawn)
+        at_edge = min(abs(z - end) for end in ends) < AT_EDGE * sd
+        return SumOutlier(z, w, overlap, *((nan, nan) if at_edge else (sd, of_weights)))
 
 
 def _without_shared_sd(outliers: Sequence[SumOutlier]) -> tuple[SumOutlier, ...]:

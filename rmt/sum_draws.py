@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import freeze, require
+from rmt.checks import freeze, require, require_flag
 from rmt.covariance_draws import WeightedSamples
 from rmt.covariance_sum import of_every_group
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
@@ -113,8 +113,10 @@ def draw_sum(
         matrix_free: known by products only, which cost O((P + m) log(P + m)).
 
     Raises:
-        ValueError: numbers of groups that differ, counts or numbers of samples that are not whole.
+        ValueError: numbers of groups that differ, counts or numbers of samples that are not whole, or ``matrix_free``
+            that is not True or False.
     """
+    matrix_free = require_flag("matrix_free", matrix_free)
     laws, sizes = of_every_group(population, weights, samples)
     counts = np.rint(population.counts).astype(int)
     require(bool((counts == population.counts).all()), "counts must be whole numbers for a draw: round them")

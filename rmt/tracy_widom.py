@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import airy
 
+from .checks import require_reals
+
 NODES = 40
 """Gauss-Legendre nodes; the determinant then agrees with twice as many to rounding for every s right of SEAM."""
 SEAM = -9.0
@@ -52,36 +54,29 @@ class TracyWidom1:
 
     def cdf(self, s: ArrayLike) -> Any:
         r"""Return the distribution function F_1(s), shaped like s; s may be infinite."""
-        return _unwrap(np.exp(_log_cdf(_require_reals("s", s))[0]))
+        return _unwrap(np.exp(_log_cdf(require_reals("s", s))[0]))
 
     def sf(self, s: ArrayLike) -> Any:
         r"""Return the upper tail 1 - F_1(s), without cancellation."""
-        return _unwrap(0.0 - np.expm1(_log_cdf(_require_reals("s", s))[0]))
+        return _unwrap(0.0 - np.expm1(_log_cdf(require_reals("s", s))[0]))
 
     def pdf(self, s: ArrayLike) -> Any:
         r"""Return the density, the exact derivative of the discretised determinant.
 
         .. math:: F_1'(s) = -F_1(s) \operatorname{tr}\bigl((I - B_s)^{-1} B_s'\bigr)
         """
-        log_cdf, slope = _log_cdf(_require_reals("s", s))
+        log_cdf, slope = _log_cdf(require_reals("s", s))
         return _unwrap(np.exp(log_cdf) * slope + 0.0)  # + 0.0: no negative zero far right
 
     def quantile(self, p: ArrayLike) -> Any:
         """Return s with F_1(s) = p for p in [0, 1], else ValueError; absolute accuracy 1e-12 / pdf(s) or better."""
-        levels = _require_reals("p", p)
+        levels = require_reals("p", p)
         if np.any((levels < 0) | (levels > 1)):
             raise ValueError(f"p must lie in [0, 1], got {levels[(levels < 0) | (levels > 1)][0]}")
         result = np.where(levels > 0.5, np.inf, -np.inf)
         inner = (levels > 0) & (levels < 1)
         result[inner] = _solve_quantile(levels[inner])
         return _unwrap(result)
-
-
-def _require_reals(name: str, values: ArrayLike) -> np.ndarray:
-    array = np.asarray(values, dtype=float)
-    if np.any(np.isnan(array)):
-        raise ValueError(f"{name} must be a number, got nan")
-    return array
 
 
 def _unwrap(values: Any) -> Any:

@@ -18,7 +18,7 @@ from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, integer, matrix_shape
+from toymodels.problem import Problem, ProblemError, integer, matrix_shape, seed_number, unmasked
 from toymodels.product_features import ProductGram, product_gram
 from toymodels.quadratic import Quadratic, problem_of_own
 
@@ -44,7 +44,7 @@ def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Arra
         raise ProblemError(f"basis must be one of {BASES}, with at least one degree, got {basis!r} and {degrees}")
     order = np.arange(degrees)
     norms = {"plain": np.ones(degrees), "dx": np.sqrt(order + 0.5), "uniform": np.sqrt(2.0 * order + 1.0)}[basis]
-    return legvander(points, degrees - 1) * norms
+    return legvander(unmasked("points", points), degrees - 1) * norms
 
 
 def data_client(x: Array, y: Array, values: Array, shape: tuple[int, int], basis: str) -> Quadratic:
@@ -128,6 +128,7 @@ def homogeneous_on_demand(
         ProblemError: A size is out of its range, or the basis is unknown.
     """
     shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
+    seed = seed_number(seed)
     rng = np.random.default_rng(seed)
     target = _low_rank(shape, rank, rng)
     make = partial(_draw_client, target=target, samples=samples, basis=basis)
@@ -208,13 +209,28 @@ def random_targets(problems: int, shape: tuple[int, int], rank: int, rng: np.ran
     """Draw targets of given rank with the law of `homogeneous`, ``(problems, m, n)``.
 
     Raises:
-        ProblemError: The rank does not fit the shape.
+        ProblemError: The rank does not fit the shape, or there is no problem.
     """
+    problems = integer("problems", problems)
+    if problems < 1:
+        raise ProblemError(f"expected at least one problem, got {problems}")
     return torch.from_numpy(np.stack([_low_rank(shape, rank, rng) for _ in range(problems)]))
 
 
 def admissible_rate(problem: Problem, steps: int) -> float:
-    """Return the largest step of FeDLRT's Theorems 2 and 3, 1/(12 L s), with L for the clients and the global loss."""
+    """Return the largest step of FeDLRT's Theorems 2 and 3, 1/(12 L s), with L for the clients and the global loss.
+
+    Raises:
+        ProblemError: There is no local step, or L is not known, as for clients on demand, or 0.
+    """
+    steps = integer("steps", steps)
+    if steps < 1:
+        raise ProblemError(f"expected at least one local step, got {steps}")
+    if not 0.0 < problem.smoothness < inf:
+        raise ProblemError(
+            f"the smoothness L of the problem must be positive and finite, got {problem.smoothness:g}; of clients on "
+            "demand it is not known, so use a problem that holds its clients"
+        )
     return 1.0 / (12.0 * problem.smoothness * steps)
 
 

@@ -7,14 +7,14 @@ summed over so many clients: `SampledProblem` averages it over the first of them
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from toymodels.problem import Problem, ProblemError
+from toymodels.problem import Problem, ProblemError, seed_number
 
 SAMPLED, ROOM = 1000, 256e6
 """Largest number of clients whose losses are evaluated, and largest number of bytes that they hold."""
@@ -32,7 +32,7 @@ class ClientsOnDemand(Sequence[Any]):
         samples: Number of samples of each client.
 
     Raises:
-        ProblemError: There is no client, or a client has no sample.
+        ProblemError: There is no client, a client has no sample, or the seed is not a whole number of at least 0.
     """
 
     make: MakeClient
@@ -41,6 +41,7 @@ class ClientsOnDemand(Sequence[Any]):
     samples: float = 1.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", seed_number(self.seed))
         if self.total < 1 or self.samples < 1.0:
             raise ProblemError(
                 f"expected at least one client, with at least one sample, got {self.total} clients with "
@@ -76,10 +77,15 @@ class SampledProblem(Problem):
     """A problem with clients on demand, whose loss is the mean over the first of them.
 
     Attributes:
-        sampled: The clients over which the loss is averaged.
+        evaluated: Number of clients over which the loss is averaged.
+        sampled: These clients, the first of the problem's.
     """
 
-    sampled: tuple[Any, ...] = ()
+    evaluated: int = 1
+    sampled: tuple[Any, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sampled", tuple(self.clients[: self.evaluated]))
 
     def loss(self, w: Mapping[str, Tensor]) -> float:
         """Return the mean loss of the sampled clients."""
@@ -106,4 +112,4 @@ def sampled_problem(
     """
     some = max(1, min(len(clients), SAMPLED, int(ROOM // (8 * entries))))
     shares: Any = np.broadcast_to(np.float64(1.0 / len(clients)), (len(clients),))
-    return SampledProblem(name, clients, {"W": start}, shares, smoothness, sampled=tuple(clients[:some]), **given)
+    return SampledProblem(name, clients, {"W": start}, shares, smoothness, evaluated=some, **given)

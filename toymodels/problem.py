@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from rmt.checks import abbreviate, require_finite, require_order
+from rmt.checks import abbreviate, require_finite, require_flag, require_order, require_unmasked
 
 
 class ProblemError(ValueError):
@@ -49,6 +49,43 @@ def not_negative(name: str, value: Any) -> float:
     if found < 0.0:
         raise ProblemError(f"expected {name} >= 0, got {abbreviate(value)}")
     return found
+
+
+def seed_number(seed: Any) -> int:
+    """Return a seed as an int.
+
+    Raises:
+        ProblemError: It is not a whole number of at least 0.
+    """
+    found = integer("seed", seed)
+    if found < 0:
+        raise ProblemError(f"seed must be a whole number of at least 0, got {abbreviate(seed)}")
+    return found
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return a truth value as a bool.
+
+    Raises:
+        ProblemError: It is not True or False.
+    """
+    try:
+        return require_flag(name, value)
+    except ValueError as error:
+        raise ProblemError(str(error)) from None
+
+
+def unmasked(name: str, values: Any) -> Any:
+    """Return an array or tensor without masked entries.
+
+    Raises:
+        ProblemError: It has some.
+    """
+    try:
+        require_unmasked(name, values)
+    except ValueError as error:
+        raise ProblemError(str(error)) from None
+    return values
 
 
 def matrix_shape(shape: Any) -> tuple[int, int]:

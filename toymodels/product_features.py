@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from toymodels.problem import ProblemError
 from toymodels.quadratic import Quadratic
 
 Array = NDArray[np.float64]
@@ -78,9 +79,15 @@ class ProductGram:
         return replace(self, B=self.B[list(numbers)], c=self.c[list(numbers)])
 
     def as_quadratic(self) -> Quadratic:
-        """Return the `Quadratic` of a single problem."""
-        shape = self.B.shape
-        return Quadratic(self.H.reshape(*shape, *shape), self.B, self.c, self.samples)
+        """Return the `Quadratic` of a single problem, which may have been selected.
+
+        Raises:
+            ProblemError: There are several problems, or none.
+        """
+        if self.c.numel() != 1:
+            raise ProblemError(f"a Quadratic has one problem, got {self.c.numel()}; select one, as by select([0])")
+        shape = self.B.shape[-2:]
+        return Quadratic(self.H.reshape(*shape, *shape), self.B.reshape(shape), self.c.reshape(()), self.samples)
 
     def _times(self, W: Tensor) -> Tensor:
         return (W.flatten(-2) @ self.H).reshape(W.shape)

@@ -19,7 +19,10 @@ from torch import Tensor
 
 from rmt.checks import abbreviate, require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape
+from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, seed_number, unmasked
+
+LEAST_CURVATURE = 1e-290
+"""Largest curvatures below this have entries, or products with rounding, that are not normal doubles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +103,11 @@ def quadratic_problem(
             raise ProblemError(str(error)) from None
     own = {id(client): client.with_tensors({k: v.clone() for k, v in client.tensors().items()}) for client in clients}
     return problem_of_own(
-        name, [own[id(client)] for client in clients], torch.as_tensor(start).clone(), shares, **facts
+        name,
+        [own[id(client)] for client in clients],
+        torch.as_tensor(unmasked("start", start)).clone(),
+        shares,
+        **facts,
     )
 
 
@@ -119,9 +126,10 @@ def problem_of_own(
         raise ProblemError(f"expected {len(clients)} shares, got {len(shares)}")
     if shares is not None and not sum(shares) > 0.0:
         raise ProblemError(f"shares must not all be 0, got {list(shares)}")
-    parts = [1.0 / len(clients)] * len(clients) if shares is None else [float(w) / sum(shares) for w in shares]
+    parts = [1.0 / len(clients)] * len(clients) if shares is None else _of_sum_1(shares)
     whole = mean_of(clients, parts)
     spectrum = torch.linalg.eigvalsh(whole.matrix)
+    _check_curvature(max(abs(float(spectrum[0])), abs(float(spectrum[-1]))))
     smoothness = max(float(torch.linalg.eigvalsh(q.matrix).abs().max()) for q in clients)
     minimiser = least = None
     if float(spectrum[0]) > 1e-10 * float(spectrum[-1].abs()):
@@ -132,6 +140,27 @@ def problem_of_own(
     if minimiser is not None:
         measures["distance"] = lambda w: float(torch.linalg.vector_norm(w["W"] - minimiser["W"]))
     return Problem(name, tuple(clients), {"W": start}, parts, smoothness, minimiser, least, known, measures)
+
+
+def _of_sum_1(shares: Sequence[float]) -> list[float]:
+    """Return shares over their sum, which may exceed double precision."""
+    total = sum(shares)
+    unit = 1.0 if total < inf else float(max(shares))
+    scaled = [float(share) / unit for share in shares]
+    return [share / sum(scaled) for share in scaled]
+
+
+def _check_curvature(largest: float) -> None:
+    """Check that curvatures keep their digits.
+
+    Raises:
+        ProblemError: The largest modulus is not 0, but so small that products with it are not.
+    """
+    if 0.0 < largest < LEAST_CURVATURE:
+        raise ProblemError(
+            f"the largest curvature, {largest:.3g}, is below {LEAST_CURVATURE:g}, where double precision loses digits; "
+            "rescale the loss"
+        )
 
 
 def random_quadratics(
@@ -185,6 +214,7 @@ def quadratics_on_demand(
     """
     shape, clients, scale = matrix_shape(shape), integer("clients", clients), finite("scale", scale)
     law = _law(shape, clients, curvatures, heterogeneity)
+    seed = seed_number(seed)
     rng = np.random.default_rng(seed)
     common, same = law.target(rng, 1.0), law.curvature(rng)
     drawn = ClientsOnDemand(partial(law, common=common, same=same), clients, seed)
@@ -208,7 +238,9 @@ def _law(
             f"expected positive sizes, curvatures in order, a rank of 1 to {min(shape)} and heterogeneity >= 0, got "
             f"{shape}, {clients}, {curvatures}, {rank} and {heterogeneity}"
         )
-    return _QuadraticLaw(*shape, low, high, heterogeneity, rank)
+    law = _QuadraticLaw(*shape, low, high, heterogeneity, rank)
+    _check_curvature(max(map(abs, law.extremes)))
+    return law
 
 
 def _pair(curvatures: Any) -> tuple[float, float]:
@@ -259,10 +291,12 @@ def centred(H: ArrayLike | Tensor, centre: ArrayLike | Tensor, samples: float = 
         samples: Number of samples.
 
     Raises:
-        ProblemError: The shapes do not match.
+        ProblemError: The shapes do not match, an entry is masked, or the number of samples is not positive and finite.
     """
-    C = torch.as_tensor(centre, dtype=torch.float64)
-    matrix = torch.as_tensor(H, dtype=torch.float64)
+    if not finite("samples", samples) > 0.0:
+        raise ProblemError(f"samples must be positive, got {samples}")
+    C = torch.as_tensor(unmasked("centre", centre), dtype=torch.float64)
+    matrix = torch.as_tensor(unmasked("H", H), dtype=torch.float64)
     if C.ndim != 2 or matrix.numel() != C.numel() ** 2:
         raise ProblemError(f"H of shape {tuple(matrix.shape)} does not act on matrices of shape {tuple(C.shape)}")
     matrix = matrix.reshape(C.numel(), C.numel())

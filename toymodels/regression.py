@@ -9,7 +9,7 @@ that the Gram matrix suffices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
 from typing import Any, ClassVar
@@ -18,9 +18,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rmt.checks import abbreviate
-from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, integer, not_negative, sample_sizes
+from rmt.checks import abbreviate, require_order
+from toymodels.on_demand import ClientsOnDemand, SampledProblem, sampled_problem
+from toymodels.problem import Problem, ProblemError, finite, flag, integer, not_negative, sample_sizes, seed_number
+
+ROUNDING = 64.0
+"""Rounding of each term in a sum, in units of the accuracy, below which an eigenvalue counts as 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +54,18 @@ class Regressor:
         """Return the B ``(r, k)`` that minimises the loss of AB at a given A ``(d, r)``; pass alpha A for alpha AB.
 
         Raises:
-            ProblemError: B is not unique, because A is rank-deficient or has more columns than there are samples.
+            ProblemError: B is not unique to rounding, because A is rank-deficient or has more columns than there are
+                samples.
         """
         A = a["W"]
         weighted = A.mT @ self.G
-        try:
-            return type(a)({"W": torch.linalg.solve(weighted @ A, weighted @ self.target)})
-        except torch.linalg.LinAlgError:
+        curvature = weighted @ A
+        if not _is_definite(curvature, self.G.shape[-1]):
             raise ProblemError(
                 f"the loss has no single minimiser in B at this A of {A.shape[-1]} columns; "
                 "give every client at least as many samples, and A full rank"
-            ) from None
+            )
+        return type(a)({"W": torch.linalg.solve(curvature, weighted @ self.target)})
 
     def tensors(self) -> Mapping[str, Tensor]:
         """Return its tensors, by which clients are stacked."""
@@ -107,10 +111,10 @@ def regression(
         ProblemError: A size is out of its range.
     """
     d, k, clients, rank = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients), ("rank", rank)))
-    heterogeneity = not_negative("heterogeneity", heterogeneity)
+    heterogeneity, constants = not_negative("heterogeneity", heterogeneity), flag("constants", constants)
     sizes = [None] * clients if samples is None else sample_sizes(samples, clients)
     _check_sizes(d, k, clients, rank, sizes)
-    if sine is not None and (not 0.0 <= sine <= 1.0 or d < 2 * rank):
+    if sine is not None and (not 0.0 <= finite("sine", sine) <= 1.0 or d < 2 * rank):
         raise ProblemError(f"a sine lies in [0, 1] and needs d >= {2 * rank}, got {sine} and d = {d}")
     basis = np.linalg.qr(rng.standard_normal((d, min(d, 2 * rank))))[0]
     truth, beside = basis[:, :rank], basis[:, rank:]
@@ -155,6 +159,7 @@ def regression_on_demand(
     heterogeneity = not_negative("heterogeneity", heterogeneity)
     size = None if samples is None else integer("samples", samples)
     _check_sizes(d, k, clients, 1, [size])
+    seed = seed_number(seed)
     rng = np.random.default_rng(seed)
     truth, first = (np.linalg.qr(rng.standard_normal((d, 1)))[0] for _ in range(2))
     make = partial(
@@ -192,14 +197,32 @@ def _draw_client(
 
 
 def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bool = True) -> Problem:
-    """Return the problem with new samples, as many for each client as before; population losses are not changed."""
+    """Return the problem with new samples, as many for each client as before; population losses are not changed.
+
+    Raises:
+        ProblemError: The clients are drawn on demand, or are not regressors with known numbers of samples.
+    """
+    constants = flag("constants", constants)
+    if isinstance(problem, SampledProblem):
+        raise ProblemError(
+            "clients on demand are drawn with their data from (seed, number), so they cannot get new samples; "
+            "use regression, which holds its clients"
+        )
+    if "sizes" not in problem.facts:
+        raise ProblemError(
+            f"the problem {problem.name!r} has no fact `sizes`; new samples need a problem of regression"
+        )
     sizes = problem.facts["sizes"]
     clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(problem.clients, sizes, strict=True)]
     return _known(problem, clients, constants)
 
 
 def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
-    """Return the problem with the population loss of every client."""
+    """Return the problem with the population loss of every client.
+
+    Of clients on demand all are drawn and held, and the loss is over all of them.
+    """
+    constants = flag("constants", constants)
     clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
     facts = {**problem.facts, "sizes": (None,) * len(clients)}
     return _known(replace(problem, facts=facts), clients, constants)
@@ -212,16 +235,25 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     $\|L^T(W - W_0)\|_F^2$.
 
     Raises:
-        ProblemError: The rank is not a whole number of at least 0, or the minimiser over all matrices is not unique.
+        ProblemError: The rank is not a whole number of at least 0, or the minimiser over all matrices is not unique, or
+            not known: of clients on demand, or made with ``constants=False``.
     """
-    if not rank >= 0 or rank % 1 != 0:
-        raise ProblemError(f"the rank must be a whole number of at least 0, got {rank}")
-    rank = int(rank)
+    try:
+        rank = require_order("the rank", rank)
+    except ValueError:
+        raise ProblemError(f"the rank must be a whole number of at least 0, got {abbreviate(rank)}") from None
+    if isinstance(problem, SampledProblem):
+        raise ProblemError(
+            "the minimiser is not known for clients on demand; use regression, or in_expectation for population losses"
+        )
+    gram = _mean_gram(problem.clients, problem.shares)
     if problem.minimiser is None:
         raise ProblemError(
-            "the clients have fewer samples than d in total, so the minimiser is not unique; give them more samples"
+            "the problem was made with constants=False, so the minimiser is not known; make it with constants=True"
+            if _has_one_minimiser(gram)
+            else "the clients have fewer samples than d in total, so the minimiser is not unique; give more samples"
         )
-    L = torch.linalg.cholesky(_mean_gram(problem.clients, problem.shares))
+    L = torch.linalg.cholesky(gram)
     U, sigma, Vh = torch.linalg.svd(L.mT @ problem.minimiser["W"], full_matrices=False)
     return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)
 
@@ -237,16 +269,40 @@ def _mean_gram(clients: Sequence[Regressor], shares: Sequence[float]) -> Tensor:
     return torch.stack([w * c.G for w, c in zip(shares, clients, strict=True)]).sum(dim=0)
 
 
+def _has_one_minimiser(gram: Tensor) -> bool:
+    """Return whether the mean Gram matrix is positive definite beyond rounding."""
+    spectrum = torch.linalg.eigvalsh(gram)
+    return float(spectrum[0]) > 1e-10 * float(spectrum[-1])
+
+
+def _is_definite(matrix: Tensor, terms: int) -> bool:
+    """Return whether a positive semidefinite matrix is definite beyond rounding, in any unit of each coordinate.
+
+    Args:
+        matrix: ``(r, r)``; what is not finite counts as definite, because a run that diverges is reported elsewhere.
+        terms: Number of terms in the sums that made its entries.
+    """
+    if not torch.isfinite(matrix).all():
+        return True
+    sizes = matrix.diagonal(dim1=-2, dim2=-1)
+    if not (sizes > 0.0).all():
+        return False
+    root = sizes.sqrt()
+    spectrum = torch.linalg.eigvalsh(matrix / root[..., :, None] / root[..., None, :])
+    return float(spectrum.min()) > ROUNDING * terms * torch.finfo(matrix.dtype).eps
+
+
 def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> Problem:
     """Return the problem with these clients and L, and with minimiser and minimum if the minimiser is unique."""
+    given = {field.name: getattr(problem, field.name) for field in fields(Problem)}
+    given.update(clients=tuple(clients), minimiser=None, least=None)
     if not constants:
         bound = 2.0 * max(float(torch.linalg.matrix_norm(client.G)) for client in clients)
-        return replace(problem, clients=tuple(clients), smoothness=bound, minimiser=None, least=None)
+        return Problem(**{**given, "smoothness": bound})
     smoothness = 2.0 * max(float(torch.linalg.eigvalsh(client.G)[-1]) for client in clients)
-    known = replace(problem, clients=tuple(clients), smoothness=smoothness, minimiser=None, least=None)
+    known = Problem(**{**given, "smoothness": smoothness})
     gram = _mean_gram(clients, problem.shares)
-    spectrum = torch.linalg.eigvalsh(gram)
-    if not float(spectrum[0]) > 1e-10 * float(spectrum[-1]):
+    if not _has_one_minimiser(gram):
         return known
     pull = torch.stack([w * c.G @ c.target for w, c in zip(problem.shares, clients, strict=True)]).sum(dim=0)
     minimiser = {"W": torch.linalg.solve(gram, pull)}

@@ -20,7 +20,16 @@ from torch import Tensor
 
 from rmt.checks import abbreviate, require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, not_negative, sample_sizes
+from toymodels.problem import (
+    Problem,
+    ProblemError,
+    finite,
+    integer,
+    matrix_shape,
+    not_negative,
+    sample_sizes,
+    seed_number,
+)
 
 
 class Profile(Protocol):
@@ -157,6 +166,8 @@ class Pieces:
         return 0.5 * torch.relu(x - knot) ** 2 - 0.5 * below**2 - below * x
 
 
+PARTS = ("value", "slope", "slope_bound", "curvatures")
+"""What a profile has."""
 PROFILES: Mapping[str, Profile] = {"pseudo-huber": PseudoHuber(), "welsch": Welsch(), "cosine": Cosine()}
 
 
@@ -242,7 +253,7 @@ def ridge_problem(
     heterogeneity = not_negative("heterogeneity", heterogeneity)
     sizes = sample_sizes(samples, clients)
     _check_sizes(shape, clients, sizes)
-    profile = _named(profile) if isinstance(profile, str) else profile
+    profile = _named(profile)
     common = rng.standard_normal(shape)
     built = [_draw_client(rng, common, size, heterogeneity, profile) for size in sizes]
     G = profile.slope_bound
@@ -269,6 +280,7 @@ def ridges_on_demand(
     shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
     heterogeneity = not_negative("heterogeneity", heterogeneity)
     _check_sizes(shape, clients, [samples])
+    seed = seed_number(seed)
     rng, known = np.random.default_rng(seed), _named(profile)
     common = rng.standard_normal(shape)
     make = partial(_draw_client, common=common, size=samples, heterogeneity=heterogeneity, profile=known)
@@ -288,10 +300,21 @@ def _check_sizes(shape: tuple[int, int], clients: int, sizes: Sequence[int]) -> 
         raise ProblemError(f"expected positive sizes, got {shape}, {clients}, {abbreviate(sizes)}")
 
 
-def _named(profile: str) -> Profile:
-    if profile not in PROFILES:
-        raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
-    return PROFILES[profile]
+def _named(profile: Profile | str) -> Profile:
+    """Return a profile, given as such or by its name.
+
+    Raises:
+        ProblemError: The name is unknown, or it is not a profile.
+    """
+    if isinstance(profile, str):
+        if profile not in PROFILES:
+            raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
+        return PROFILES[profile]
+    if isinstance(profile, type) or not all(hasattr(profile, name) for name in PARTS):
+        raise ProblemError(
+            f"profile must be one of {', '.join(PROFILES)}, or have {', '.join(PARTS)}, got {abbreviate(profile)}"
+        )
+    return profile
 
 
 def _draw_client(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WI
 from hessian.block_ranks import BlockRank
 from hessian.fits.bulk_laws import Bulk
 from hessian.fits.density_estimate import smooth_density
+from hessian.fits.spiked_fit import sd_alone
 from hessian.spectrum import SpectrumReport
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _draw_density(
             axes.errorbar(
                 [o.location for o in spots],
                 np.full(len(spots), 1.8 * single),
-                xerr=[2.0 * replace(fit.model, spikes=(o.spike,)).outlier_sd(o.spike, report.P) for o in spots],
+                xerr=[2.0 * sd_alone(fit.model, o.spike, report.P) for o in spots],
                 fmt="v",
                 color=BLACK,
                 mfc="white",

@@ -15,7 +15,7 @@ semicircle, this is the answer. If it is not, `SpikedFit.distance` is large.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite, sqrt
+from math import isfinite, nan, sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,7 +56,8 @@ class SpikedFit(ThresholdedFit):
         outliers: Eigenvalues called outliers, largest first, one for each spike.
         spike_sd: Standard deviations of the spikes by theory, for Gaussian noise: that of the outlier over
             $1 - \sigma^2/\theta^2$, each spike taken alone. Outliers within about two deviations of each other repel,
-            and those of several equal spikes are off by more than this says.
+            and those of several equal spikes are off by more than this says. It is nan so close to the edge that the
+            outlier fluctuates with it.
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$ by theory, $\sigma / R$.
         thresholds: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `LEVEL` beyond.
@@ -193,9 +194,20 @@ def build_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[Sp
     """Build the model from outliers and a noise level; also return the standard deviations of its spikes by theory."""
     spikes = spike_of(outliers, sigma)
     model = SpikedModel(tuple(spikes), Semicircle(sigma))
-    alone = [replace(model, spikes=(spike,)).outlier_sd(spike, R) for spike in model.spikes]
+    alone = [sd_alone(model, spike, R) for spike in model.spikes]
     sd = [one / (1.0 - (sigma / spike) ** 2) for one, spike in zip(alone, model.spikes, strict=True)]
     return model, np.array(sd)
+
+
+def sd_alone(model: SpikedModel, spike: float, R: int) -> float:
+    """Return the standard deviation of the outlier of a spike by theory, as if there were no other spikes.
+
+    It is nan if the outlier is so close to the edge that it fluctuates with it, as happens at levels of about 0.1.
+    """
+    try:
+        return replace(model, spikes=(spike,)).outlier_sd(spike, R)
+    except ValueError:
+        return nan
 
 
 class Fitted(Protocol):

@@ -290,3 +290,20 @@ def test_mean_cosine_of_high_rank(rank, share):
         mass = mpmath.quad(lambda x: mpmath.exp(-(x**2) / 2 + (r - 1) / 2 * mpmath.log1p(-((x / signal) ** 2))), points)
         expected = float(mass * mpmath.sqrt(2 / mpmath.pi))
     assert mean_cosine(rank, float(signal)) == pytest.approx(expected, rel=1e-13)
+
+
+def test_mean_cosine_at_infinity_and_without_a_rank():
+    for rank in (1, 3, 10**4, 10**5):
+        assert mean_cosine(rank, np.inf) == 1.0
+        assert mean_cosine(rank, 0.0) == 0.0
+    for rank, signal, message in (
+        (0, 1.0, "rank must be at least 1, got 0"),
+        (-3, 1.0, "rank must be at least 1, got -3"),
+        (np.nan, 1.0, "rank must be at least 1, got nan"),
+        (1.5, 1.0, "rank must be an integer >= 0, got 1.5"),
+        (3, -1.0, "signal, the norm of a mean, must be at least 0, got -1.0"),
+        (3, np.nan, "signal, the norm of a mean, must be at least 0, got nan"),
+        (3, "1", "signal must be a number, got '1'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mean_cosine(rank, signal)

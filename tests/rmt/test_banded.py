@@ -233,3 +233,22 @@ def test_equal_spikes_beside_little_noise_are_found_in_a_long_band(spikes, scale
 def _noted(reductions, band, given):
     reductions.append(band.shape[1])
     return eig_banded(band, **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": 0.0}, "tolerance must lie between 0 and 1, got 0.0"),
+        ({"tolerance": -1e-9}, "tolerance must lie between 0 and 1, got -1e-09"),
+        ({"tolerance": 1.0}, "tolerance must lie between 0 and 1, got 1.0"),
+        ({"tolerance": float("nan")}, "tolerance must lie between 0 and 1, got nan"),
+        ({"tolerance": "a"}, "tolerance must be a number, got 'a'"),
+        ({"top": -1}, "top and bottom must lie between 0 and R = 1000, got -1 and 0"),
+        ({"bottom": 1001}, "top and bottom must lie between 0 and R = 1000, got 1 and 1001"),
+        ({"top": 1.5}, "top must be an integer >= 0, got 1.5"),
+        ({"bottom": "1"}, "bottom must be a number, got '1'"),
+    ],
+)
+def test_rows_are_needed_for_counts_and_a_tolerance(options, message):
+    with pytest.raises(ValueError, match=message):
+        rows_needed(SpikedModel((2.0,)), 1000, **options)

@@ -221,3 +221,35 @@ def test_nan_agrees_with_nothing():
         assert not Comparison.from_theory("x", other, np.nan, 1.0).agrees()
         assert not Comparison.from_theory("x", np.nan, other, 1.0).agrees()
     assert not Comparison.from_sample("x", [2.0, 2.0], np.nan).agrees()
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e8])
+def test_a_bulk_without_its_outlier_has_the_rounding_of_the_whole_matrix(size):
+    """100 of 600 directions have no sample; their zeros come back with the rounding of the outlier."""
+    rng, P, m = np.random.default_rng(3), 600, 500
+    samples, direction = rng.standard_normal((m, P)), rng.standard_normal(P)
+    direction /= np.linalg.norm(direction)
+    samples += (np.sqrt(size) - 1.0) * np.outer(samples @ direction, direction)
+    values = np.linalg.eigvalsh(samples.T @ samples / m)
+    bulk, law = values[:-1], MarchenkoPastur(P / m)
+    zeroed = np.where(np.arange(P - 1) < P - m, 0.0, bulk)
+    right = by_hand(zeroed, dict(law.atoms), law.cdf)
+    assert right < 0.01
+    assert distribution_distance(bulk, law, scale=values[-1]) == pytest.approx(right, abs=1e-9)
+    assert distribution_distance(bulk, law, scale=1e-3) == distribution_distance(bulk, law)  # at least that of the bulk
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.inf, np.nan, "a"])
+def test_a_scale_that_no_matrix_has_is_refused(scale):
+    with pytest.raises(ValueError, match=r"scale must be (positive and finite|a number), got"):
+        distribution_distance([0.0, 1.0], Semicircle(), scale=scale)
+
+
+def test_what_is_not_a_number_is_not_compared():
+    for numbers in ((1.0, 2.0, "a"), ("1", 2.0, 1.0), (1.0, None, 1.0)):
+        with pytest.raises(
+            ValueError, match=r"^x: the (predicted standard error|prediction|observation) must be a number"
+        ):
+            Comparison.from_theory("x", *numbers)
+    with pytest.raises(ValueError, match=r"^x: the prediction must be a number, got '2'"):
+        Comparison.from_sample("x", [1.0, 2.0], "2")

@@ -27,8 +27,9 @@ def test_equal_weights_and_eigenvalues_have_closed_forms(spike, ratio):
         assert model.outliers[0].location == pytest.approx(spike + ratio * spike / (spike - 1), rel=1e-14)
         overlap = (1 - ratio / (spike - 1) ** 2) / (1 + ratio / (spike - 1))
         assert model.outliers[0].overlap == pytest.approx(overlap, abs=1e-14)
-        sd = spike * np.sqrt(2 * ratio / 1000 * (1 - ratio / (spike - 1) ** 2))
-        assert model.outlier_sd(spike, 1000) == pytest.approx(sd, rel=1e-12)
+        P = 10**6  # of a spike of 3.1 and a ratio of 4, smaller ones are within the window of the threshold
+        sd = spike * np.sqrt(2 * ratio / P * (1 - ratio / (spike - 1) ** 2))
+        assert model.outlier_sd(spike, P) == pytest.approx(sd, rel=1e-12)
 
 
 def test_edge_fluctuations_of_white_samples():
@@ -298,3 +299,33 @@ def test_spikes_farther_apart_than_they_fluctuate_keep_their_deviation():
     with pytest.raises(ValueError, match=r"that of spike 4.5 repel each other"):
         model.outlier_sd(4.0, 130)
     assert model.outlier_sd(4.0, 131) == pytest.approx(4.0 * np.sqrt(0.5 / 131 * (1 - 0.25 / 9)))
+
+
+def test_next_to_the_threshold_there_is_no_deviation():
+    """Limit and deviation by hand: 2.25077 and 0.0148 at 1.52, next to the edge 2.25, and 2.26667 and 0.0313 at 1.6."""
+    close = r"spike .* is too close to the threshold .* within 0.4 standard deviations of the edge"
+    for spike, P in ((1.52, 400), (1.5 + 1e-9, 400), (1.6, 100), (0.499, 400)):
+        with pytest.raises(ValueError, match=close):
+            SpikedCovariance((spike,), ratio=0.25).outlier_sd(spike, P)
+    sd = 1.6 * np.sqrt(0.5 / 400 * (1 - 0.25 / 0.36))
+    assert SpikedCovariance((1.6,), ratio=0.25).outlier_sd(1.6, 400) == pytest.approx(sd, rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-305, 1e-163, 1e-161, 1e-20, 1e155, 1e300])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_deviations_know_no_unit_of_the_weights(unit, drawn):
+    one, other = (SpikedCovariance((9.0,), weights=WEIGHTS.scaled(size), ratio=0.1) for size in (1.0, unit))
+    known = one.outlier_sd(9.0, 1000, drawn_weights=drawn)
+    assert other.outlier_sd(9.0, 1000, drawn_weights=drawn) / unit == pytest.approx(known, rel=1e-12)
+    both = SpikedCovariance((9.0 / unit,), PointMass(1 / unit), WEIGHTS.scaled(unit), 0.1)
+    assert both.outlier_sd(9.0 / unit, 1000, drawn_weights=drawn) == pytest.approx(known, rel=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [1e300, 1e100, 1.1e20, 1e-300])
+def test_ratios_beyond_double_precision_are_one_line(ratio):
+    with pytest.raises(
+        ValueError, match=r"^ratio, the dimension over the number of samples, must lie between"
+    ) as caught:
+        _ = SpikedCovariance((2.0,), ratio=ratio).outliers
+    assert "\n" not in str(caught.value)
+    assert SpikedCovariance((2.0,), ratio=1e20).outliers[0].location == pytest.approx((1 + 1e10) ** 2)

@@ -7,6 +7,7 @@ import pytest
 
 from rmt import (
     AtomicLaw,
+    CovarianceSum,
     DensityLaw,
     FreeSum,
     JointPopulation,
@@ -252,3 +253,42 @@ def test_a_spike_at_the_pole_of_the_r_transform_has_no_eigenvalue_in_a_gap():
             noise = MarchenkoPastur(ratio, variance)
             assert SpikedModel((ratio * variance,), noise).outliers_in_gaps == ()
             assert FreeSum(noise, AtomicLaw((-90.0, 90.0), (0.5, 0.5))).outliers_in_gaps(ratio * variance) == ()
+
+
+WHITE = SeparableLaw(PointMass(1.0), PointMass(1.0), 3.0)
+WHITE_SUM = CovarianceSum(JointPopulation.of([[1.0]], [300.0]), (PointMass(1.0),), (100.0,))
+
+
+@pytest.mark.parametrize("theta", [1.0, 1e-2, 1e-8, 1e-16, 1e-50, 1e-119, 1e-121, 1e-300])
+@pytest.mark.parametrize(
+    ("law", "mirrored"),
+    [(WHITE, False), (WHITE_SUM, False), (WHITE.scaled(2.0**-10), False), (WHITE.negated(), True)],
+    ids=["separable", "sum", "scaled", "negated"],
+)
+def test_next_to_a_kernel_equations_are_as_good_as_the_closed_form(law, mirrored, theta):
+    """A white sample of ratio 3 has a kernel of 2/3, and its law is that of Marchenko and Pastur."""
+    sign = -1.0 if mirrored else 1.0
+    known = MarchenkoPastur(3.0, float(abs(law.mean)))
+    theta *= known.entry_variance
+    for spike in (theta, -theta):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = law.outliers_in_gaps(sign * spike)
+        expected = known.outliers_in_gaps(spike)
+        assert len(found) == len(expected) == int(spike > 0)
+        for (location, overlap), (place, share) in zip(found, expected, strict=True):
+            assert location == pytest.approx(sign * place, rel=1e-12, abs=0.0)
+            assert overlap == pytest.approx(share, rel=1e-12)
+    (place, share), outlier = known.outlier(-theta), SpikedModel((-sign * theta,), law).outliers[0]
+    assert outlier.location == pytest.approx(sign * place, rel=1e-12, abs=0.0)
+    assert outlier.overlap == pytest.approx(share, rel=1e-12)
+
+
+def test_a_population_with_a_kernel_has_the_transform_of_the_rest():
+    """A quarter of the directions has no variance, and the others are a white sample of ratio 3/8."""
+    law = SeparableLaw(AtomicLaw((0.0, 1.0), (0.25, 0.75)), PointMass(1.0), 0.5)
+    for theta in (1e-3, 1e-9, 1e-16, 1e-40):
+        ((location, overlap),) = law.outliers_in_gaps(theta)
+        h = float(MarchenkoPastur(0.375).stieltjes(location))
+        assert 0.25 / location + 0.75 * h == pytest.approx(1.0 / theta, rel=1e-12)
+        assert overlap == pytest.approx(0.25, rel=20 * theta + 1e-12)

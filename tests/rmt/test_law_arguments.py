@@ -15,21 +15,24 @@ from rmt import (
     ClientGradients,
     CovarianceSum,
     DensityLaw,
+    FreeSum,
     JointPopulation,
     MarchenkoPastur,
     PointMass,
     RTransformLaw,
     Semicircle,
+    SeparableLaw,
     SpikedCovariance,
     SpikedModel,
     SpikedSum,
+    TracyWidom1,
     alignment_by_rank,
     draw_banded,
     draw_dense,
     draw_sum,
     draw_two_clients,
 )
-from rmt.secular import RotatedDraw
+from rmt.secular import RotatedDraw, draw_rotated
 
 ONE = PointMass(1.0)
 POPULATION = JointPopulation.of([[1.0]], [100.0])
@@ -198,3 +201,51 @@ def test_a_density_that_misses_mass_names_narrow_peaks():
         ValueError, match=r"must integrate to 1, got 0\.5.*; if it does, a narrow peak was missed: widen"
     ):
         DensityLaw(density, (0.0, 1.0))
+
+
+MASKED = np.ma.masked_array([0.5, 9.0], [False, True])
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Semicircle(),
+        MarchenkoPastur(0.5),
+        AtomicLaw((0.0, 1.0), (0.5, 0.5)),
+        ONE,
+        FreeSum(AtomicLaw((0.0, 1.0), (0.5, 0.5)), Semicircle()),
+        SeparableLaw(ONE, ONE, 0.5),
+        CovarianceSum(POPULATION, (ONE,), (200.0,)),
+        DensityLaw(lambda x: 1.0, (0.0, 1.0)),
+        MarchenkoPastur(0.5).shifted(1.0),
+        TracyWidom1(),
+    ],
+    ids=lambda law: type(law).__name__,
+)
+def test_masked_entries_are_not_points_of_a_law(law: Any) -> None:
+    for name in ("pdf", "cdf", "quantile", "stieltjes", "stieltjes_derivative", "r_transform", "inverse_stieltjes"):
+        if hasattr(law, name):
+            for values, message in ((MASKED, "must have no masked entries"), (["a", "0.5"], "must be .*number")):
+                with pytest.raises(ValueError, match=message) as caught:
+                    getattr(law, name)(values)
+                assert "\n" not in str(caught.value)
+    if hasattr(law, "subordination"):
+        with pytest.raises(ValueError, match="z must have no masked entries"):
+            law.subordination(MASKED + 5.0)
+    assert law.cdf(np.ma.masked_array([0.5], [False])) == law.cdf(np.array([0.5]))
+
+
+@pytest.mark.parametrize(
+    ("spectrum", "message"),
+    [
+        (np.ma.masked_array([1.0, 2.0, 3.0], [False, False, True]), "spectrum must have no masked entries"),
+        ([1j, 2, 3], "spectrum must be an array of real numbers"),
+        ("abc", "spectrum must be an array of real numbers"),
+        ([[1.0, 2.0, 3.0]], "spectrum must be a one-dimensional array"),
+        ([1.0, 2.0], r"the spectrum must be 3 finite numbers, got shape \(2,\)"),
+    ],
+)
+def test_a_spectrum_is_a_row_of_real_numbers(spectrum: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        draw_rotated(SpikedModel((2.0,)), 3, _rng(), spectrum=spectrum)
+    assert "\n" not in str(caught.value)

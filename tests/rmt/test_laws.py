@@ -478,3 +478,32 @@ def test_quantiles_of_0_and_1_are_the_ends_of_the_support(law):
     assert (law.quantile(0.0), law.quantile(1.0)) == law.support
     assert law.quantile([1.0, 0.0]).tolist() == list(law.support)[::-1]
     assert law.quantile(1.0 - 1e-9) <= law.support[1]
+
+
+@pytest.mark.parametrize(
+    "atoms",
+    [
+        {0.0: 0.25, 1e-18: 0.5, 1.0: 0.25},
+        {1e-9: 0.25, 1e-6: 0.5, 1e12: 0.25},
+        {-1.0: 0.25, -1e-300: 0.5, 7.0: 0.25},
+        {-1e300: 0.25, 5e-324: 0.5, 1e-5: 0.25},
+        {-3.0: 0.25, -2.0: 0.5, 0.0: 0.25},
+    ],
+)
+def test_quantiles_of_atoms_are_their_places(atoms):
+    law, (first, second, third) = AtomicLaw(list(atoms), list(atoms.values())), sorted(atoms)
+    assert law.quantile([0.0, 0.1, 0.25, 0.2500001, 0.5, 0.75, 0.7500001, 1.0]).tolist() == [
+        *[first] * 3,
+        *[second] * 3,
+        *[third] * 2,
+    ]
+    assert law.quantile(0.5) == second
+
+
+@pytest.mark.parametrize("p", [1e-150, 1e-100, 1e-20, 1e-12, 1e-8])
+def test_quantiles_next_to_0_keep_their_digits(p):
+    """At ratio 1 the mass below a small x is 2 sqrt(x) / pi."""
+    assert MarchenkoPastur(1.0).quantile(p) == pytest.approx((np.pi * p / 2) ** 2, rel=1e-8, abs=0.0)
+    assert MarchenkoPastur(1.0, 1e-5).quantile(p) == pytest.approx(1e-5 * (np.pi * p / 2) ** 2, rel=1e-8, abs=0.0)
+    if p >= 1e-12:  # the accuracy of its distribution function
+        assert DensityLaw(lambda x: 1.0, (0.0, 1.0)).quantile(p) == pytest.approx(p, rel=1e-10, abs=0.0)

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from rmt import AtomicLaw, Comparison, MarchenkoPastur, SpikedModel, draw_banded, stable_rank_gap
+from rmt import AtomicLaw, Comparison, MarchenkoPastur, SpikedCovariance, SpikedModel, draw_banded, stable_rank_gap
 from rmt.comparison import distribution_distance
 
 CLIENT, SERVER = SpikedModel((3.0, -2.0), scale=0.8), SpikedModel((3.0, -2.0), scale=0.4)
@@ -91,3 +91,10 @@ def test_general_noise_counts_its_mean_in_the_stable_rank():
 
     squared = [(draw_dense(model, R, rng).matrix ** 2).sum() for _ in range(5)]
     assert np.mean(squared) == pytest.approx(model.stable_rank(R).frobenius_squared, rel=0.02)
+
+
+def test_models_of_another_kind_have_no_gap():
+    pairs = ((CLIENT, SpikedCovariance((9.0,))), (SpikedCovariance((9.0,)),) * 2, (CLIENT, None))
+    for client, server in pairs:
+        with pytest.raises(ValueError, match=r"must both be a SpikedModel, got a (SpikedCovariance|NoneType)"):
+            stable_rank_gap(client, server, 100)

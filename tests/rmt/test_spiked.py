@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmt import EntryLaw, MarchenkoPastur, PointMass, Semicircle, SpikedCovariance, SpikedModel
+from rmt import (
+    EntryLaw,
+    JointPopulation,
+    MarchenkoPastur,
+    PointMass,
+    Semicircle,
+    SpikedCovariance,
+    SpikedModel,
+    draw_banded,
+    draw_sum,
+)
 from rmt.spiked import check_dimension, wigner_outlier
 
 spike = st.one_of(st.floats(1e-6, 1e6), st.floats(-1e6, -1e-6))
@@ -283,3 +293,50 @@ def test_a_variance_of_the_diagonal_is_finite_and_not_negative(bad):
             ask()
     least = SpikedModel((2.0,)).outlier_sd(2.0, 16, fourth_moment=1.0, diagonal_variance=0.0)
     assert least == pytest.approx(0.75 * np.sqrt(-2 / 4 + 2 / 3) / 4)
+
+
+CLOSE = r"too close to the threshold .* within 0.4 standard deviations of the edge and fluctuates with it"
+
+
+@pytest.mark.parametrize(("theta", "R"), [(1.05, 100), (1.02, 1000), (1 + 1e-6, 1000), (1 + 1e-6, 10**15), (1.15, 100)])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_next_to_the_threshold_there_is_no_deviation(theta, R, sign):
+    for scale in (1.0, 1e-200):
+        spike = sign * theta * scale
+        for options in ({}, {"localised": False}, {"fourth_moment": 1.0, "diagonal_variance": 1.0}):
+            with pytest.raises(ValueError, match=CLOSE) as caught:
+                SpikedModel((spike,), scale=scale).outlier_sd(spike, R, **options)
+            assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("R", [100, 10**4])
+@pytest.mark.parametrize("omega", [0.9, 1.5])
+def test_outside_the_window_the_deviation_is_that_of_draws(omega, R):
+    """The window ends at 1 + 0.86 R^(-1/3); a sample deviation of 1000 draws errs by 2.2 %."""
+    theta, rng = 1.0 + omega * R ** (-1 / 3), np.random.default_rng(0)
+    model = SpikedModel((theta,))
+    values = [draw_banded(model, R, rng).top(1)[0] for _ in range(1000)]
+    assert np.std(values) == pytest.approx(model.outlier_sd(theta, R), rel=0.04 + 4 * 0.022)
+
+
+def test_the_window_shrinks_with_the_dimension():
+    """Its end is where the distance (theta - 1)^2 / theta is 0.4 of sqrt(2 (1 - 1/theta^2) / R)."""
+    theta = 1.06
+    at_end = 0.32 * (1 - theta**-2) * theta**2 / (theta - 1) ** 4
+    assert SpikedModel((theta,)).outlier_sd(theta, int(at_end) + 1) > 0
+    with pytest.raises(ValueError, match=CLOSE):
+        SpikedModel((theta,)).outlier_sd(theta, int(at_end))
+
+
+@pytest.mark.parametrize("value", ["spread", "localised", "", 1, 0, None, 0.5])
+def test_options_that_are_true_or_false_are_not_texts_or_numbers(value):
+    covariance, bulk = SpikedCovariance((9.0,), ratio=0.1), JointPopulation.of([[1.0]], [9.0])
+    for name, ask in (
+        ("localised", lambda: SpikedModel((2.0,)).outlier_sd(2.0, 100, localised=value)),
+        ("drawn_weights", lambda: covariance.outlier_sd(9.0, 1000, drawn_weights=value)),
+        ("matrix_free", lambda: draw_sum(bulk, (PointMass(1.0),), (9,), np.random.default_rng(0), matrix_free=value)),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be True or False, got {value!r}$"):
+            ask()
+    alone = SpikedModel((2.0,)).outlier_sd(2.0, 100, fourth_moment=1.0, localised=np.False_)
+    assert alone == pytest.approx(np.sqrt(1.5 / 100))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rmt import AtomicLaw, Comparison, JointPopulation, PointMass, SpikedCovariance, SpikedSum, draw_sum
+from rmt import AtomicLaw, Comparison, CovarianceSum, JointPopulation, PointMass, SpikedCovariance, SpikedSum, draw_sum
 
 WEIGHTS = AtomicLaw((0.0, 0.5, 3.5), (0.2, 0.6, 0.2))
 BULK = AtomicLaw((0.2, 0.5, 1.0), (0.5, 0.3, 0.2))
@@ -236,3 +236,38 @@ def test_repeated_spikes_in_a_gap_have_no_deviation_of_their_own():
             np.diag([0.3, second])[None], JointPopulation.of(locations, [900.0, 100.0]), (PointMass(1.0),), (10_000.0,)
         )
         assert np.isnan([outlier.sd for outlier in model.outliers_in_gaps]).tolist() == [repels] * 2
+
+
+@pytest.mark.parametrize("unit", [1e-305, 1e-163, 1e-161, 1e-20, 1e155, 1e300])
+def test_deviations_know_no_unit_of_the_weights(unit):
+    bulk, spikes = JointPopulation.of([[1.0, 0.5]], [100.0]), np.array([[[3.0]], [[2.0]]])
+    one, other = (
+        SpikedSum(spikes, bulk, (AtomicLaw((size, 2 * size), (0.5, 0.5)), PointMass(-size)), (1000.0, 900.0)).above[0]
+        for size in (1.0, unit)
+    )
+    assert other.location / unit == pytest.approx(one.location, rel=1e-10)
+    assert other.sd / unit == pytest.approx(one.sd, rel=1e-10)
+    assert other.sd_of_weights / unit == pytest.approx(one.sd_of_weights, rel=1e-10)
+    assert one.sd_of_weights > 0.0
+
+
+def test_next_to_an_edge_there_is_no_deviation():
+    """One group is a covariance, which refuses the same spikes; the mirrored sum has them below its bulk."""
+    bulk = JointPopulation.of([[1.0]], [400.0])
+    for spike, close in ((1.52, True), (1.6, False)):
+        above = SpikedSum(np.array([[[spike]]]), bulk, (PointMass(1.0),), (1600.0,)).above
+        below = SpikedSum(np.array([[[spike]]]), bulk, (PointMass(-1.0),), (1600.0,)).below
+        for (outlier,) in (above, below):
+            assert outlier.overlap > 0.05
+            assert np.isnan([outlier.sd, outlier.sd_of_weights]).tolist() == [close, close]
+    assert above[0].sd == pytest.approx(SpikedCovariance((1.6,), ratio=0.25).outlier_sd(1.6, 400), rel=1e-10)
+
+
+def test_next_to_an_end_of_a_gap_there_is_no_deviation():
+    """Between bands that end at 0.0168 and begin at 0.811: the first and the last spike are next to an end."""
+    bulk, places = JointPopulation.of([[0.01], [1.0]], [900.0, 100.0]), (0.01678, 0.1, 0.809)
+    law = CovarianceSum(bulk, (PointMass(1.0),), (10_000.0,))
+    spikes = [place / float(law.outside(place).a[0]) for place in places]
+    found = SpikedSum(np.diag(spikes)[None], bulk, law.weights, law.samples).outliers_in_gaps
+    assert [outlier.location for outlier in found] == pytest.approx(places)
+    assert np.isnan([outlier.sd for outlier in found]).tolist() == [True, False, True]

@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from toymodels.legendre import heterogeneous, homogeneous, homogeneous_on_demand, legendre_features
+from toymodels.legendre import (
+    admissible_rate,
+    heterogeneous,
+    homogeneous,
+    homogeneous_on_demand,
+    legendre_features,
+    many_targets,
+    random_targets,
+)
+from toymodels.on_demand import ClientsOnDemand
 from toymodels.problem import ProblemError
-from toymodels.quadratic import Quadratic, quadratic_problem, quadratics_on_demand, random_quadratics
-from toymodels.regression import regression, regression_on_demand
-from toymodels.ridges import Pieces, ridge_problem, ridges_on_demand
+from toymodels.quadratic import Quadratic, centred, quadratic_problem, quadratics_on_demand, random_quadratics
+from toymodels.regression import in_expectation, regression, regression_on_demand, with_fresh_data
+from toymodels.ridges import Pieces, PseudoHuber, ridge_problem, ridges_on_demand
 
 RNG = np.random.default_rng(0)
 SHAPE: Any = (2, 3)
@@ -185,3 +194,119 @@ def test_the_smoothness_of_quadratics_is_attained(shape: tuple[int, int], curvat
     ):
         largest = max(float(torch.linalg.eigvalsh(client.matrix).abs().max()) for client in problem.clients[:3])
         assert problem.smoothness == pytest.approx(largest, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda seed: homogeneous_on_demand(3, seed, shape=(3, 3), rank=1, samples=5, basis="dx"),
+        lambda seed: quadratics_on_demand(SHAPE, 2, seed),
+        lambda seed: regression_on_demand(6, 4, 3, seed, samples=3, heterogeneity=0.1),
+        lambda seed: ridges_on_demand(SHAPE, 2, seed, profile="welsch", samples=3, heterogeneity=0.1),
+        lambda seed: ClientsOnDemand(lambda rng: None, 3, seed),
+    ],
+)
+def test_seeds_are_whole_numbers_of_at_least_0(made: Callable[[Any], Any]) -> None:
+    for seed in (-1, 0.5, "1", None, float("nan")):
+        with pytest.raises(ProblemError, match=r"^seed must be a whole number( of at least 0)?, got") as caught:
+            made(seed)
+        assert "\n" not in str(caught.value)
+    assert made(np.int64(3)) is not None
+
+
+@pytest.mark.parametrize("value", ["no", "", 1, 0, None])
+def test_constants_are_true_or_false(value: Any) -> None:
+    given = regression(4, 3, 2, RNG, samples=9)
+    for ask in (
+        lambda: regression(4, 3, 2, RNG, constants=value),
+        lambda: with_fresh_data(given, RNG, constants=value),
+        lambda: in_expectation(given, constants=value),
+    ):
+        with pytest.raises(ProblemError, match=f"^constants must be True or False, got {value!r}$"):
+            ask()
+
+
+@pytest.mark.parametrize("shares", [[1e308] * 4, [1e-320] * 4, [3, 3, 3, 3], [8.9e307, 8.9e307, 8.9e307, 8.9e307]])
+def test_shares_of_any_size_add_up_to_1(shares: list[float]) -> None:
+    clients = random_quadratics(SHAPE, 4, RNG).clients
+    given = quadratic_problem("x", clients, torch.ones(2, 3).double(), shares=shares)
+    assert given.shares == pytest.approx([0.25] * 4, rel=1e-12)
+    expected = quadratic_problem("x", clients, torch.ones(2, 3).double())
+    assert given.loss(given.start) == pytest.approx(expected.loss(expected.start))
+    uneven = quadratic_problem("x", clients, torch.ones(2, 3).double(), shares=[1.5e308, 0.5e308, 1e308, 0.0])
+    assert uneven.shares == pytest.approx([0.5, 1 / 6, 1 / 3, 0.0])
+
+
+@pytest.mark.parametrize("curvatures", [(1e-320, 2e-320), (5e-324, 5e-324), (-1e-300, 1e-300), (1e-310, 1e-291)])
+def test_curvatures_without_digits_are_refused(curvatures: tuple[float, float]) -> None:
+    message = r"^the largest curvature, .*, is below 1e-290, where double precision loses digits; rescale the loss"
+    for ask in (
+        lambda: random_quadratics((2, 2), 3, RNG, curvatures=curvatures),
+        lambda: quadratics_on_demand((2, 2), 3, 0, curvatures=curvatures),
+        lambda: quadratic_problem("x", [centred(curvatures[1] * np.eye(4), np.ones((2, 2)))], torch.zeros(2, 2)),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            ask()
+    small = random_quadratics((2, 2), 3, np.random.default_rng(0), curvatures=(1e-289, 2e-289)).minimiser
+    usual = random_quadratics((2, 2), 3, np.random.default_rng(0), curvatures=(1.0, 2.0)).minimiser
+    assert small is not None
+    assert usual is not None
+    torch.testing.assert_close(small["W"], usual["W"])
+    assert random_quadratics((2, 2), 3, RNG, curvatures=(0.0, 0.0)).minimiser is None
+
+
+@pytest.mark.parametrize("samples", [-3, 0, 0.0, float("nan"), float("inf"), "3"])
+def test_numbers_of_samples_of_a_quadratic_are_positive(samples: Any) -> None:
+    with pytest.raises(ProblemError, match=r"^samples must be (positive|finite|a number), got"):
+        centred(np.eye(2), np.zeros((2, 1)), samples=samples)
+
+
+def test_masked_entries_are_not_numbers() -> None:
+    masked = np.ma.masked_array(np.ones((2, 1)), [[True], [False]])
+    for ask in (
+        lambda: centred(np.eye(2), masked),
+        lambda: centred(np.ma.masked_array(np.eye(2), np.eye(2) > 0), np.ones((2, 1))),
+        lambda: quadratic_problem("x", [centred(np.eye(2), np.ones((2, 1)))], masked),
+        lambda: legendre_features(masked[:, 0], 3),
+    ):
+        with pytest.raises(ProblemError, match="must have no masked entries"):
+            ask()
+
+
+@pytest.mark.parametrize("profile", [3, None, PseudoHuber, ["welsch"]])
+def test_a_profile_is_a_name_or_has_a_slope(profile: Any) -> None:
+    with pytest.raises(ProblemError, match=r"^profile must be one of .*, or have value, slope, .*, got"):
+        ridge_problem(SHAPE, 3, RNG, profile=profile)
+    with pytest.raises(ProblemError, match=r"^profile must be one of .*, or have value, slope, .*, got"):
+        ridges_on_demand(SHAPE, 3, 0, profile=profile, samples=3, heterogeneity=0.1)
+
+
+def test_steps_and_problems_are_counted_from_1() -> None:
+    given = homogeneous(2, RNG, shape=(3, 3), rank=1, samples=40)
+    for steps in (0, -1, 1.5, "2"):
+        with pytest.raises(
+            ProblemError, match=r"^(expected at least one local step|steps must be a whole number), got"
+        ):
+            admissible_rate(given, steps)  # type: ignore[arg-type]
+    drawn = homogeneous_on_demand(3, 0, shape=(3, 3), rank=1, samples=5, basis="dx")
+    flat = quadratic_problem("flat", [centred(np.zeros((4, 4)), np.ones((2, 2)))], torch.zeros(2, 2))
+    for problem, found in ((drawn, "inf"), (flat, "0")):
+        with pytest.raises(ProblemError, match=f"^the smoothness L .* must be positive and finite, got {found}; of"):
+            admissible_rate(problem, 2)
+    for problems in (0, -2, 1.5):
+        with pytest.raises(
+            ProblemError, match=r"^(expected at least one problem|problems must be a whole number), got"
+        ):
+            random_targets(problems, (3, 3), 1, RNG)  # type: ignore[arg-type]
+
+
+def test_a_quadratic_has_one_problem() -> None:
+    clients = many_targets(torch.from_numpy(RNG.standard_normal((2, 3, 4, 2))), RNG, samples=30)
+    with pytest.raises(ProblemError, match=r"a Quadratic has one problem, got 3; select one, as by select\(\[0\]\)"):
+        clients[1].as_quadratic()
+    with pytest.raises(ProblemError, match="a Quadratic has one problem, got 0"):
+        clients[1].select([]).as_quadratic()
+    W = torch.from_numpy(RNG.standard_normal((4, 2)))
+    alone = clients[1].select([1]).as_quadratic()
+    assert float(alone.loss({"W": W})) == pytest.approx(float(clients[1].loss({"W": W})[1]))
+    assert alone.samples == clients[1].samples

@@ -9,7 +9,8 @@ from algorithms.federation import Federation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from toymodels.problem import ProblemError
-from toymodels.regression import best_of_rank, in_expectation, regression, with_fresh_data
+from toymodels.quadratic import random_quadratics
+from toymodels.regression import best_of_rank, in_expectation, regression, regression_on_demand, with_fresh_data
 
 
 def made(*sizes, seed=0, **options):
@@ -202,3 +203,80 @@ def test_numbers_of_numpy_and_ranks_that_are_not_whole():
         with pytest.raises(ProblemError, match=f"the rank must be a whole number of at least 0, got {rank}"):
             best_of_rank(regression(4, 3, 3, np.random.default_rng(0)), rank)
     assert float(best_of_rank(regression(4, 3, 3, np.random.default_rng(0)), 0).abs().max()) == 0.0
+
+
+@pytest.mark.parametrize("constants", [True, False])
+def test_clients_on_demand_in_expectation_are_all_evaluated(constants):
+    """The loss of client i is |W - A B_i|^2, and the mean of the targets minimises their mean."""
+    given = regression_on_demand(5, 3, 6, 7, samples=10, heterogeneity=0.5)
+    expected = in_expectation(given, constants=constants)
+    targets = [client.target for client in given.clients]
+    mean = sum(targets) / 6
+    for W in (torch.zeros(5, 3).double(), torch.ones(5, 3).double(), mean):
+        by_hand = np.mean([float(((W - target) ** 2).sum()) for target in targets])
+        assert expected.loss({"W": W}) == pytest.approx(by_hand, rel=1e-12)
+        assert expected.loss({"W": W}) == pytest.approx(
+            sum(share * float(c.loss({"W": W})) for share, c in zip(expected.shares, expected.clients, strict=True))
+        )
+    assert expected.evaluate_personal(lambda k: {"W": targets[k]}) == {"personal_loss": 0.0}
+    if constants:
+        torch.testing.assert_close(expected.minimiser["W"], mean)
+        assert expected.least == pytest.approx(np.mean([float(((mean - target) ** 2).sum()) for target in targets]))
+    fresh = with_fresh_data(expected, np.random.default_rng(0))  # population losses have no samples
+    assert fresh.loss({"W": mean}) == pytest.approx(expected.loss({"W": mean}))
+
+
+def test_other_clients_of_a_problem_on_demand_are_evaluated():
+    given = regression_on_demand(5, 3, 6, 7, samples=10, heterogeneity=0.5)
+    clients = [replace(client, target=client.target + 1.0) for client in given.clients]
+    W = torch.ones(5, 3).double()
+    by_hand = np.mean([float(client.loss({"W": W})) for client in clients])
+    assert replace(given, clients=clients).loss({"W": W}) == pytest.approx(by_hand)
+    assert replace(given, name="other").loss({"W": W}) == given.loss({"W": W})
+
+
+def test_clients_on_demand_have_no_fresh_data():
+    given = regression_on_demand(5, 3, 6, 7, samples=10, heterogeneity=0.5)
+    with pytest.raises(ProblemError, match=r"clients on demand .* cannot get new samples; use regression"):
+        with_fresh_data(given, np.random.default_rng(0))
+    with pytest.raises(ProblemError, match="new samples need a problem of regression"):
+        with_fresh_data(random_quadratics((3, 2), 2, np.random.default_rng(0)), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("samples", "columns"), [(2, 3), (1, 2), (3, 4), (1, 5)])
+def test_more_columns_than_samples_leave_no_single_b(samples, columns):
+    for seed in range(20):
+        client = made(6, 3, 1, samples=samples, seed=seed).clients[0]
+        A = torch.from_numpy(np.random.default_rng(seed).standard_normal((6, columns)))
+        for scaled in (A, 1e-80 * A, A * 10.0 ** torch.arange(0, 8 * columns, 8).double()):
+            with pytest.raises(ProblemError, match=f"no single minimiser in B at this A of {columns} columns"):
+                client.best_b(Tree(W=scaled))
+        fits = Tree(W=A[:, :samples] * 10.0 ** torch.arange(0, 8 * samples, 8).double())  # of columns in any unit
+        B = client.best_b(fits)
+        slope = torch.func.grad(lambda b, c=client, a=fits: c.loss({"W": a["W"] @ b}))(B["W"])
+        assert float((slope * B["W"]).abs().max()) < 1e-8
+
+
+@pytest.mark.parametrize("samples", [None, 50])
+def test_columns_that_depend_on_each_other_leave_no_single_b(samples):
+    client = made(6, 3, 1, samples=samples).clients[0]
+    a, b = torch.from_numpy(np.random.default_rng(1).standard_normal((2, 6, 1)))
+    for columns in ([a, 3 * a], [a, b, a - b], [a, 0 * a], [1e5 * a, 1e-5 * a], [a, a + 1e-9 * b]):
+        with pytest.raises(ProblemError, match=f"no single minimiser in B at this A of {len(columns)} columns"):
+            client.best_b(Tree(W=torch.cat(columns, 1)))
+    client.best_b(Tree(W=torch.cat([a, a + 1e-4 * b], 1)))
+
+
+def test_best_of_rank_says_why_there_is_no_minimiser():
+    bare = made(5, 3, 4, samples=20, constants=False)
+    with pytest.raises(ProblemError, match="was made with constants=False, so the minimiser is not known"):
+        best_of_rank(bare, 1)
+    with pytest.raises(ProblemError, match="fewer samples than d in total"):
+        best_of_rank(made(9, 3, 2, samples=4, constants=False), 1)
+    given = regression_on_demand(5, 3, 6, 7, samples=20, heterogeneity=0.5)
+    with pytest.raises(ProblemError, match="the minimiser is not known for clients on demand"):
+        best_of_rank(given, 1)
+    assert torch.linalg.matrix_rank(best_of_rank(in_expectation(given), 1)) == 1
+    for rank in ("1", None, float("inf"), [1]):
+        with pytest.raises(ProblemError, match="the rank must be a whole number of at least 0, got"):
+            best_of_rank(made(5, 3, 4), rank)
