@@ -18,12 +18,18 @@ _HEAD = re.compile(
     rf"^[\s>#*_]*(?P<called>{_STATEMENTS}|table|tab\.|figure|fig\.|algorithm|alg\.)\s+(?P<number>{NUMBER})(?P<rest>(?![\w-]).*)$",
     flags=re.I,
 )
+_WITHIN = re.compile(
+    rf"(?<=[.!?:;)\]])\s+(?P<head>(?P<called>{_STATEMENTS}|table|figure|algorithm)\s+(?P<number>{NUMBER})(?P<rest>[.:]\s*(?=[(\[A-Z$*]).*))$",
+    flags=re.I,
+)
+"""A head that a conversion has joined to the sentence before it."""
 _SECTION = re.compile(
     r"^\s*(?P<hash>#{1,6})?\s*(?:\*\*)?(?:(?:section|appendix)\s+)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,3}|[A-Z](?:\.\d{1,2}){0,3})\.?(?:\*\*)?"
     r"\s+(?P<title>[^\s$\\|=].{1,100})$",
     flags=re.I,
 )
 _TAGGED = re.compile(r"\\tag\*?\s*\{\s*\(?([A-Z]?\.?\d{1,3}(?:\.\d{1,3})?[a-z]?'?)\)?\s*\}")
+_IN_DISPLAY = re.compile(r"\\q?quad\s*\(([A-Z]?\.?\d{1,3}(?:\.\d{1,3})?[a-z]?)\)(?=\s*(?:\\\\|\\end|\$\$|$))")
 _AT_END = re.compile(r"(?:^|[\s&$\\}\])])\(([A-Z]?\.?\d{1,3}(?:\.\d{1,3})?[a-z]?)\)\s*(?:\\\\)?\s*(?:\\end\{[a-z]+\*?\})?\s*\$*\s*$")
 _MATHS = re.compile(r"\$\$|\\\[|\\(?:begin|quad|frac|sum|le|ge|left|mathbf|mathbb|displaystyle)|^\s*\(\d|[=≤≥<>≈∈→←:]|\\[a-z]+[_^{]")
 _SENTENCE_END = re.compile(r"[.:;,]\s*$")
@@ -115,11 +121,16 @@ class _Reader:
         """Yield the first lines of items; of several with one number, the one that looks most like a head."""
         found: dict[tuple[Kind, str], tuple[int, _Head]] = {}
         for at, line in enumerate(self.lines):
-            match = _HEAD.match(line) if at not in in_table else None
+            if at in in_table:
+                first, *others = line.split("\t")
+                line = "" if any(other.strip() for other in others) else first
+            match = _HEAD.match(line)
+            joined = None if match else _WITHIN.search(line)
+            match = match or joined
             if match is None:
                 continue
             kind = kind_called(match["called"])
-            weight = _weight(line, match, kind) if kind else 0
+            weight = (1 if match["called"][:1].isupper() else 0) if joined else _weight(line, match, kind)
             if not weight or kind is None:
                 continue
             head = _Head(kind, match["number"], at, match["rest"], match["called"].rstrip("."))
@@ -147,7 +158,8 @@ class _Reader:
         for at, line in enumerate(self.lines):
             if at in in_table:
                 continue
-            tags = _TAGGED.findall(line)
+            line = re.sub(r"</?[a-z]+>", "", line)
+            tags = _TAGGED.findall(line) + _IN_DISPLAY.findall(line)
             if tags:
                 sure += [(tag, at) for tag in tags]
                 continue
