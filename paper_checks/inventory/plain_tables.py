@@ -37,19 +37,19 @@ class Block:
 
 def find_blocks(lines: Sequence[str]) -> Iterator[Block]:
     """Yield the tables among the lines of a text."""
-    at = 0
+    at = floor = 0
     while at < len(lines):
         for kind in (_tabs, _bars, _spaces):
-            block = kind(lines, at)
+            block = kind(lines, at, floor)
             if block is not None:
                 yield block
-                at = block.end
+                at = floor = block.end
                 break
         else:
             at += 1
 
 
-def _tabs(lines: Sequence[str], start: int) -> Block | None:
+def _tabs(lines: Sequence[str], start: int, floor: int) -> Block | None:
     end = start
     while end < len(lines) and lines[end].count("\t") >= 1 and lines[end].strip():
         end += 1
@@ -58,12 +58,15 @@ def _tabs(lines: Sequence[str], start: int) -> Block | None:
     return _block(start, end, [lines[at].split("\t") for at in range(start, end)], list(range(start, end)))
 
 
-def _bars(lines: Sequence[str], start: int) -> Block | None:
+def _bars(lines: Sequence[str], start: int, floor: int) -> Block | None:
     end = start
     while end < len(lines) and lines[end].count("|") >= 2:
         end += 1
     if end - start < 2:
         return None
+    ruled = any(re.fullmatch(r"[\s|:-]*-[\s|:-]*", line) for line in lines[start:end])
+    if not ruled and not all(line.lstrip().startswith("|") for line in lines[start:end]):
+        return None  # bars of norms and conditional probabilities
     rows, places = [], []
     for at in range(start, end):
         cells = re.split(r"(?<!\\)\|", lines[at].strip().removeprefix("|").removesuffix("|"))
@@ -118,7 +121,7 @@ def _cell(text: str) -> Cell:
     return Cell(text, bold)
 
 
-def _spaces(lines: Sequence[str], start: int) -> Block | None:
+def _spaces(lines: Sequence[str], start: int, floor: int) -> Block | None:
     """Return a table whose rows are words followed by numbers, as pages on the web give when they are copied."""
     end = start
     while end < len(lines) and _numbers(lines[end]):
@@ -142,7 +145,7 @@ def _spaces(lines: Sequence[str], start: int) -> Block | None:
     if shared:  # "setting 1 5 5": the first number belongs to the label
         rows = [[f"{row[0]} {row[1]}", *row[2:]] for row in rows]
         width -= 1
-    head, first = _heading(lines, start, width)
+    head, first = _heading(lines, start, width, floor)
     full = [row for row in rows if len(row) == width + 1]
     return _block(first, end, [*head, *full], [*range(first, first + len(head)), *[
         place for place, row in zip(places, rows, strict=True) if len(row) == width + 1]])  # fmt: skip
@@ -150,7 +153,7 @@ def _spaces(lines: Sequence[str], start: int) -> Block | None:
 
 def _numbers(line: str) -> bool:
     """Return whether a line looks like a row: short, without the marks of a sentence, and with two numbers at its end."""
-    if not line.strip() or len(line) > _LONGEST or re.search(r"[,;:.?!]\s|[.;:?]$|\\[a-z]{3}|\$|=", line):
+    if not line.strip() or len(line) > _LONGEST or re.search(r"[,;:.?!]\s|[.;:?]$|\\[a-z]{3}|\$|=(?!\d)", line):
         return False
     words = line.split()
     return len(_entries(words)) >= 2 and len(words) - len(_entries(words)) <= 5
@@ -173,11 +176,11 @@ def _shared_words(body: list[list[str]], width: int) -> bool:
     return len(full) == len(body) and len(words) == 1 and all(len(row) > width for row in full) and numbers == counting
 
 
-def _heading(lines: Sequence[str], start: int, width: int) -> tuple[list[list[str]], int]:
+def _heading(lines: Sequence[str], start: int, width: int, floor: int) -> tuple[list[list[str]], int]:
     """Return the heading rows above numbers, and the number of the first."""
     found: list[list[str]] = []
     at = start - 1
-    while at >= 0 and lines[at].strip() and len(lines[at]) <= _LONGEST and not re.search(r"[.:?!]\s|\.$", lines[at]) and len(found) < 2:
+    while at >= floor and lines[at].strip() and len(lines[at]) <= _LONGEST and not re.search(r"[.:?!]\s|\.$", lines[at]) and len(found) < 2:
         words = lines[at].split()
         if found and len(words) > width + 1:
             break
