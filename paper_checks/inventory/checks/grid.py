@@ -120,7 +120,8 @@ class Segment:
 
     def row_name(self, row: int) -> str:
         """Return the names of a row, joined."""
-        shown = [clean(cell.text) for cell in self.cells[row][: max(1, self.labels)] if clean(cell.text)]
+        shown = [clean(cell.text) for cell in self.cells[row][: self.labels] if clean(cell.text)]
+        shown = shown or [clean(cell.text) for cell in self.cells[row] if clean(cell.text)][:1]
         return " ".join(dict.fromkeys(shown)) or f"row {self.rows[row] + 1}"
 
     def place(self, row: int) -> Place:
