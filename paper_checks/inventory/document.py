@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -241,6 +241,7 @@ class Document:
         references: All mentions of items in the text.
         notes: What could not be read, one line each.
         latex: Whether the source is LaTeX, so that labels and marks are known for certain.
+        twice: Where the labels are that are defined more than once.
     """
 
     source: str
@@ -252,6 +253,7 @@ class Document:
     references: tuple[Reference, ...] = ()
     notes: tuple[str, ...] = ()
     latex: bool = False
+    twice: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
 
     def item(self, kind: Kind, number: str) -> Item | None:
         """Return the item of a kind and number; None if there is none."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pylatexenc.latexwalker import LatexEnvironmentNode, LatexMacroNode, LatexMathNode, LatexWalker
+from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode, LatexMathNode, LatexWalker
 
 from paper_checks.inventory.document import Document, Item, Kind, Paragraph, Place, Reference, Table
 from paper_checks.inventory.latex_numbers import SECTIONS, Numbers, commands_of, set_up
@@ -27,8 +27,10 @@ _FLOATS: dict[str, Kind] = {
 _PARTS = ("subfigure", "subtable", "subcaptionblock", "subcaptiongroup")
 _ROW_BY_ROW = ("align", "gather", "eqnarray", "alignat", "flalign", "xalignat", "IEEEeqnarray", "dgroup")
 _CAPTION = re.compile(r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*")
-_LABEL = re.compile(r"\\label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
+_LABEL = re.compile(r"\\[A-Za-z]*label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_MOST_REPAIRS = 8
+"""Openings without an end that are passed over."""
 _BLANK = re.compile(r"\n[ \t]*\n")
 
 
@@ -77,13 +79,13 @@ class _Reader:
         self.proofs: list[tuple[int, int, str]] = []
         self.abstract = (0, 0)
         self.notes = list(source.notes)
+        self.labelled: dict[str, list[Place]] = {}
 
     def document(self) -> Document:
         logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)
         begin = re.search(r"\\begin\s*\{document\}", self.text)
         try:
-            nodes, _, _ = LatexWalker(self.text, tolerant_parsing=True).get_latex_nodes(pos=begin.end() if begin else 0)
-            self._walk([node for node in nodes if node is not None], None, None)
+            self._walk(self._parse(begin.end() if begin else 0), None, None)
         except RecursionError:
             raise SourceError(
                 f"{self.source.name} is nested too deeply to be read, as if many groups were never closed; "
@@ -104,7 +106,21 @@ class _Reader:
             tuple(one for _, one in references),
             tuple([*self.notes, *self._unread()]),
             latex=True,
+            twice={label: tuple(places) for label, places in self.labelled.items() if len(places) > 1 and label},
         )
+
+    def _parse(self, start: int) -> list[Any]:
+        """Return the nodes of the text; what is never closed is noted, blanked, and read as if it were not there."""
+        for _ in range(_MOST_REPAIRS):
+            nodes, _, _ = LatexWalker(self.text, tolerant_parsing=True).get_latex_nodes(pos=start)
+            kept = [node for node in nodes if node is not None]
+            fault = _never_closed(kept)
+            if fault is None:
+                break
+            at, opening = fault
+            self.notes.append(f"{self.place(at)}: {opening} is never closed")
+            self.text = self.text[:at] + " " * len(opening) + self.text[at + len(opening) :]
+        return kept
 
     def place(self, at: int) -> Place:
         """Return the file and line of a place in the text."""
@@ -328,6 +344,7 @@ class _Reader:
         """Return kind and number of every label; the number of a section has no kind."""
         targets: dict[str, tuple[Kind | None, str]] = {}
         for at, label in self._labels():
+            self.labelled.setdefault(label, []).append(self.place(at))
             span = self._innermost(at)
             if span is not None:
                 targets[label] = (span.kind, span.number)
@@ -422,6 +439,30 @@ class _Reader:
             lines = "line" if len(missed) == 1 else "lines"
             shown = ", ".join(str(self.place(at)) for at in missed[:3])
             yield f"{len(missed)} environments were not read ({lines} {shown}{', ...' if len(missed) > 3 else ''})"
+
+
+def _never_closed(nodes: Sequence[Any]) -> tuple[int, str] | None:
+    """Return place and text of the innermost opening whose end is missing; None if everything is closed."""
+    for node in nodes:
+        if node is None:
+            continue
+        if isinstance(node, LatexMacroNode):
+            arguments = node.nodeargd.argnlist if node.nodeargd is not None and node.nodeargd.argnlist else []
+            inner = _never_closed([one for one in arguments if one is not None])
+        else:
+            inner = _never_closed(getattr(node, "nodelist", None) or [])
+        if inner is not None:
+            return inner
+        if isinstance(node, LatexEnvironmentNode):
+            opening = rf"\begin{{{node.environmentname}}}"
+            ends = re.search(rf"\\end\s*\{{\s*{re.escape(node.environmentname)}\s*\}}$", node.latex_verbatim()[-80:])
+            if ends is None and node.latex_verbatim().startswith(opening):
+                return node.pos, opening
+        elif isinstance(node, LatexGroupNode | LatexMathNode):
+            opening, closing = node.delimiters
+            if opening and closing and not node.latex_verbatim().endswith(closing):
+                return node.pos, opening
+    return None
 
 
 def _inner(node: LatexEnvironmentNode) -> Iterator[LatexEnvironmentNode]:

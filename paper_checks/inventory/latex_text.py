@@ -15,7 +15,7 @@ EQUATIONS = (
     "displaymath", "math", "subequations", "xalignat", "empheq",
 )  # fmt: skip
 REFERENCE = re.compile(
-    r"\\(?P<how>[A-Za-z]*?(?:ref|Ref|refrange))\*?\s*(?:\[(?P<option>[^\][{}]*)\])?\s*\{(?P<labels>[^{}]*)\}"
+    r"\\(?P<how>[A-Za-z]*?(?:ref|Ref|refrange)|uses)\*?\s*(?:\[(?P<option>[^\][{}]*)\])?\s*\{(?P<labels>[^{}]*)\}"
 )
 _CITE = re.compile(r"\\[cC]ite[A-Za-z]*\*?\s*((?:\[[^\]]*\]\s*)*)\{([^{}]*)\}")
 _MATHS = re.compile(
@@ -26,7 +26,7 @@ _MATHS = re.compile(
 _DROPPED = re.compile(
     r"\\(?:label|vspace|hspace|vskip|hskip|index|pagestyle|thispagestyle|bibliographystyle|bibliography|setlength|"
     r"addtolength|setcounter|addtocounter|includegraphics|usepackage|color|definecolor|input|include|phantomsection|"
-    r"addcontentsline|fontsize|raisebox|rule|graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)\*?"
+    r"addcontentsline|lean|leanok|notready|discussion|fontsize|raisebox|rule|graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)\*?"
     r"\s*(?:\[[^\]]*\])*\s*(?:\{[^{}]*\})*"
 )
 _ACCENT = re.compile(r"\\(?:[\"'`^~=.]|[cvuHkrbdt](?![A-Za-z]))\s*(?:\{\\?[A-Za-z]*\}|\\?[A-Za-z])")
@@ -69,7 +69,7 @@ class Readable:
 
     def _shown(self, found: re.Match[str]) -> str:
         how = found["how"]
-        if how in ("href", "pageref", "hyperref", "nameref", "xref"):
+        if how in ("href", "pageref", "hyperref", "nameref", "xref", "uses"):
             return ""
         labels = [label.strip() for label in found["labels"].split(",") if label.strip()]
         shown = []

@@ -19,7 +19,7 @@ _TRICKS = re.compile(r"\\(?:@|if|else|fi\b|def|edef|gdef|let|csname|expandafter|
 _KEPT = {
     "label", "ref", "eqref", "cref", "Cref", "autoref", "caption", "begin", "end", "section", "cite", "item", "tag",
     "input", "left", "right", "frac", "text", "mathbf", "textbf", "appendix", "maketitle", "title", "author", "and",
-    "abstract", "thesection", "theequation", "thetheorem", "proof", "qed",
+    "abstract", "thesection", "theequation", "thetheorem", "proof", "qed", "uses",
 }  # fmt: skip
 _DEEPEST = 12
 _GROWTH = 5

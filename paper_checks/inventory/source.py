@@ -28,6 +28,7 @@ _INCLUDE = re.compile(
     r"\\(?:import|subimport|inputfrom)\*?\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
 )
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
+_CONDITION = re.compile(r"\\(iffalse|if[a-zA-Z]+|fi)(?![a-zA-Z])")
 _VERBATIM = re.compile(r"\\(begin|end)\s*\{(verbatim\*?|lstlisting|minted|comment|Verbatim|filecontents\*?)\}")
 
 
@@ -312,13 +313,7 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
             if not verbatim:
                 line = _COMMENT.sub(r"\1", line)
             kept, verbatim = _without_verbatim(line, verbatim)
-            if re.search(r"\\iffalse\b", kept):
-                hidden += 1
-            if hidden:
-                if re.search(r"\\fi\b", kept):
-                    hidden -= 1
-                add("", place)
-                continue
+            kept, hidden = _without_false(kept, hidden)
             start = 0
             for found in _INCLUDE.finditer(kept):
                 parts = [part for part in found.groups() if part]
@@ -350,6 +345,21 @@ def _plain_name(path: PurePosixPath) -> str | None:
         elif part not in (".", "/"):
             parts.append(part)
     return "/".join(parts)
+
+
+def _without_false(line: str, depth: int) -> tuple[str, int]:
+    r"""Return a line without what stands between ``\iffalse`` and ``\fi``, and how many conditions are open at its end."""
+    kept, start = "", 0
+    for found in _CONDITION.finditer(line):
+        if depth == 0 and found[1] == "iffalse":
+            kept += line[start : found.start()]
+            depth = 1
+        elif depth and found[1] == "fi":
+            depth -= 1
+            start = found.end()
+        elif depth:
+            depth += 1
+    return kept + ("" if depth else line[start:]), depth
 
 
 def _without_verbatim(line: str, inside: str) -> tuple[str, str]:

@@ -10,15 +10,16 @@ from difflib import SequenceMatcher
 from paper_checks.inventory.document import FLOATS, Candidate, Document, Item
 
 _SYMBOL = r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\\?[A-Za-z0-9*]+))?(?:\^(?:\{[^{}]*\}|[*']|\w))?"
-_BOUND = re.compile(
-    rf"(?:^|(?<=[\s$,;(<=]))(?:\d+\s*(?:<|\\leq?|≤)\s*)?(?P<symbol>{_SYMBOL})\s*(?P<sign>\\leq?(?![a-z])|\\geq?(?![a-z])|≤|≥|<|>|=|\\leqslant|\\geqslant)\s*"
-    r"(?P<right>(?:[^$,;=<>≤≥\\]|\\(?!quad|qquad|leq?(?![a-z])|geq?(?![a-z])|text|end|\\|forall|in(?![a-z])|to(?![a-z])|tag)[a-zA-Z]+|\\[^a-zA-Z\\]){1,80})"
-)
+_SIGN = re.compile(r"(\\leq?slant|\\geq?slant|\\leq?(?![a-z])|\\geq?(?![a-z])|[≤≥<>=])")
+_SIGNS = {"\\leq": "≤", "\\le": "≤", "\\leqslant": "≤", "<": "≤", "\\geq": "≥", "\\ge": "≥", "\\geqslant": "≥", ">": "≥"}
+_BREAK = re.compile(r"[$;]|,(?![^({]*[)}])|\\q?quad|\\\\|\\(?:text|forall|tag|begin|end|in|to|implies|Rightarrow)(?![a-z])|\.\s")
 _RATE = re.compile(r"(?:\\mathcal\s*\{?\s*O\s*\}?|\\widetilde\s*\{?\\mathcal\{O\}\}?|\\Theta|\\Omega|(?<![A-Za-z\\])O|𝒪)\s*(?:\\!)?\s*(?:\\[Bb]ig[lg]?)?(?:\\left)?\s*\((?P<inner>(?:[^()]|\([^()]*\)){1,60})\)")
 _RESTATED = re.compile(r"(?:restate(?:ment|d)?|repeated|recall(?:ed)?)\b[^.]{0,20}?(?P<kind>theorem|lemma|proposition|corollary)\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)", re.I)
 _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|[^\s\w]")
 _ALIKE = 0.75
-"""How alike two statements are, from 0 to 1, to be one and the same."""
+"""How alike a restatement must be to its statement, from 0 to 1, to be compared."""
+_REPRINT = 0.97
+"""How alike two statements are, from 0 to 1, if one is the other though nothing says so."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,19 @@ def _restatements(statements: list[Item]) -> Iterator[tuple[Item, Item]]:
         named = _RESTATED.search(item.title or item.text[:120])
         for other in statements[:at]:
             by_name = named is not None and (other.kind, other.number) == (named["kind"].lower(), named["number"])
-            same = other.kind == item.kind and len(item.text) > 60 and _alike(item.text, other.text) > 0.9 and other.text != item.text
-            if by_name or same:
+            titled = bool(item.title) and item.title == other.title and other.kind == item.kind
+            if by_name or titled or (other.kind == item.kind != "definition" and _is_reprint(other, item)):
                 yield other, item
                 break
 
 
-def _alike(one: str, other: str) -> float:
-    matcher = SequenceMatcher(None, _TOKEN.findall(one)[:400], _TOKEN.findall(other)[:400], autojunk=False)
-    return matcher.ratio() if matcher.real_quick_ratio() > 0.9 else 0.0
+def _is_reprint(first: Item, second: Item) -> bool:
+    """Return whether two statements are long and differ in a place or two."""
+    one, other = _tokens(first.text), _tokens(second.text)
+    if min(len(one), len(other)) < 25 or first.section == second.section or abs(len(one) - len(other)) > len(one) // 20:
+        return False
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() > _REPRINT and matcher.quick_ratio() > _REPRINT and matcher.ratio() > _REPRINT
 
 
 def _compare(first: Item, second: Item) -> Iterator[Candidate]:
@@ -86,18 +91,34 @@ def _tokens(text: str) -> list[str]:
 
 
 def _bounds(text: str) -> Iterator[_Bound]:
+    """Yield the bounds of single symbols; "a = b ≤ c" bounds a by c."""
     text = re.sub(r"\\(?:left|right|,|;|!|big|Big)(?![A-Za-z])", "", text).replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac")
-    for found in _BOUND.finditer(text):
-        right = re.sub(r"\s+", "", found["right"]).rstrip(".:*}")
-        right = re.sub(r"\\?(?:and|with|where|for|then|if)$", "", right)
-        bare = re.sub(r"[_^](?:\{[^{}]*\}|\\?[A-Za-z]+|\d)", lambda part: re.sub(r"\d", "#", part[0]), right)
-        skeleton = re.sub(r"[{}\s]", "", re.sub(r"\d+(?:\.\d+)?", "", bare))
-        letters = re.sub(r"\\frac|\\sqrt|[^A-Za-z]", "", skeleton)
-        if not letters or right.count("{") != right.count("}") or right.count("(") != right.count(")"):
+    for formula in _BREAK.split(text):
+        parts = [part.strip() for part in _SIGN.split(formula)]
+        first = next((at for at in range(0, len(parts) - 2, 2) if re.fullmatch(_SYMBOL, parts[at])), None)
+        if first is None:
             continue
-        sign = {"\\leq": "≤", "\\le": "≤", "\\geq": "≥", "\\ge": "≥", "<": "≤", ">": "≥"}.get(found["sign"], found["sign"])
-        numbers = tuple(number for number in re.findall(r"\d+(?:\.\d+)?", bare) if number != "1")
-        yield _Bound((found["symbol"], sign, skeleton), numbers, f"{found['symbol']} {sign} {right}")
+        sign = "="
+        for at in range(first + 1, len(parts) - 1, 2):
+            one = _SIGNS.get(parts[at], parts[at])
+            if "=" not in (one, sign) and one != sign:
+                break
+            sign = one if sign == "=" else sign
+            bound = _bound(parts[first], sign, parts[at + 1])
+            if bound is not None:
+                yield bound
+
+
+def _bound(symbol: str, sign: str, right: str) -> _Bound | None:
+    """Return a bound; None if its right side has no letters, or is not a whole formula."""
+    right = re.sub(r"\s+", "", right).rstrip(".:*")
+    bare = re.sub(r"[_^](?:\{[^{}]*\}|\\?[A-Za-z]+|\d)", lambda part: re.sub(r"\d", "#", part[0]), right)
+    skeleton = re.sub(r"[{}\s]", "", re.sub(r"\d+(?:\.\d+)?", "", bare))
+    letters = re.sub(r"\\frac|\\sqrt|[^A-Za-z]", "", skeleton)
+    if not letters or len(right) > 80 or right.count("{") != right.count("}") or right.count("(") != right.count(")"):
+        return None
+    numbers = tuple(number for number in re.findall(r"\d+(?:\.\d+)?", bare) if number != "1")
+    return _Bound((symbol, sign, skeleton), numbers, f"{symbol} {sign} {right}")
 
 
 def _against_proof(item: Item) -> Iterator[Candidate]:

@@ -17,6 +17,11 @@ def dangling(document: Document) -> Iterator[Candidate]:
         for one in document.references:
             if not one.resolved:
                 yield Candidate("reference", one.place, "", f"refers to the label {one.label}, which does not exist", (one.label,))
+        used = {one.label for one in document.references}
+        for label, places in document.twice.items():
+            if label in used:
+                says = f"the label {label} is defined {len(places)} times ({', '.join(map(str, places[:3]))}); references mean the last"
+                yield Candidate("reference", places[0], "", says, (label,))
         return
     known: dict[Kind, set[str]] = {}
     for item in document.items:
@@ -26,6 +31,8 @@ def dangling(document: Document) -> Iterator[Candidate]:
         if one.kind is None or one.kind not in known or (one.kind, one.number) in told:
             continue
         numbers = known[one.kind]
+        if one.number[:1].isalpha() and one.number in known.get("equation", ()):
+            continue  # an assumption called by the number of its formula
         if one.number in numbers or re.sub(r"[a-z]+$", "", one.number) in numbers or not _fits(one.number, numbers):
             continue
         if one.kind in ("theorem", "lemma", "proposition", "corollary", "definition", "assumption") and any(
@@ -47,7 +54,7 @@ def _fits(number: str, numbers: set[str]) -> bool:
 def unused(document: Document) -> Iterator[Candidate]:
     """Yield lemmas, assumptions, tables, figures and algorithms that nothing in the text refers to."""
     for item in document.items:
-        if item.kind not in _USED or not item.number:
+        if item.kind not in _USED or not item.number or item.label in document.twice:
             continue
         if not any(_refers(one, item, document) for one in range(len(document.references))):
             says = f"{item.name} is never referred to"

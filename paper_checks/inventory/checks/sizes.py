@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.inventory.checks.grid import Number, clean, plain_digits, segments
+from paper_checks.inventory.checks.grid import Number, clean, plain_digits, read_number
 from paper_checks.inventory.document import Candidate, Document, Place
 from paper_checks.methods.rounded import Rounded
 
@@ -79,21 +79,21 @@ def _alike(one: Size, other: Size) -> bool:
 
 
 def _columns(document: Document) -> Iterator[tuple[Place, str, list[Size]]]:
-    """Yield the sizes of each column of a table, those with a unit of the heading included, each printed size once."""
+    """Yield the sizes of each column of a table, with the unit of the heading if they have none, each size once."""
     for table in document.tables:
-        for part in segments(table):
-            for column in range(part.width):
-                heading = re.search(r"[(\[]\s*([kKMGT]i?B)\s*[)\]]", clean(part.name(column)))
-                found: dict[str, Size] = {}
-                for cells, numbers in zip(part.cells, part.numbers, strict=True):
-                    match = _ONE.fullmatch(clean(cells[column].text))
-                    number = numbers[column]
-                    if match:
-                        found.setdefault(match[0], read_size(match["number"], match["unit"]))
-                    elif heading and number is not None:
-                        found.setdefault(number.text, read_size(number.text, heading[1]))
-                if len(found) >= 2:
-                    yield part.place(0), table.name, list(found.values())
+        for column in range(len(table.rows[0]) if table.rows else 0):
+            heading, found = "", dict[str, Size]()
+            for row in table.rows:
+                text = clean(row[column].text)
+                match, number = _ONE.fullmatch(text), read_number(text)
+                if match:
+                    found.setdefault(match[0], read_size(match["number"], match["unit"]))
+                elif heading and number is not None and not number.unit:
+                    found.setdefault(number.text, read_size(number.text, heading))
+                elif unit := re.search(r"[(\[]\s*([kKMGT]i?B)\s*[)\]]", text):
+                    heading = unit[1]
+            if len(found) >= 2:
+                yield table.places[0], table.name, list(found.values())
 
 
 def _mixed(place: Place, about: str, column: list[Size]) -> Iterator[Candidate]:
