@@ -236,7 +236,7 @@ class _Reader:
             if new and display and head.kind in FLOATS:
                 break
             kept.append(line)
-        return " ".join(" ".join(kept).split()).strip("* ")
+        return _tidy(" ".join(" ".join(kept).split()).strip("* "))
 
     def _continues(self, at: int) -> bool:
         """Return whether a line continues the sentence before it."""
@@ -363,6 +363,12 @@ def _title(rest: str) -> str:
     """Return what stands in parentheses right after the number."""
     found = re.match(r"^[\s*_.]*\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)", rest)
     return found[1].strip() if found else ""
+
+
+def _tidy(text: str) -> str:
+    """Return a text with its displays between single dollar signs, without their numbers and without marks of italics."""
+    text = re.sub(r"\$\$(.+?)\$\$", lambda found: f"${_IN_DISPLAY.sub('', _TAGGED.sub('', found[1])).strip(' ,')}$", text)
+    return re.sub(r"(?<=[\s.,])\*+|\*+(?=[\s.,:]|$)|^\*+", "", text) if text.count("$") % 2 == 0 else text
 
 
 def _is_formula(text: str) -> bool:
