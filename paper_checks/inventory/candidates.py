@@ -51,8 +51,14 @@ def comparisons(document: Document) -> Iterator[tuple[Paragraph, str]]:
     seen = set()
     for paragraph in document.paragraphs:
         for sentence in paragraph.sentences():
-            words = re.sub(r"\[[^\][]*\]|\$[^$]*\$", lambda found: found[0] if re.fullmatch(r"\$[\d.,\s\\%×]+\$", found[0]) else " ", sentence)
-            words = re.sub(r"\b(?:Section|Appendix|Figure|Fig\.|Table|Theorem|Lemma|Equation|Algorithm)s?\s*[\d.]+", " ", words)
+            words = re.sub(
+                r"\[[^\][]*\]|\$[^$]*\$",
+                lambda found: found[0] if re.fullmatch(r"\$[\d.,\s\\%×]+\$", found[0]) else " ",
+                sentence,
+            )
+            words = re.sub(
+                r"\b(?:Section|Appendix|Figure|Fig\.|Table|Theorem|Lemma|Equation|Algorithm)s?\s*[\d.]+", " ", words
+            )
             if sentence in seen or not 30 < len(sentence) < 600 or len(re.findall(r"[A-Za-z]{3,}", words)) < 5:
                 continue
             if _NUMBER.search(re.sub(r"\(\d{4}[a-z]?\)|\b(?:19|20)\d\d\b", " ", words)) and _COMPARES.search(words):

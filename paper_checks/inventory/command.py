@@ -24,9 +24,14 @@ def declare(commands: Any) -> None:
         "rankproof inventory paper.tex --json inventory.json --into my-paper",
     )
     inventory.add_argument(
-        "source", type=read_name, metavar="SOURCE", help="a file (LaTeX with its inputs, Markdown, text), a folder or an archive"
+        "source",
+        type=read_name,
+        metavar="SOURCE",
+        help="a file (LaTeX with its inputs, Markdown, text), a folder or an archive",
     )
-    inventory.add_argument("--json", type=read_name, metavar="FILE", help="write the inventory to FILE as JSON; - means standard output")
+    inventory.add_argument(
+        "--json", type=read_name, metavar="FILE", help="write the inventory to FILE as JSON; - means standard output"
+    )
     inventory.add_argument(
         "--into",
         type=read_name,
@@ -38,12 +43,14 @@ def declare(commands: Any) -> None:
 def _inventory(options: argparse.Namespace) -> int:
     from paper_checks.inventory.listing import as_json, listing
     from paper_checks.inventory.reading import read_document
-    from paper_checks.inventory.stubs import write_stubs
+    from paper_checks.inventory.stubs import require_place, write_stubs
 
     alone = options.json is not None and is_standard_output(options.json)
     if options.json is not None and not alone:
         require_target(Path(options.json))
         require_own([Path(options.json)], Path(options.json).parent)
+    if options.into is not None:
+        require_place(Path(options.into))
     document = read_document(options.source)
     told = sys.stderr if alone else sys.stdout
     if options.json is not None:
@@ -61,7 +68,10 @@ def _inventory(options: argparse.Namespace) -> int:
             print(f"{folder} already has a claim for every item", file=told)
             return 0
         claims = "1 claim without a check" if count == 1 else f"{count} claims without checks"
-        print(f"wrote {claims} into {len(paths)} files of {folder}; see them with `rankproof check --papers {folder} {name}/`", file=told)
+        print(
+            f"wrote {claims} into {len(paths)} files of {folder}; see them with `rankproof check --papers {folder} {name}/`",
+            file=told,
+        )
     return 0
 
 

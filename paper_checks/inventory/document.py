@@ -217,7 +217,9 @@ class Paragraph:
         start = 0
         for end in re.finditer(r"(?<=[.!?])[)\]”\"']?\s+(?=[A-Z(“\"$\\])", self.text):
             before = self.text[start : end.start()]
-            if re.search(r"\b(?:e\.g|i\.e|cf|vs|resp|et al|Figs?|Eqs?|Tabs?|Secs?|Thms?|Lems?|Props?|No|w\.r\.t)\.$", before):
+            if re.search(
+                r"\b(?:e\.g|i\.e|cf|vs|resp|et al|Figs?|Eqs?|Tabs?|Secs?|Thms?|Lems?|Props?|No|w\.r\.t)\.$", before
+            ):
                 continue
             if before.count("$") % 2:
                 continue

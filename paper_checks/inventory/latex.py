@@ -26,7 +26,9 @@ _FLOATS: dict[str, Kind] = {
 }  # fmt: skip
 _PARTS = ("subfigure", "subtable", "subcaptionblock", "subcaptiongroup")
 _ROW_BY_ROW = ("align", "gather", "eqnarray", "alignat", "flalign", "xalignat", "IEEEeqnarray", "dgroup")
-_CAPTION = re.compile(r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*")
+_CAPTION = re.compile(
+    r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*"
+)
 _LABEL = re.compile(r"\\[A-Za-z]*label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _MOST_REPAIRS = 8
@@ -148,13 +150,17 @@ class _Reader:
             elif getattr(node, "nodelist", None):
                 self._walk(node.nodelist, statement, holder)
 
-    def _macro(self, node: LatexMacroNode, around: Sequence[Any], statement: _Span | None, holder: _Span | None) -> None:
+    def _macro(
+        self, node: LatexMacroNode, around: Sequence[Any], statement: _Span | None, holder: _Span | None
+    ) -> None:
         name = node.macroname
         if name in SECTIONS:
             self._catch_up(node.pos)
             star = self.text[node.pos + 1 + len(name) : node.pos + 2 + len(name)] == "*"
             title = re.compile(rf"\\{name}\*?\s*(?:\[[^\]]*\])?\s*").match(self.text, node.pos)
-            words = braced(self.text, title.end())[0] if title and self.text[title.end() : title.end() + 1] == "{" else ""
+            words = (
+                braced(self.text, title.end())[0] if title and self.text[title.end() : title.end() + 1] == "{" else ""
+            )
             numbered = not star and name not in ("part", "paragraph", "subparagraph")
             number = self.numbers.step(name) if numbered else ""
             self.sections.append(_Span(None, number, node.pos, len(self.text), title=words))
@@ -178,7 +184,9 @@ class _Reader:
             name, plain = alias[1], alias[1].rstrip("*")
         self._catch_up(start)
         if plain == "restatable":
-            inner = re.compile(r"\\begin\s*\{restatable\*?\}\s*(?:\[([^\]]*)\])?\s*\{(\w+)\}\s*\{\w+\}").match(self.text, start)
+            inner = re.compile(r"\\begin\s*\{restatable\*?\}\s*(?:\[([^\]]*)\])?\s*\{(\w+)\}\s*\{\w+\}").match(
+                self.text, start
+            )
             if inner and inner[2] in self.numbers.theorems:
                 self._statement(node, inner[2], inner.end(), inner[1] or "", statement)
                 return
@@ -260,7 +268,9 @@ class _Reader:
         tag = _TAG.search(raw)
         number = ""
         if tag:
-            number = re.sub(r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", tag[2])
+            number = re.sub(
+                r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", tag[2]
+            )
         elif counts and not re.search(r"\\(?:nonumber|notag)(?![A-Za-z])", raw):
             number = self.numbers.step("equation")
         if number:
@@ -294,7 +304,9 @@ class _Reader:
         for at in range(before, len(self.tabulars)):  # several captions: each table has the nearest
             inner = self.tabulars[at][0]
             if len(floats) > 1:
-                nearest = min(floats, key=lambda span: abs(span.start - inner.pos) if span is not holder else inner.pos - start)
+                nearest = min(
+                    floats, key=lambda span: abs(span.start - inner.pos) if span is not holder else inner.pos - start
+                )
                 self.tabulars[at] = (inner, nearest)
 
     def _caption(self, span: _Span, at: int) -> None:
@@ -324,7 +336,9 @@ class _Reader:
     def _attach_proofs(self) -> None:
         """Give each proof to the statement that it names, else to the one before it."""
         labels = {label: span for at, label in self._labels() if (span := self._innermost(at)) is not None}
-        statements = [span for span in self.spans if span.kind not in ("equation", "table", "figure", "algorithm", None)]
+        statements = [
+            span for span in self.spans if span.kind not in ("equation", "table", "figure", "algorithm", None)
+        ]
         for start, end, title in self.proofs:
             named = [labels[label.strip()] for found in REFERENCE.finditer(title) for label in found["labels"].split(",")
                      if label.strip() in labels]  # fmt: skip
@@ -353,7 +367,9 @@ class _Reader:
                 before = [one for one in self.sections if one.start <= at]
                 targets[label] = (None, before[-1].number if before else "")
         for span in self.spans:
-            span.number = re.sub("\ue002([^\ue002]*)\ue002", lambda found: targets.get(found[1], (None, "??"))[1], span.number)
+            span.number = re.sub(
+                "\ue002([^\ue002]*)\ue002", lambda found: targets.get(found[1], (None, "??"))[1], span.number
+            )
         return targets
 
     def _references(self, targets: dict[str, tuple[Kind | None, str]]) -> Iterator[tuple[int, Reference]]:

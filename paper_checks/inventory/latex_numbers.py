@@ -16,7 +16,9 @@ _COMMANDS = re.compile(
     r"|\\renewcommand\*?\s*\{?\s*\\the(?P<shown>\w+)\s*\}?\s*\{(?P<form>(?:[^{}]|\{[^{}]*\})*)\}"
     r"|\\(?P<appendix>appendix|appendices|begin\s*\{appendix\}|begin\s*\{appendices\}|beginsupplement)(?![A-Za-z])"
 )
-_DECLARED = re.compile(r"\\declaretheorem\s*(?:\[(?P<before>[^\]]*)\])?\s*\{(?P<names>[^{}]*)\}\s*(?:\[(?P<after>[^\]]*)\])?")
+_DECLARED = re.compile(
+    r"\\declaretheorem\s*(?:\[(?P<before>[^\]]*)\])?\s*\{(?P<names>[^{}]*)\}\s*(?:\[(?P<after>[^\]]*)\])?"
+)
 _FORMS: dict[str, Callable[[int], str]] = {
     "arabic": str,
     "alph": lambda n: _letter(n).lower(),
@@ -106,7 +108,7 @@ class Numbers:
     def _reset_below(self, name: str) -> None:
         lower = _NUMBERED[_NUMBERED.index(name) + 1 :] if name in _NUMBERED else ()
         for other, counter in self.counters.items():
-            if other in lower or (counter.within and counter.within in (name, *lower)) and other != name:
+            if other in lower or ((counter.within and counter.within in (name, *lower)) and other != name):
                 counter.value = 0
 
     def apply(self, command: re.Match[str]) -> None:
@@ -168,7 +170,9 @@ def _declared(text: str) -> Iterable[tuple[str, str, str, str, bool]]:
     for found in _DECLARED.finditer(text):
         options = dict(
             (key.strip(), value.strip().strip("{}"))
-            for key, _, value in (part.partition("=") for part in f"{found['before'] or ''},{found['after'] or ''}".split(","))
+            for key, _, value in (
+                part.partition("=") for part in f"{found['before'] or ''},{found['after'] or ''}".split(",")
+            )
         )
         shared = next((options[key] for key in ("sibling", "numberlike", "sharenumber") if key in options), "")
         within = next((options[key] for key in ("numberwithin", "within", "parent") if key in options), "")

@@ -15,7 +15,9 @@ TABULARS = (
     "tabular", "tabular*", "tabularx", "tabulary", "longtable", "longtable*", "tblr", "longtblr", "NiceTabular", "supertabular",
     "xltabular", "tabu",
 )  # fmt: skip
-_RULE = re.compile(r"\\(?:hline|midrule|toprule|bottomrule|specialrule|Xhline|hdashline|cmidrule|cline|hhline)(?![A-Za-z])")
+_RULE = re.compile(
+    r"\\(?:hline|midrule|toprule|bottomrule|specialrule|Xhline|hdashline|cmidrule|cline|hhline)(?![A-Za-z])"
+)
 _FULL_RULE = re.compile(r"\\(?:hline|midrule|specialrule|Xhline|hdashline)(?![A-Za-z])")
 _RULES = re.compile(
     r"\\(?:hline|midrule|toprule|bottomrule|specialrule|Xhline|hdashline|cmidrule|cline|hhline|addlinespace|morecmidrules|"

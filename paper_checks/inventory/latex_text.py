@@ -77,7 +77,9 @@ class Readable:
             kind, number = self.targets.get(label, (None, "??"))
             if how == "eqref" or (kind == "equation" and how != "ref"):
                 number = f"({number})"
-            shown.append(f"{kind.capitalize()} {number}" if kind and how.lower() in ("cref", "autoref", "thref") else number)
+            shown.append(
+                f"{kind.capitalize()} {number}" if kind and how.lower() in ("cref", "autoref", "thref") else number
+            )
         return ", ".join(shown)
 
 
@@ -121,5 +123,3 @@ def braced(text: str, at: int) -> tuple[str, int]:
     """Return the group at an opening brace, without braces, and the place after it; all that follows if it never ends."""
     end = group_end(text, at)
     return (text[at + 1 :], len(text)) if end is None else (text[at + 1 : end - 1], end)
-
-

@@ -28,7 +28,10 @@ def listing(document: Document, width: int, mark: str = "…") -> str:
     said = list(comparisons(document))
     if said:
         lines += ["", f"Sentences with a number and a comparison: {len(said)}"]
-        lines += [_cut(f"  {paragraph.place!s:>14}  {printable(sentence)}", width, mark) for paragraph, sentence in said[:_MOST_SENTENCES]]
+        lines += [
+            _cut(f"  {paragraph.place!s:>14}  {printable(sentence)}", width, mark)
+            for paragraph, sentence in said[:_MOST_SENTENCES]
+        ]
         if len(said) > _MOST_SENTENCES:
             lines.append(f"  {mark} and {len(said) - _MOST_SENTENCES} more, which --json writes")
     lines += ["", *candidate_lines(find_candidates(document), width)]
@@ -41,7 +44,9 @@ def candidate_lines(candidates: Sequence[Candidate], width: int) -> list[str]:
     """Return the candidates, one after another, wrapped."""
     if not candidates:
         return ["The mechanical checks found nothing to look at."]
-    lines = [f"To look at: {len(candidates)}. These are no verdicts: a check compares printed numbers, not what is meant."]
+    lines = [
+        f"To look at: {len(candidates)}. These are no verdicts: a check compares printed numbers, not what is meant."
+    ]
     for one in candidates:
         about = f"{one.about}: " if one.about and not one.says.startswith(one.about) else ""
         words = printable(f"{one.check:15} {one.place}  {about}{one.says}").split(" ")
@@ -79,7 +84,12 @@ def _entries(document: Document) -> Iterator[tuple[str, str, str, str]]:
             continue
         if run:
             numbers = f"({run[0].number})" if len(run) == 1 else f"({run[0].number})-({run[-1].number})"
-            yield run[0].section, f"Eq. {numbers}", str(run[0].place), printable(run[0].text if len(run) == 1 else f"{len(run)} equations")
+            yield (
+                run[0].section,
+                f"Eq. {numbers}",
+                str(run[0].place),
+                printable(run[0].text if len(run) == 1 else f"{len(run)} equations"),
+            )
             run = []
         if item is None:
             break
@@ -93,7 +103,9 @@ def _entries(document: Document) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _names(references: Sequence[Reference]) -> str:
-    shown = dict.fromkeys(f"{one.kind} {one.number}" for one in references if one.kind and one.number and one.kind != "equation")
+    shown = dict.fromkeys(
+        f"{one.kind} {one.number}" for one in references if one.kind and one.number and one.kind != "equation"
+    )
     return ", ".join(shown)
 
 

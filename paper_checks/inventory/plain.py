@@ -7,12 +7,26 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from paper_checks.inventory.document import FLOATS, KINDS, Document, Item, Kind, Paragraph, Place, Reference, Table, kind_called
+from paper_checks.inventory.document import (
+    FLOATS,
+    KINDS,
+    Document,
+    Item,
+    Kind,
+    Paragraph,
+    Place,
+    Reference,
+    Table,
+    kind_called,
+)
 from paper_checks.inventory.plain_tables import Block, find_blocks
 from paper_checks.inventory.source import Source
 
 NUMBER = r"(?:[A-Z]{1,2}\.?)?\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|[IVX]{1,5}(?![A-Za-z])"
-_STATEMENTS = "|".join(kind for kind in KINDS if kind not in (*FLOATS, "equation")) + "|claim|fact|hypothesis|condition|observation"
+_STATEMENTS = (
+    "|".join(kind for kind in KINDS if kind not in (*FLOATS, "equation"))
+    + "|claim|fact|hypothesis|condition|observation"
+)
 _MARGIN = re.compile(r"^\s*(?:-\s+)?\d{2,4}(?=\s|$)\s*")
 _HEAD = re.compile(
     rf"^[\s>#*_]*(?P<called>{_STATEMENTS}|table|tab\.|figure|fig\.|algorithm|alg\.)\s+(?P<number>{NUMBER})(?P<rest>(?![\w-]).*)$",
@@ -30,8 +44,12 @@ _SECTION = re.compile(
 )
 _TAGGED = re.compile(r"\\tag\*?\s*\{\s*\(?([A-Z]?\.?\d{1,3}(?:\.\d{1,3})?[a-z]?'?)\)?\s*\}")
 _IN_DISPLAY = re.compile(r"\\q?quad\s*\(([A-Z]?\.?\d{1,3}(?:\.\d{1,3})?[a-z]?)\)(?=\s*(?:\\\\|\\end|\$\$|$))")
-_AT_END = re.compile(r"(?:^|[\s&$\\}\])])\(([A-Z]?\.?\d{1,3}(?:\.\d{1,3})?[a-z]?)\)\s*(?:\\\\)?\s*(?:\\end\{[a-z]+\*?\})?\s*\$*\s*$")
-_MATHS = re.compile(r"\$\$|\\\[|\\(?:begin|quad|frac|sum|le|ge|left|mathbf|mathbb|displaystyle)|^\s*\(\d|[=≤≥<>≈∈→←:]|\\[a-z]+[_^{]")
+_AT_END = re.compile(
+    r"(?:^|[\s&$\\}\])])\(([A-Z]?\.?\d{1,3}(?:\.\d{1,3})?[a-z]?)\)\s*(?:\\\\)?\s*(?:\\end\{[a-z]+\*?\})?\s*\$*\s*$"
+)
+_MATHS = re.compile(
+    r"\$\$|\\\[|\\(?:begin|quad|frac|sum|le|ge|left|mathbf|mathbb|displaystyle)|^\s*\(\d|[=≤≥<>≈∈→←:]|\\[a-z]+[_^{]"
+)
 _SENTENCE_END = re.compile(r"[.:;,]\s*$")
 _PROOF = re.compile(r"^[\s*_#>]*(?:[A-Z]?\.?[\d.]*\s+)?proof\b(?P<of>[^.:]*)[.:]?", flags=re.I)
 _PROOF_ENDS = re.compile(r"□|∎|\\square|\\qed|\\blacksquare|■|◻")
@@ -75,7 +93,14 @@ class _Reader:
         proofs = self._proofs(heads)
         paragraphs = list(self._paragraphs(in_table, sections))
         items = []
-        ends = sorted([*(head.line for head in heads), *(line for line, _ in sections), *(line for line, _, _ in proofs), len(self.lines)])
+        ends = sorted(
+            [
+                *(head.line for head in heads),
+                *(line for line, _ in sections),
+                *(line for line, _, _ in proofs),
+                len(self.lines),
+            ]
+        )
         for head in heads:
             end = ends[bisect_right(ends, head.line)]
             text, proof, proof_lines = self._text(head, end), "", range(0)
@@ -102,7 +127,9 @@ class _Reader:
                      inside=(owner.kind, owner.number) if owner else None)
             )  # fmt: skip
         items.sort(key=lambda item: self._order(item.place))
-        references = [one for paragraph in paragraphs for one in self._mentions(paragraph.text, self._order(paragraph.place))]
+        references = [
+            one for paragraph in paragraphs for one in self._mentions(paragraph.text, self._order(paragraph.place))
+        ]
         return Document(
             self.source.name,
             self._first_title(),
@@ -144,11 +171,11 @@ class _Reader:
             match = _SECTION.match(line) if at not in in_table and len(line) < 140 else None
             if match is None:
                 continue
-            alone = (at == 0 or not self.lines[at - 1].strip()) and (at + 1 >= len(self.lines) or not self.lines[at + 1].strip())
+            alone = (at == 0 or not self.lines[at - 1].strip()) and (
+                at + 1 >= len(self.lines) or not self.lines[at + 1].strip()
+            )
             titled = match["title"][:1].isupper() and not _SENTENCE_END.search(match["title"])
-            if titled and (match["hash"] or alone) and match["number"] not in ("I", "A") or (titled and match["hash"]):
-                yield at, match["number"]
-            elif titled and alone:
+            if (titled and (match["hash"] or alone) and match["number"] not in ("I", "A")) or (titled and match["hash"]) or (titled and alone):
                 yield at, match["number"]
 
     def _equations(self, in_table: set[int]) -> list[tuple[str, int]]:
@@ -167,7 +194,11 @@ class _Reader:
             if found is None:
                 continue
             before = line[: found.start()].strip()
-            if not before or line.rstrip().endswith("$$") or re.search(r"\\q?quad\s*$|\s{4,}$|\$\$\s*$", line[: found.start(1) - 1]):
+            if (
+                not before
+                or line.rstrip().endswith("$$")
+                or re.search(r"\\q?quad\s*$|\s{4,}$|\$\$\s*$", line[: found.start(1) - 1])
+            ):
                 sure.append((found[1], at))
             elif _MATHS.search(before) or _is_formula(before):
                 likely.append((found[1], at))
@@ -231,7 +262,7 @@ class _Reader:
             empty = not re.search(r"\w{2}", kept[0]) and len(kept) == 1
             if new and not display and not empty:
                 paragraphs += 1
-                if head.kind in FLOATS or not line[:1].islower() and not self._continues(at):
+                if head.kind in FLOATS or (not line[:1].islower() and not self._continues(at)):
                     break
             if new and display and head.kind in FLOATS:
                 break
@@ -244,7 +275,9 @@ class _Reader:
         while above > 0 and not self.lines[above].strip():
             above -= 1
         last = self.lines[above].rstrip(" $*_").rstrip()
-        return last.endswith((",", ":", "and", "where", "then")) or bool(re.match(r"(?:where|with|for|and|then|if)\b|[a-z]\)", self.lines[at].strip(), re.I))
+        return last.endswith((",", ":", "and", "where", "then")) or bool(
+            re.match(r"(?:where|with|for|and|then|if)\b|[a-z]\)", self.lines[at].strip(), re.I)
+        )
 
     def _mentions(self, text: str, line: int) -> Iterator[Reference]:
         """Yield the items that a text mentions, but not those of other works."""
@@ -262,9 +295,11 @@ class _Reader:
                 yield Reference(kind, number, place, found[0].strip())
         for found in re.finditer(r"(?<![\w)\]}_^])\(([A-Z]\.\d{1,3}|\d{1,3})\)(?!\s*(?:\\\\)?\s*\$*\s*$)", text):
             before = text[: found.start()]
-            if re.search(r"(?:\b(?:in|by|of|from|and|using|see|to|with|on|both|apply(?:ing)?|or|substituting|combining)|,)\s*$", before, re.I) and (
-                before.count("$") % 2 == 0
-            ):
+            if re.search(
+                r"(?:\b(?:in|by|of|from|and|using|see|to|with|on|both|apply(?:ing)?|or|substituting|combining)|,)\s*$",
+                before,
+                re.I,
+            ) and (before.count("$") % 2 == 0):
                 yield Reference("equation", found[1], place, found[0])
 
     def _paragraphs(self, in_table: set[int], sections: Sequence[tuple[int, str]]) -> Iterator[Paragraph]:
@@ -280,7 +315,9 @@ class _Reader:
                 start = start if kept else at
                 kept.append(line.strip())
             elif kept:
-                yield Paragraph(" ".join(" ".join(kept).split()), self.source.places[start], _section_at(sections, start))
+                yield Paragraph(
+                    " ".join(" ".join(kept).split()), self.source.places[start], _section_at(sections, start)
+                )
                 kept = []
 
     def _tables(self, blocks: Sequence[Block], heads: Sequence[_Head]) -> Iterator[Table]:
@@ -289,12 +326,16 @@ class _Reader:
         above, below = {}, {}
         for number, block in enumerate(blocks):
             for head in captions:
-                if head.line < block.start and self._gap(head.line + 1, block.start) <= 4 and not any(
-                    head.line < other.start < block.start for other in blocks
+                if (
+                    head.line < block.start
+                    and self._gap(head.line + 1, block.start) <= 4
+                    and not any(head.line < other.start < block.start for other in blocks)
                 ):
                     above[number] = head
-                if head.line >= block.end and self._gap(block.end, head.line) <= 2 and not any(
-                    block.end <= other.start < head.line for other in blocks
+                if (
+                    head.line >= block.end
+                    and self._gap(block.end, head.line) <= 2
+                    and not any(block.end <= other.start < head.line for other in blocks)
                 ):
                     below[number] = head
         first_above = len(above) >= len(below)
@@ -303,7 +344,12 @@ class _Reader:
             previous = blocks[number - 1] if number else None
             if head_of is None and previous is not None and self._gap(previous.end, block.start) <= 2:
                 head_of = above.get(number - 1) if first_above else None
-            if head_of is None and number + 1 < len(blocks) and self._gap(block.end, blocks[number + 1].start) <= 2 and not first_above:
+            if (
+                head_of is None
+                and number + 1 < len(blocks)
+                and self._gap(block.end, blocks[number + 1].start) <= 2
+                and not first_above
+            ):
                 head_of = below.get(number + 1)
             caption = self._text(head_of, len(self.lines)) if head_of else ""
             places = tuple(self.source.places[at] for at in block.lines)
@@ -318,16 +364,22 @@ class _Reader:
         return re.sub(r"^[#*\s]+|[*\s]+$", "", first)[:200]
 
     def _abstract(self, sections: Sequence[tuple[int, str]]) -> str:
-        start = next((at for at, line in enumerate(self.lines[:400]) if re.match(r"^[\s#*_]*abstract\b", line, re.I)), None)
+        start = next(
+            (at for at, line in enumerate(self.lines[:400]) if re.match(r"^[\s#*_]*abstract\b", line, re.I)), None
+        )
         if start is None:
             return ""
         end = next((line for line, _ in sections if line > start), min(len(self.lines), start + 60))
-        return re.sub(r"^[\s#*_]*abstract[\s.:*_—-]*", "", " ".join(" ".join(self.lines[start:end]).split()), flags=re.I)
+        return re.sub(
+            r"^[\s#*_]*abstract[\s.:*_—-]*", "", " ".join(" ".join(self.lines[start:end]).split()), flags=re.I
+        )
 
 
 def _without_margins(lines: Sequence[str]) -> list[str]:
     """Return lines without the line numbers that manuscripts under review have in their margin."""
-    numbered = [int(found[0].strip(" -")) for line in lines if (found := re.match(r"^\s*(?:-\s+)?\d{3,4}(?=\s|$)", line))]
+    numbered = [
+        int(found[0].strip(" -")) for line in lines if (found := re.match(r"^\s*(?:-\s+)?\d{3,4}(?=\s|$)", line))
+    ]
     rising = sum(after == before + 1 for before, after in zip(numbered, numbered[1:], strict=False))
     if len(numbered) < 100 or rising < len(numbered) * 0.5:
         return list(lines)
@@ -355,7 +407,13 @@ def _weight(line: str, match: re.Match[str], kind: Kind | None) -> int:
         return 2
     if kind in FLOATS:
         word = rest.split()[0]
-        return 1 if rest[:1].isspace() and re.match(r"^(?:[A-Z]|[a-z]+[A-Z])", word) and not re.match(r"(?:and|or)\b", word, re.I) else 0
+        return (
+            1
+            if rest[:1].isspace()
+            and re.match(r"^(?:[A-Z]|[a-z]+[A-Z])", word)
+            and not re.match(r"(?:and|or)\b", word, re.I)
+            else 0
+        )
     return 0
 
 
@@ -367,8 +425,12 @@ def _title(rest: str) -> str:
 
 def _tidy(text: str) -> str:
     """Return a text with its displays between single dollar signs, without their numbers and without marks of italics."""
-    text = re.sub(r"\$\$(.+?)\$\$", lambda found: f"${_IN_DISPLAY.sub('', _TAGGED.sub('', found[1])).strip(' ,')}$", text)
-    return re.sub(r"(?<=[\s.,])\*+|\*+(?=[\s.,:]|$)|^\*+", "", text) if text.count("$") % 2 == 0 else text
+    text = re.sub(
+        r"\$\$(.+?)\$\$", lambda found: f"${_IN_DISPLAY.sub('', _TAGGED.sub('', found[1])).strip(' ,')}$", text
+    )
+    parts = text.split("$")
+    parts[::2] = [re.sub(r"(?<=[\s.,])\*+(?!\w*})|(?<![\^_{])\*+(?=[\s.,:]|$)", "", part) for part in parts[::2]]
+    return "$".join(parts)
 
 
 def _is_formula(text: str) -> bool:
@@ -423,14 +485,17 @@ def _is_foreign(text: str, found: re.Match[str]) -> bool:
     if re.search(r"(?:\]|\d{4}[a-z]?\)|et al\.?,?\s*(?:\(\d{4}\))?|’s|'s)\s*[,(]?\s*$", before):
         return True
     return bool(
-        re.match(r"[.\d]*\)?,?\s*(?:of|in|from|by)\s+(?:the\s+)?(?:book|paper|work|\[|\(|[A-Z][\w.&-]+(?:\s+(?:et al|and|&)|\s*[(\[,]|\s+[A-Z]))", after)
-        or re.match(r"[.\d]*\s*(?:\[\d|\((?:[A-Z][\w-]+,?\s.*\d{4}|[A-Z]\w+ \d{4}))|[.\d]*\s+(?:from|of|in)\s+[a-z]+\d{4}", after)
+        re.match(
+            r"[.\d]*\)?,?\s*(?:of|in|from|by)\s+(?:the\s+)?(?:book|paper|work|\[|\(|[A-Z][\w.&-]+(?:\s+(?:et al|and|&)|\s*[(\[,]|\s+[A-Z]))",
+            after,
+        )
+        or re.match(
+            r"[.\d]*\s*(?:\[\d|\((?:[A-Z][\w-]+,?\s.*\d{4}|[A-Z]\w+ \d{4}))|[.\d]*\s+(?:from|of|in)\s+[a-z]+\d{4}",
+            after,
+        )
     )
 
 
 def _section_at(sections: Sequence[tuple[int, str]], line: int) -> str:
     before = [number for at, number in sections if at <= line]
     return before[-1] if before else ""
-
-
-

@@ -84,7 +84,9 @@ def _block(start: int, end: int, rows: list[list[str]], places: list[int]) -> Bl
     width = max(len(row) for row in rows)
     cells = [[_cell(text) for text in row] + [Cell("")] * (width - len(row)) for row in rows]
     labels = 0
-    while labels < width and not any(_is_entry(row[labels].text) for row in cells[1:] if row[labels].text) and labels < 4:
+    while (
+        labels < width and not any(_is_entry(row[labels].text) for row in cells[1:] if row[labels].text) and labels < 4
+    ):
         labels += 1
     columns = [column for column in range(width) if any(not row[column].text for row in cells)]
     headers = _headers(cells)
@@ -180,7 +182,13 @@ def _heading(lines: Sequence[str], start: int, width: int, floor: int) -> tuple[
     """Return the heading rows above numbers, and the number of the first."""
     found: list[list[str]] = []
     at = start - 1
-    while at >= floor and lines[at].strip() and len(lines[at]) <= _LONGEST and not re.search(r"[.:?!]\s|\.$", lines[at]) and len(found) < 2:
+    while (
+        at >= floor
+        and lines[at].strip()
+        and len(lines[at]) <= _LONGEST
+        and not re.search(r"[.:?!]\s|\.$", lines[at])
+        and len(found) < 2
+    ):
         words = lines[at].split()
         if found and len(words) > width + 1:
             break

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from paper_checks.inventory.document import Place
 
-LARGEST = 20_000_000
+LARGEST = 5_000_000
 """Bytes of text that are read at most, from all files together."""
 MOST_FILES = 5000
 """Members of an archive or files of a folder that are looked at."""
@@ -22,6 +22,7 @@ _DEEPEST = 40
 """Files that include one another at most."""
 _TEXTS = (".tex", ".ltx", ".latex", ".md", ".markdown", ".mmd", ".txt", ".text", ".rst")
 _LATEX = (".tex", ".ltx", ".latex")
+_ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".tbz", ".xz", ".txz")
 _INCLUDED = (*_LATEX, ".tikz", ".pgf", ".def", ".sty", ".cls", ".bbl", "")
 _INCLUDE = re.compile(
     r"\\(?:input|include|subfile|subfileinclude)\s*\{([^{}]*)\}|\\input\s+([^\s{}\\%]+)|"
@@ -83,6 +84,8 @@ def read_source(name: str) -> Source:
     members = _archive(name, path)
     if members is not None:
         return _read_several(name, sorted(members), members.__getitem__)
+    if path.suffix.lower() in _ARCHIVES:
+        raise SourceError(f"{name} is not an archive, in spite of its name; download or pack it again")
     if path.stat().st_size > LARGEST:
         raise SourceError(_too_large(name))
     data = path.read_bytes()
@@ -105,7 +108,9 @@ def _decode(name: str, data: bytes) -> str:
         SourceError: It is not text.
     """
     if data[:5] == b"%PDF-":
-        raise SourceError(f"{name} is a PDF; name its LaTeX source, or convert it to text first (for example pdftotext)")
+        raise SourceError(
+            f"{name} is a PDF; name its LaTeX source, or convert it to text first (for example pdftotext)"
+        )
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig")):
         if data.startswith(mark):
             try:
@@ -175,7 +180,12 @@ def _archive(name: str, path: Path) -> dict[str, bytes] | None:
                 infos = [one for one in packed.infolist() if not one.is_dir()]
                 sizes = {one.filename: one.file_size for one in infos}
                 return _members(name, sizes, lambda member: packed.read(member))
-        if start[:2] == b"\x1f\x8b" or start[:3] == b"BZh" or start[:6] == b"\xfd7zXZ\x00" or start[257:262] == b"ustar":
+        if (
+            start[:2] == b"\x1f\x8b"
+            or start[:3] == b"BZh"
+            or start[:6] == b"\xfd7zXZ\x00"
+            or start[257:262] == b"ustar"
+        ):
             try:
                 with tarfile.open(path) as packed_tar:
                     found = {one.name: one for one in packed_tar if one.isfile()}
@@ -192,7 +202,13 @@ def _archive(name: str, path: Path) -> dict[str, bytes] | None:
     except SourceError:
         raise
     except (
-        tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile, NotImplementedError, RuntimeError,
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        EOFError,
+        zlib.error,
+        gzip.BadGzipFile,
+        NotImplementedError,
+        RuntimeError,
         ValueError,
     ) as error:
         raise broken from error
@@ -213,7 +229,8 @@ def _members(name: str, sizes: Mapping[str, int], read: Callable[[str], bytes]) 
     if len(sizes) > MOST_FILES:
         raise SourceError(f"{name} has more than {MOST_FILES} files; pack the source of one paper alone")
     wanted = [
-        member for member in sizes
+        member
+        for member in sizes
         if PurePosixPath(member).suffix.lower() in (*_TEXTS, *_INCLUDED) and "__MACOSX" not in member
     ]
     wanted = [member for member in wanted if not PurePosixPath(member).name.startswith(".")]
@@ -241,7 +258,9 @@ def _read_several(name: str, names: list[str], read: Callable[[str], bytes]) -> 
     if latex:
         longest = max(latex, key=lambda one: len(latex[one]))
         return _flatten(name, longest, read)
-    sizes = {one: len(read(one)) for one in texts if not re.match("(?i)readme|licen[cs]e|changelog", PurePosixPath(one).name)}
+    sizes = {
+        one: len(read(one)) for one in texts if not re.match("(?i)readme|licen[cs]e|changelog", PurePosixPath(one).name)
+    }
     sizes = sizes or {one: len(read(one)) for one in texts}
     if not sizes or max(sizes.values()) == 0:
         raise SourceError(f"{name} contains no LaTeX, Markdown or text with words; name the file of the paper")
@@ -305,7 +324,9 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
         if member in above:
             raise SourceError(f"{name}: {member} includes itself through {above[-1]}; remove one of the inclusions")
         if len(above) > _DEEPEST:
-            raise SourceError(f"{name}: more than {_DEEPEST} files include one another; name the file that has the text")
+            raise SourceError(
+                f"{name}: more than {_DEEPEST} files include one another; name the file that has the text"
+            )
         hidden = 0
         verbatim = ""
         for at, line in enumerate(_decode(member, data).split("\n")):
@@ -320,7 +341,12 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
                 wanted = "/".join(parts) if found[3] is not None else parts[0] if parts else ""
                 inner = find(wanted, PurePosixPath(member).parent) if wanted else None
                 if inner is None:
-                    if wanted and PurePosixPath(wanted).suffix in ("", *_LATEX) and "\\" not in wanted and "#" not in wanted:
+                    if (
+                        wanted
+                        and PurePosixPath(wanted).suffix in ("", *_LATEX)
+                        and "\\" not in wanted
+                        and "#" not in wanted
+                    ):
                         notes[f"{place}: {wanted} is included but missing"] = None
                     continue
                 add(kept[start : found.start()], place)

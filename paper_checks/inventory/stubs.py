@@ -68,6 +68,16 @@ class Stub:
     uses: tuple[str, ...] = ()
 
 
+def require_place(folder: Path) -> None:
+    """Check before the work that stubs can be written to a folder.
+
+    Raises:
+        LedgerError: The name is taken, or the folder holds something that is no package of a paper.
+    """
+    if _package_in(folder) is None:
+        _names(folder)
+
+
 def write_stubs(document: Document, folder: Path) -> tuple[list[Path], str, int]:
     """Write a claim without a check for each item, into a new package or into one that exists.
 
@@ -100,18 +110,18 @@ def _package_in(folder: Path) -> Paper | None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
     before = {paper.package for paper in own_papers()}
-    found = [paper for paper in own_papers([str(folder)]) if paper.package not in before or paper.folder.is_relative_to(folder.resolve())]
+    found = [
+        paper
+        for paper in own_papers([str(folder)])
+        if paper.package not in before or paper.folder.is_relative_to(folder.resolve())
+    ]
     if len(found) != 1:
         raise LedgerError(f"{folder} holds no package of a paper; name a new folder")
     return found[0]
 
 
 def _write_new(document: Document, folder: Path) -> tuple[list[Path], str, int]:
-    name = folder.resolve().name.lower().replace("_", "-")
-    require_free(name)
-    package = name.replace("-", "_")
-    if keyword.iskeyword(package) or importlib.util.find_spec(package) is not None:
-        raise LedgerError(f"the name {package} already has another meaning in Python; name another folder than {folder}")
+    name, package = _names(folder)
     stubs = stubs_of(document, name)
     if not stubs:
         raise LedgerError(f"{document.source} has no numbered statements, so there is nothing to write into {folder}")
@@ -123,13 +133,32 @@ def _write_new(document: Document, folder: Path) -> tuple[list[Path], str, int]:
         inner / "__init__.py": f'"""Claims of {_one_line(document.title) or name}, with a check or without."""\n',
         inner / "replays" / "__init__.py": '"""Second evaluations of witnesses, and proofs."""\n',
         inner / "paper.py": _paper_module(name, document, modules),
-        **{inner / f"{module}.py": _module([stub for stub in stubs if stub.module == module], name) for module in modules},
+        **{
+            inner / f"{module}.py": _module([stub for stub in stubs if stub.module == module], name)
+            for module in modules
+        },
     }
     files = {path: text.encode() for path, text in texts.items()}
     for parent in {path.parent for path in files}:
         require_writable(parent)
     write_whole(files, fresh=files)
     return list(files), name, len(stubs)
+
+
+def _names(folder: Path) -> tuple[str, str]:
+    """Return the names of a new paper and of its package, from the name of its folder.
+
+    Raises:
+        LedgerError: One is taken or cannot be one.
+    """
+    name = folder.resolve().name.lower().replace("_", "-")
+    require_free(name)
+    package = name.replace("-", "_")
+    if keyword.iskeyword(package) or importlib.util.find_spec(package) is not None:
+        raise LedgerError(
+            f"the name {package} already has another meaning in Python; name another folder than {folder}"
+        )
+    return name, package
 
 
 def _extend(document: Document, paper: Paper) -> tuple[list[Path], str, int]:
@@ -143,7 +172,9 @@ def _extend(document: Document, paper: Paper) -> tuple[list[Path], str, int]:
     if not new:
         return [], paper.name, 0
     ids = known | {stub.id for stub in new}
-    taken = {file.stem for file in paper.folder.glob("*.py")} | {file.name for file in paper.folder.iterdir() if file.is_dir()}
+    taken = {file.stem for file in paper.folder.glob("*.py")} | {
+        file.name for file in paper.folder.iterdir() if file.is_dir()
+    }
     renamed = {module: _free(module, taken) for module in dict.fromkeys(stub.module for stub in new)}
     new = [replace(stub, module=renamed[stub.module], uses=tuple(id for id in stub.uses if id in ids)) for stub in new]
     new = _without_circles(new, {claim.id: claim.uses for claim in paper.claims()})
@@ -151,7 +182,8 @@ def _extend(document: Document, paper: Paper) -> tuple[list[Path], str, int]:
     main = paper.folder / "paper.py"
     listed = _with_themes(main.read_text(encoding="utf-8"), modules, main)
     fresh = {
-        paper.folder / f"{module}.py": _module([stub for stub in new if stub.module == module], paper.name).encode() for module in modules
+        paper.folder / f"{module}.py": _module([stub for stub in new if stub.module == module], paper.name).encode()
+        for module in modules
     }
     write_whole({**fresh, main: listed.encode()}, fresh=fresh)
     return [*fresh, main], paper.name, len(new)
@@ -196,7 +228,9 @@ def stubs_of(document: Document, name: str) -> list[Stub]:
             module = homes.get(item.inside, "") if item.inside else ""
             module = module or (f"sec_{section}" if section else "equations")
         mentioned = [(one.kind, one.number) for one in (*item.refers, *item.proof_refers) if one.kind]
-        uses = dict.fromkeys(first[pair] for pair in mentioned if pair in first and first[pair] != ids[at] and pair[0] not in ("figure",))
+        uses = dict.fromkeys(
+            first[pair] for pair in mentioned if pair in first and first[pair] != ids[at] and pair[0] not in ("figure",)
+        )
         found.append(Stub(ids[at], module, item, tuple(uses)))
     return _without_circles(found, {})
 
@@ -221,7 +255,9 @@ def _without_circles(stubs: Sequence[Stub], known: Mapping[str, tuple[str, ...]]
             circle: list[str] = error.args[1]
             order = list(graph)
             edges = [(after, before) for before, after in zip(circle, circle[1:], strict=False) if after in own]
-            user, used = max(edges, key=lambda edge: order.index(edge[1]))  # a use of what comes later is a pointer ahead
+            user, used = max(
+                edges, key=lambda edge: order.index(edge[1])
+            )  # a use of what comes later is a pointer ahead
             graph[user] = tuple(id for id in graph[user] if id != used)
         else:
             return [replace(stub, uses=graph[stub.id]) for stub in stubs]
@@ -356,7 +392,9 @@ def _with_themes(source: str, modules: Sequence[str], path: Path) -> str:
     encoded = lines[found.end_lineno - 1].encode()
     before, after = encoded[: found.end_col_offset].decode(), encoded[found.end_col_offset :].decode()
     if not before.endswith(")"):
-        raise LedgerError(f"{path} lists its files without parentheses, so it cannot be extended; put them in parentheses")
+        raise LedgerError(
+            f"{path} lists its files without parentheses, so it cannot be extended; put them in parentheses"
+        )
     head = before[:-1].rstrip()
     above = "".join(lines[: found.end_lineno - 1])
     kept = (above + head).rstrip()
@@ -380,7 +418,10 @@ def _themes_tuple(tree: ast.Module) -> ast.Tuple | None:
         if isinstance(target, ast.Name)
     }
     for value in _papers(tree):
-        themes = next((word.value for word in value.keywords if word.arg == "themes"), value.args[3] if len(value.args) > 3 else None)
+        themes = next(
+            (word.value for word in value.keywords if word.arg == "themes"),
+            value.args[3] if len(value.args) > 3 else None,
+        )
         themes = named.get(themes.id) if isinstance(themes, ast.Name) else themes
         if isinstance(themes, ast.Tuple) and all(isinstance(one, ast.Constant) for one in themes.elts):
             return themes

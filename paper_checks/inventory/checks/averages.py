@@ -9,7 +9,10 @@ from paper_checks.inventory.checks.grid import Number, Segment, clean, distance,
 from paper_checks.inventory.document import Candidate, Document
 from paper_checks.methods.rounded import Rounded
 
-_AVERAGE = re.compile(r"(?:macro[- ]?|overall |task )?(?:avg|ave|average|mean)\.?(?: (?:acc(?:uracy)?|score|performance)\.?)?\s*(?:\(?%\)?)?\s*[↑↓]?", re.I)
+_AVERAGE = re.compile(
+    r"(?:macro[- ]?|overall |task )?(?:avg|ave|average|mean)\.?(?: (?:acc(?:uracy)?|score|performance)\.?)?\s*(?:\(?%\)?)?\s*[↑↓]?",
+    re.I,
+)
 _SUM = re.compile(r"(?:grand |sub)?(?:total|sum)s?\.?|\\sum|Σ", re.I)
 _NO_SUMMAND = re.compile(
     r"(?:#|no\.? of|num(?:ber)?\b|rank\b|r\b|k\b|n\b|seeds?\b|params?|clients?\b|size\b|epochs?\b|rounds?\b|year\b|id\b|std|s\.?d\.?\b|"
@@ -60,7 +63,11 @@ def _check_column(
         for row, numbers in enumerate(part.numbers):
             printed, entries = numbers[column], [numbers[at] for at in run]
             kept = [one for one in entries if one is not None]
-            if printed is not None and len(kept) == len(run) and len({one.unit for one in (*kept, printed)} - {""}) <= 1:
+            if (
+                printed is not None
+                and len(kept) == len(run)
+                and len({one.unit for one in (*kept, printed)} - {""}) <= 1
+            ):
                 rows.append((row, printed, combine(kept)))
         agree = sum(distance(printed.range, found) <= 0 for _, printed, found in rows)
         if rows and (best is None or (agree, len(run)) > (best[0], best[1])):

@@ -11,10 +11,26 @@ from paper_checks.inventory.document import FLOATS, Candidate, Document, Item
 
 _SYMBOL = r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\\?[A-Za-z0-9*]+))?(?:\^(?:\{[^{}]*\}|[*']|\w))?"
 _SIGN = re.compile(r"(\\leq?slant|\\geq?slant|\\leq?(?![a-z])|\\geq?(?![a-z])|[≤≥<>=])")
-_SIGNS = {"\\leq": "≤", "\\le": "≤", "\\leqslant": "≤", "<": "≤", "\\geq": "≥", "\\ge": "≥", "\\geqslant": "≥", ">": "≥"}
-_BREAK = re.compile(r"[$;]|,(?![^({]*[)}])|\\q?quad|\\\\|\\(?:text|forall|tag|begin|end|in|to|implies|Rightarrow)(?![a-z])|\.\s")
-_RATE = re.compile(r"(?:\\mathcal\s*\{?\s*O\s*\}?|\\widetilde\s*\{?\\mathcal\{O\}\}?|\\Theta|\\Omega|(?<![A-Za-z\\])O|𝒪)\s*(?:\\!)?\s*(?:\\[Bb]ig[lg]?)?(?:\\left)?\s*\((?P<inner>(?:[^()]|\([^()]*\)){1,60})\)")
-_RESTATED = re.compile(r"(?:restate(?:ment|d)?|repeated|recall(?:ed)?)\b[^.]{0,20}?(?P<kind>theorem|lemma|proposition|corollary)\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)", re.I)
+_SIGNS = {
+    "\\leq": "≤",
+    "\\le": "≤",
+    "\\leqslant": "≤",
+    "<": "≤",
+    "\\geq": "≥",
+    "\\ge": "≥",
+    "\\geqslant": "≥",
+    ">": "≥",
+}
+_BREAK = re.compile(
+    r"[$;]|,(?![^({]*[)}])|\\q?quad|\\\\|\\(?:text|forall|tag|begin|end|in|to|implies|Rightarrow)(?![a-z])|\.\s"
+)
+_RATE = re.compile(
+    r"(?:\\mathcal\s*\{?\s*O\s*\}?|\\widetilde\s*\{?\\mathcal\{O\}\}?|\\Theta|\\Omega|(?<![A-Za-z\\])O|𝒪)\s*(?:\\!)?\s*(?:\\[Bb]ig[lg]?)?(?:\\left)?\s*\((?P<inner>(?:[^()]|\([^()]*\)){1,60})\)"
+)
+_RESTATED = re.compile(
+    r"(?:restate(?:ment|d)?|repeated|recall(?:ed)?)\b[^.]{0,20}?(?P<kind>theorem|lemma|proposition|corollary)\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)",
+    re.I,
+)
 _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|[^\s\w]")
 _ALIKE = 0.75
 """How alike a restatement must be to its statement, from 0 to 1, to be compared."""
@@ -85,14 +101,22 @@ def _compare(first: Item, second: Item) -> Iterator[Candidate]:
 
 def _tokens(text: str) -> list[str]:
     text = re.sub(r"\([^()]*(?:restat|theorem|lemma)[^()]*\)", " ", text[:200], flags=re.I) + text[200:]
-    text = re.sub(r"\\(?:left|right|big|Big|bigg|Bigg|bigl|bigr|,|;|!|quad|qquad|displaystyle|mathrm|text|tag\s*\{[^{}]*\})(?![A-Za-z])", " ", text)
+    text = re.sub(
+        r"\\(?:left|right|big|Big|bigg|Bigg|bigl|bigr|,|;|!|quad|qquad|displaystyle|mathrm|text|tag\s*\{[^{}]*\})(?![A-Za-z])",
+        " ",
+        text,
+    )
     text = re.sub(r"\(\s*(?:[A-Z]\.)?\d+\s*\)", " ", text)  # numbers of equations
     return [token for token in _TOKEN.findall(text) if token not in "${}*&"]
 
 
 def _bounds(text: str) -> Iterator[_Bound]:
     """Yield the bounds of single symbols; "a = b ≤ c" bounds a by c."""
-    text = re.sub(r"\\(?:left|right|,|;|!|big|Big)(?![A-Za-z])", "", text).replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac")
+    text = (
+        re.sub(r"\\(?:left|right|,|;|!|big|Big)(?![A-Za-z])", "", text)
+        .replace("\\tfrac", "\\frac")
+        .replace("\\dfrac", "\\frac")
+    )
     for formula in _BREAK.split(text):
         parts = [part.strip() for part in _SIGN.split(formula)]
         first = next((at for at in range(0, len(parts) - 2, 2) if re.fullmatch(_SYMBOL, parts[at])), None)
@@ -141,7 +165,12 @@ def _against_abstract(document: Document, statements: list[Item]) -> Iterator[Ca
     for item in statements:
         for rate in _rates(f"{item.text} {item.title}"):
             stated.setdefault(_letters(rate), set()).add(rate)
-    everywhere = {rate for paragraph in document.paragraphs for rate in _rates(paragraph.text) if paragraph.text not in document.abstract}
+    everywhere = {
+        rate
+        for paragraph in document.paragraphs
+        for rate in _rates(paragraph.text)
+        if paragraph.text not in document.abstract
+    }
     for rate in dict.fromkeys(_rates(document.abstract)):
         others = stated.get(_letters(rate), set())
         if others and rate not in others and (rate not in everywhere or document.latex) and _letters(rate):
@@ -153,7 +182,11 @@ def _against_abstract(document: Document, statements: list[Item]) -> Iterator[Ca
 
 def _rates(text: str) -> Iterator[str]:
     for found in _RATE.finditer(text):
-        rate = re.sub(r"\s+|\\left|\\right|\\[,;!]|[{}]", "", found["inner"].replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac"))
+        rate = re.sub(
+            r"\s+|\\left|\\right|\\[,;!]|[{}]",
+            "",
+            found["inner"].replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac"),
+        )
         rate = re.sub(r"\\frac1\\sqrt(\w+)", r"1/\\sqrt\1", rate)
         rate = re.sub(r"\\frac(1)(\w)", r"1/\2", rate)
         rate = re.sub(r"\^-1/2|\^-\\frac12", "^-0.5", rate)

@@ -13,8 +13,7 @@ from paper_checks.methods.rounded import Rounded
 _WORDS = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-        "nineteen twenty".split()
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
     )
 }  # fmt: skip
 _COUNT = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d+|{'|'.join(_WORDS)})"
@@ -22,7 +21,9 @@ _OF = re.compile(
     rf"(?<![\d.,$/-])\b(?P<x>{_COUNT})(?:\s+(?:\w+\s+)?(?:out\s+)?of\s+(?:the\s+|these\s+|all\s+|our\s+)?|\s*/\s*)(?P<y>{_COUNT})\b(?![.,]?\d|\s?%)",
     re.I,
 )
-_SHARE = re.compile(r"(?:\(|,?\s*(?:i\.e\.,?|or|that is,?|=)\s*)(?:about\s+|approximately\s+|roughly\s+|≈\s*)?(\d{1,3}(?:\.\d+)?)\s*(?:\\?%|percent)")
+_SHARE = re.compile(
+    r"(?:\(|,?\s*(?:i\.e\.,?|or|that is,?|=)\s*)(?:about\s+|approximately\s+|roughly\s+|≈\s*)?(\d{1,3}(?:\.\d+)?)\s*(?:\\?%|percent)"
+)
 _TOTAL = re.compile(
     rf"\btotal(?:s|ing)?\s*(?:of\s*|number\s+of\s+\w+\s+(?:is|of)\s*)?:?\s*(?P<n>{_COUNT})\s+(?P<what>[a-z]+)|\b(?P<m>{_COUNT})\s+(?P<whose>[a-z]+)\s+in\s+total\b",
     re.I,
@@ -43,7 +44,8 @@ def _of(paragraph: Paragraph) -> Iterator[Candidate]:
         share = _SHARE.match(paragraph.text[found.end() : found.end() + 80].lstrip()) or re.match(
             rf"(?:[a-z]+\s+){{0,4}}{_SHARE.pattern}", paragraph.text[found.end() : found.end() + 80].lstrip(), re.I
         )
-        if not slash and x > y > 1 and not re.match(r"(?:one|two|three)$", found["x"], re.I):
+        plain = re.fullmatch(rf"{_COUNT}\s+(?:out\s+)?of\s+(?:the\s+|these\s+|all\s+|our\s+)?{_COUNT}", found[0], re.I)
+        if plain and x > y > 1 and not re.match(r"(?:one|two|three)$", found["x"], re.I):
             says = f"“{found[0]}”: the part is larger than the whole"
             yield Candidate("count", paragraph.place, "", says, (found["x"], found["y"]))
         elif share and y and (share[1] != "100" or not slash):

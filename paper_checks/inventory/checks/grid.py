@@ -140,7 +140,10 @@ class Segment:
         names = ((*self._all_names(),), *((self.row_name(row),) for row in range(count)))
         columns = range(self.labels, self.width)
         blank = [Cell(" ".join(filter(None, dict.fromkeys(self.names[column])))) for column in columns]
-        cells = tuple((label, *(self.cells[row][column] for row in range(count))) for label, column in zip(blank, columns, strict=True))
+        cells = tuple(
+            (label, *(self.cells[row][column] for row in range(count)))
+            for label, column in zip(blank, columns, strict=True)
+        )
         numbers = tuple((None, *(self.numbers[row][column] for row in range(count))) for column in columns)
         return Segment(self.table, names, tuple(columns), 1, cells, numbers, True)
 
@@ -164,14 +167,27 @@ def segments(table: Table) -> list[Segment]:
         if body:
             names = tuple(tuple(clean(rows[at][column].text) for at in heading) for column in range(width))
             found.append(
-                Segment(table, names, tuple(body), labels, tuple(rows[at] for at in body), tuple(tuple(numbers[at]) for at in body))
+                Segment(
+                    table,
+                    names,
+                    tuple(body),
+                    labels,
+                    tuple(rows[at] for at in body),
+                    tuple(tuple(numbers[at]) for at in body),
+                )
             )
 
     for at, row in enumerate(rows):
         values = [number for number in numbers[at][labels:] if number is not None]
-        texts = [clean(cell.text) for cell in row[labels:] if clean(cell.text) and read_number(cell.text) is None and not _is_gap(cell.text)]
+        texts = [
+            clean(cell.text)
+            for cell in row[labels:]
+            if clean(cell.text) and read_number(cell.text) is None and not _is_gap(cell.text)
+        ]
         same = len({clean(cell.text) for cell in row if clean(cell.text)}) <= 1
-        is_head = not values or (len(texts) > len(values)) or (not body and _is_first_heading(rows, numbers, at, labels))
+        is_head = (
+            not values or (len(texts) > len(values)) or (not body and _is_first_heading(rows, numbers, at, labels))
+        )
         if is_head and same and body and not values:
             continue  # a title between blocks
         if is_head and (not body or len(texts) >= 2 or (texts and width - labels <= 2)):
@@ -189,13 +205,21 @@ def _is_gap(text: str) -> bool:
     return bool(re.fullmatch(r"[\s\-–—/✓✗×·.]*|n/?a|N/?A|OOM|\\?(?:cmark|xmark|checkmark)", clean(text)))
 
 
-def _is_first_heading(rows: Sequence[Sequence[Cell]], numbers: Sequence[Sequence[Number | None]], at: int, labels: int) -> bool:
+def _is_first_heading(
+    rows: Sequence[Sequence[Cell]], numbers: Sequence[Sequence[Number | None]], at: int, labels: int
+) -> bool:
     """Return whether a row of numbers at the top is a heading, such as numbers of clients: a rule or words say so."""
     words = [clean(cell.text) for cell in rows[at][: max(1, labels)]]
     values = [number for number in numbers[at][labels:] if number is not None]
     below = [number for row in numbers[at + 1 : at + 4] for number in row[labels:] if number is not None]
     whole = all(number.decimals == 0 for number in values)
-    return at <= 2 and whole and bool(below) and sum(number.decimals > 0 for number in below) * 2 > len(below) and any(words)
+    return (
+        at <= 2
+        and whole
+        and bool(below)
+        and sum(number.decimals > 0 for number in below) * 2 > len(below)
+        and any(words)
+    )
 
 
 def _label_columns(rows: Sequence[Sequence[Cell]], numbers: Sequence[Sequence[Number | None]], width: int) -> int:

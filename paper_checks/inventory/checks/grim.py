@@ -19,10 +19,17 @@ _MEAN = re.compile(
     r"(?:(?<!\w)\$?M\s*=\s*|\b(?:mean|average)\s+(?:\w+\s+){0,3}?(?:of|is|was|=)\s*\$?)(?P<mean>\d{1,3}\.\d{1,3})(?!\d|\s*(?:\\?%|ms|s\b|h\b|GB|MB))",
     re.I,
 )
-_RATE = re.compile(r"\b(?:accuracy|pass rate|success rate|solve rate|rate|correct(?:ly)?|solves?|answers?)\s+(?:\w+\s+){0,3}?(?:of|is|was|on)?\s*\$?(?P<rate>\d{1,2}\.\d{1,2})\s*\\?%", re.I)
-_COLUMN_SIZE = re.compile(r"[nN]|#\s*(?:participants|subjects|respondents|patients|questions|problems|samples|test samples)|(?:no\.? of|number of) (?:participants|subjects|patients|questions|problems|samples)")
+_RATE = re.compile(
+    r"\b(?:accuracy|pass rate|success rate|solve rate|rate|correct(?:ly)?|solves?|answers?)\s+(?:\w+\s+){0,3}?(?:of|is|was|on)?\s*\$?(?P<rate>\d{1,2}\.\d{1,2})\s*\\?%",
+    re.I,
+)
+_COLUMN_SIZE = re.compile(
+    r"[nN]|#\s*(?:participants|subjects|respondents|patients|questions|problems|samples|test samples)|(?:no\.? of|number of) (?:participants|subjects|patients|questions|problems|samples)"
+)
 _COLUMN_MEAN = re.compile(r"(?:mean|M|avg\.?|average)(?: (?:score|rating|age|answer|likert))?", re.I)
-_COLUMN_RATE = re.compile(r"(?:acc(?:uracy)?\.?|% correct|correct|success(?: rate)?|pass(?: rate)?|solved|rate)\s*\(?%?\)?", re.I)
+_COLUMN_RATE = re.compile(
+    r"(?:acc(?:uracy)?\.?|% correct|correct|success(?: rate)?|pass(?: rate)?|solved|rate)\s*\(?%?\)?", re.I
+)
 
 
 def possible(printed: Rounded, n: int, scale: int = 1) -> bool:
@@ -70,7 +77,15 @@ def _of_tables(document: Document) -> Iterator[Candidate]:
                 wrong = []
                 for at, row in enumerate(part.numbers):
                     number, size = row[column], row[sizes[0]]
-                    if not scale or number is None or size is None or size.decimals or size.value > 9999 or number.deviation and scale == 100:
+                    if (
+                        not scale
+                        or number is None
+                        or size is None
+                        or size.decimals
+                        or size.value > 9999
+                        or (number.deviation
+                        and scale == 100)
+                    ):
                         continue
                     n = int(size.value)
                     scale_of = scale if scale == 1 or number.unit == "%" or number.value > 1 else 1

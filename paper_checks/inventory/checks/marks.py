@@ -45,7 +45,9 @@ def _check(table: Table) -> Iterator[Candidate]:
     readings = []
     for turned in (False, True):
         for blocks in ("rules", "labels", "whole"):
-            lines = [line for part in segments(table) for line in _lines(part.turn() if turned else part, blocks, turned)]
+            lines = [
+                line for part in segments(table) for line in _lines(part.turn() if turned else part, blocks, turned)
+            ]
             wrong = []
             for line in lines:
                 largest = _direction(line, lines)

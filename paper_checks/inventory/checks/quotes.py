@@ -50,7 +50,9 @@ def _numbers(table: Table) -> Iterator[Number]:
 def _same(quoted: Number, entry: Number) -> bool:
     """Return whether a quoted number is an entry, as printed, rounded, or as a percentage."""
     value = abs(entry.value)
-    return any(quoted.range.low <= value * scale <= quoted.range.high for scale in (1, 100)) or value == quoted.value / 100
+    return (
+        any(quoted.range.low <= value * scale <= quoted.range.high for scale in (1, 100)) or value == quoted.value / 100
+    )
 
 
 def _is_difference(quoted: Number, entries: list[Number]) -> bool:
@@ -80,8 +82,10 @@ def _one_slip(one: str, other: str) -> bool:
     if len(apart) == 1:
         return True
     digits = [at for at in range(len(one)) if one[at] != "."]
-    return len(apart) == 2 and digits.index(apart[1]) - digits.index(apart[0]) == 1 and (
-        one[apart[0]] == other[apart[1]] and one[apart[1]] == other[apart[0]]
+    return (
+        len(apart) == 2
+        and digits.index(apart[1]) - digits.index(apart[0]) == 1
+        and (one[apart[0]] == other[apart[1]] and one[apart[1]] == other[apart[0]])
     )
 
 

@@ -16,7 +16,9 @@ def dangling(document: Document) -> Iterator[Candidate]:
     if document.latex:
         for one in document.references:
             if not one.resolved:
-                yield Candidate("reference", one.place, "", f"refers to the label {one.label}, which does not exist", (one.label,))
+                yield Candidate(
+                    "reference", one.place, "", f"refers to the label {one.label}, which does not exist", (one.label,)
+                )
         used = {one.label for one in document.references}
         for label, places in document.twice.items():
             if label in used:
@@ -36,7 +38,9 @@ def dangling(document: Document) -> Iterator[Candidate]:
         if one.number in numbers or re.sub(r"[a-z]+$", "", one.number) in numbers or not _fits(one.number, numbers):
             continue
         if one.kind in ("theorem", "lemma", "proposition", "corollary", "definition", "assumption") and any(
-            one.number in others for kind, others in known.items() if kind not in ("equation", "table", "figure", "algorithm")
+            one.number in others
+            for kind, others in known.items()
+            if kind not in ("equation", "table", "figure", "algorithm")
         ):
             says = f"{one.text}: {one.number} is the number of another kind of statement"
         else:
@@ -65,4 +69,6 @@ def _refers(at: int, item: Item, document: Document) -> bool:
     one = document.references[at]
     if document.latex and one.label:
         return one.kind == item.kind and one.number == item.number
-    return one.number == item.number and (one.kind == item.kind or one.kind not in _USED and item.kind not in ("table", "figure"))
+    return one.number == item.number and (
+        one.kind == item.kind or (one.kind not in _USED and item.kind not in ("table", "figure"))
+    )

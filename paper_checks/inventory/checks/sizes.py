@@ -15,7 +15,11 @@ _PREFIX = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = r"(?P<number{0}>\d[\d,]*(?:\.\d+)?)\s*(?:\\,|~|\\ |\$)*\s*(?P<unit{0}>[kKMGTP]i?[Bb](?:its?|ytes?)?|[kK]ilobytes?|[Mm]egabytes?|[Gg]igabytes?|[Tt]erabytes?|bytes|B)\b"
 _ONE = re.compile(r"(?<![\w.,])" + _SIZE.format(""))
 _TWICE = re.compile(
-    r"(?<![\w.,])" + _SIZE.format("") + r"\s*(?:\(\s*(?:≈|=|about|approximately|i\.e\.,?|or|~|\\approx)?\s*|=\s*|,?\s*i\.e\.,?\s*)" + _SIZE.format("2") + r"\s*\)?(?!\s*(?:per|/))"
+    r"(?<![\w.,])"
+    + _SIZE.format("")
+    + r"\s*(?:\(\s*(?:≈|=|about|approximately|i\.e\.,?|or|~|\\approx)?\s*|=\s*|,?\s*i\.e\.,?\s*)"
+    + _SIZE.format("2")
+    + r"\s*\)?(?!\s*(?:per|/))"
 )
 
 
@@ -75,7 +79,12 @@ def _meet(one: Rounded, other: Rounded) -> bool:
 def _alike(one: Size, other: Size) -> bool:
     """Return whether the digits of two sizes, or their magnitude, suggest that they are meant to be one."""
     ratio = one.bytes(1000).low / other.bytes(1000).low if other.bytes(1000).low else Fraction(0)
-    return ratio > 0 and (Fraction(1, 2) < ratio < 2 or any(Fraction(9, 10) < ratio / Fraction(10) ** power < Fraction(11, 10) for power in (-6, -3, -2, -1, 1, 2, 3, 6)))
+    return ratio > 0 and (
+        Fraction(1, 2) < ratio < 2
+        or any(
+            Fraction(9, 10) < ratio / Fraction(10) ** power < Fraction(11, 10) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
+        )
+    )
 
 
 def _columns(document: Document) -> Iterator[tuple[Place, str, list[Size]]]:
@@ -105,7 +114,9 @@ def _mixed(place: Place, about: str, column: list[Size]) -> Iterator[Candidate]:
         return
     values = [size.number.value for size in column]
     scaled = [value * Fraction(1024, 1000) for value in values]
-    if all(value.denominator == 1 and value.numerator % 32 == 0 for value in scaled) and any(value.denominator > 1 for value in values):
+    if all(value.denominator == 1 and value.numerator % 32 == 0 for value in scaled) and any(
+        value.denominator > 1 for value in values
+    ):
         shown = ", ".join(map(str, column))
         exact = ", ".join(str(int(value)) for value in scaled)
         unit = column[0].unit
