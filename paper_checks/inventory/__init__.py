@@ -1,1 +1,1 @@
-"""What a paper contains, read from its source: statements, equations, tables, references, and errata that show at once."""
+"""What a paper contains, read from its source, and what in its numbers and references does not add up."""

@@ -34,8 +34,10 @@ CHECKS: Mapping[str, Callable[[Document], Iterator[Candidate]]] = {
 """The mechanical checks by name, those of numbers first."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*\s*(?:\\?%|×|x\b|times\b|points?\b|percent\b)?")
 _COMPARES = re.compile(
-    r"\b(?:better|worse|higher|lower|larger|smaller|faster|slower|more|less|fewer|greater|best|worst|highest|lowest|most|least|exceed|"
-    r"outperform|surpass|improv|reduc|increas|decreas|drop|gain|at (?:most|least)|up to|below|above|compared|than|half|twice|only)\w*\b",
+    r"\b(?:better|worse|higher|lower|larger|smaller|faster|slower|more|less|"
+    r"fewer|greater|best|worst|highest|lowest|most|least|exceed|"
+    r"outperform|surpass|improv|reduc|increas|decreas|drop|gain|at (?:most|"
+    r"least)|up to|below|above|compared|than|half|twice|only)\w*\b",
     re.I,
 )
 

@@ -36,7 +36,10 @@ def declare(commands: Any) -> None:
         "--into",
         type=read_name,
         metavar="PACKAGE",
-        help="write a claim without a check for each item, into a new folder or a package of a paper, which keeps its files",
+        help=(
+            "write a claim without a check for each item, into a new "
+            "folder or a package of a paper, which keeps its files"
+        ),
     )
 
 
@@ -69,7 +72,10 @@ def _inventory(options: argparse.Namespace) -> int:
             return 0
         claims = "1 claim without a check" if count == 1 else f"{count} claims without checks"
         print(
-            f"wrote {claims} into {len(paths)} files of {folder}; see them with `rankproof check --papers {folder} {name}/`",
+            (
+                f"wrote {claims} into {len(paths)} files of {folder}; see them "
+                f"with `rankproof check --papers {folder} {name}/`"
+            ),
             file=told,
         )
     return 0

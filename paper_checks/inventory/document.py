@@ -84,7 +84,7 @@ def kind_called(word: str) -> Kind | None:
     word = word.lower().rstrip(".")
     for form in (word, word.removesuffix("s"), re.sub("ies$", "y", word)):
         if form in KINDS:
-            return form  # type: ignore[return-value]
+            return form
         if form in ALIASES:
             return ALIASES[form]
     return "lemma" if word == "lemmata" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 from bisect import bisect_right
@@ -19,11 +20,27 @@ from paper_checks.inventory.macros import write_out
 from paper_checks.inventory.source import Source, SourceError
 
 _FLOATS: dict[str, Kind] = {
-    "figure": "figure", "wrapfigure": "figure", "SCfigure": "figure", "sidewaysfigure": "figure", "teaserfigure": "figure",
-    "floatingfigure": "figure", "table": "table", "wraptable": "table", "sidewaystable": "table", "longtable": "table",
-    "algorithm": "algorithm", "algorithm2e": "algorithm", "procedure": "algorithm", "xltabular": "table", "longtblr": "table",
-    "supertabular": "table", "margintable": "table", "marginfigure": "figure", "SCtable": "table", "pseudocode": "algorithm",
-}  # fmt: skip
+    "figure": "figure",
+    "wrapfigure": "figure",
+    "SCfigure": "figure",
+    "sidewaysfigure": "figure",
+    "teaserfigure": "figure",
+    "floatingfigure": "figure",
+    "table": "table",
+    "wraptable": "table",
+    "sidewaystable": "table",
+    "longtable": "table",
+    "algorithm": "algorithm",
+    "algorithm2e": "algorithm",
+    "procedure": "algorithm",
+    "xltabular": "table",
+    "longtblr": "table",
+    "supertabular": "table",
+    "margintable": "table",
+    "marginfigure": "figure",
+    "SCtable": "table",
+    "pseudocode": "algorithm",
+}
 _PARTS = ("subfigure", "subtable", "subcaptionblock", "subcaptiongroup")
 _ROW_BY_ROW = ("align", "gather", "eqnarray", "alignat", "flalign", "xalignat", "IEEEeqnarray", "dgroup")
 _CAPTION = re.compile(
@@ -106,7 +123,7 @@ class _Reader:
             tuple(self._tables(readable)),
             tuple(self._paragraphs(readable, begin.end() if begin else 0)),
             tuple(one for _, one in references),
-            tuple([*self.notes, *self._unread()]),
+            (*self.notes, *self._unread()),
             latex=True,
             twice={label: tuple(places) for label, places in self.labelled.items() if len(places) > 1 and label},
         )
@@ -223,8 +240,17 @@ class _Reader:
         number = self.numbers.step(counted) if counted else ""
         end = node.pos + node.len
         close = self.text.rfind("\\end", body, end)
-        span = _Span(theorem.kind, number, node.pos, end, self.text[body : close if close > 0 else end], title,
-                     theorem.called, self._section(), outer)  # fmt: skip
+        span = _Span(
+            theorem.kind,
+            number,
+            node.pos,
+            end,
+            self.text[body : close if close > 0 else end],
+            title,
+            theorem.called,
+            self._section(),
+            outer,
+        )
         self.spans.append(span)
         self.hidden += [(node.pos, body), (close if close > 0 else end, end)]
         self._walk(node.nodelist, span, None)
@@ -311,7 +337,8 @@ class _Reader:
 
     def _caption(self, span: _Span, at: int) -> None:
         found = _CAPTION.match(self.text, at)
-        assert found is not None and span.kind is not None
+        assert found is not None
+        assert span.kind is not None
         place = found.end()
         if found["of"]:
             of = re.compile(r"\{\w+\}\s*").match(self.text, place)
@@ -340,8 +367,12 @@ class _Reader:
             span for span in self.spans if span.kind not in ("equation", "table", "figure", "algorithm", None)
         ]
         for start, end, title in self.proofs:
-            named = [labels[label.strip()] for found in REFERENCE.finditer(title) for label in found["labels"].split(",")
-                     if label.strip() in labels]  # fmt: skip
+            named = [
+                labels[label.strip()]
+                for found in REFERENCE.finditer(title)
+                for label in found["labels"].split(",")
+                if label.strip() in labels
+            ]
             before = [span for span in statements if span.end <= start]
             for span in [one for one in named if one.kind] or before[-1:]:
                 span.proofs.append((start, end))
@@ -397,10 +428,19 @@ class _Reader:
             owners = [one for one in self.spans if any(low <= span.start < high for low, high in one.proofs)]
             inside = (owners[-1].kind, owners[-1].number) if owners and owners[-1].kind else None
         return Item(
-            span.kind, span.number, self.place(span.start), span.section, title, text, span.label,
-            " ".join(readable.words(self.text[low:high]) for low, high in span.proofs), tuple(own), tuple(of_proof), inside,
+            span.kind,
+            span.number,
+            self.place(span.start),
+            span.section,
+            title,
+            text,
+            span.label,
+            " ".join(readable.words(self.text[low:high]) for low, high in span.proofs),
+            tuple(own),
+            tuple(of_proof),
+            inside,
             span.called,
-        )  # fmt: skip
+        )
 
     def _tables(self, readable: Readable) -> Iterator[Table]:
         for node, holder in self.tabulars:
@@ -426,7 +466,7 @@ class _Reader:
         pieces.append((at, len(self.text)))
         for low, high in pieces:
             cuts = [low, *(found.end() for found in _BLANK.finditer(self.text, low, high)), high]
-            for start, end in zip(cuts, cuts[1:], strict=False):
+            for start, end in itertools.pairwise(cuts):
                 words = readable.words(self.text[start:end])
                 if len(words) > 1:
                     start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
@@ -441,15 +481,17 @@ class _Reader:
         return readable.words(re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, found.end())[0])) if found else ""
 
     def _unread(self) -> Iterator[str]:
-        """Yield a note if environments that have numbers were not reached, as after a dollar sign that is never closed."""
+        """Yield a note if environments that have numbers were not reached, as after an odd dollar sign."""
         reached = {span.start for span in self.spans} | {span.start for span in self.sections}
         missed = []
         for found in re.finditer(r"\\begin\s*\{(\w+)\}", self.text):
             name = found[1]
             theorem = self.numbers.theorems.get(name)
-            if ((theorem and theorem.counter) or name == "equation") and not any(
-                span.start <= found.start() < span.end for span in self.spans
-            ) and found.start() not in reached:  # fmt: skip
+            if (
+                ((theorem and theorem.counter) or name == "equation")
+                and not any(span.start <= found.start() < span.end for span in self.spans)
+                and found.start() not in reached
+            ):
                 missed.append(found.start())
         if missed:
             lines = "line" if len(missed) == 1 else "lines"

@@ -12,7 +12,8 @@ SECTIONS = ("part", "chapter", "section", "subsection", "subsubsection", "paragr
 _NUMBERED = ("chapter", "section", "subsection", "subsubsection")
 _SHARED_BY_CLASS = re.compile(r"siam|amsart-shared")
 _COMMANDS = re.compile(
-    r"\\(?P<how>setcounter|addtocounter|numberwithin|counterwithin|counterwithout)\*?\s*\{(?P<name>\w+)\}\s*\{(?P<to>[^{}]*)\}"
+    r"\\(?P<how>setcounter|addtocounter|numberwithin|counterwithin|"
+    r"counterwithout)\*?\s*\{(?P<name>\w+)\}\s*\{(?P<to>[^{}]*)\}"
     r"|\\renewcommand\*?\s*\{?\s*\\the(?P<shown>\w+)\s*\}?\s*\{(?P<form>(?:[^{}]|\{[^{}]*\})*)\}"
     r"|\\(?P<appendix>appendix|appendices|begin\s*\{appendix\}|begin\s*\{appendices\}|beginsupplement)(?![A-Za-z])"
 )
@@ -34,8 +35,21 @@ def _letter(n: int) -> str:
 
 def _roman(n: int) -> str:
     shown = ""
-    for value, sign in ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
-                        (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")):  # fmt: skip
+    for value, sign in (
+        (1000, "M"),
+        (900, "CM"),
+        (500, "D"),
+        (400, "CD"),
+        (100, "C"),
+        (90, "XC"),
+        (50, "L"),
+        (40, "XL"),
+        (10, "X"),
+        (9, "IX"),
+        (5, "V"),
+        (4, "IV"),
+        (1, "I"),
+    ):
         shown, n = shown + sign * (n // value), n % value
     return shown
 
@@ -132,7 +146,7 @@ class Numbers:
 
 
 def set_up(text: str, defined: Iterable[tuple[str, str, str, str, bool]]) -> Numbers:
-    """Return the counters before the first page.
+    r"""Return the counters before the first page.
 
     Args:
         text: The whole source.
@@ -153,8 +167,24 @@ def set_up(text: str, defined: Iterable[tuple[str, str, str, str, bool]]) -> Num
             numbers.counters.setdefault(counter, _Counter()).within = within
     style = re.search(r"\\documentclass\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}", text)
     shared_by_class = bool(style and _SHARED_BY_CLASS.search(style[1]))
-    for name in ("theorem", "lemma", "proposition", "corollary", "definition", "assumption", "conjecture", "remark",
-                 "example", "claim", "fact", "thm", "lem", "prop", "cor", "defn"):  # fmt: skip
+    for name in (
+        "theorem",
+        "lemma",
+        "proposition",
+        "corollary",
+        "definition",
+        "assumption",
+        "conjecture",
+        "remark",
+        "example",
+        "claim",
+        "fact",
+        "thm",
+        "lem",
+        "prop",
+        "cor",
+        "defn",
+    ):
         if name not in numbers.theorems:
             kind = kind_called(name)
             assert kind is not None
@@ -168,12 +198,12 @@ def set_up(text: str, defined: Iterable[tuple[str, str, str, str, bool]]) -> Num
 def _declared(text: str) -> Iterable[tuple[str, str, str, str, bool]]:
     """Yield the theorems that thmtools declares."""
     for found in _DECLARED.finditer(text):
-        options = dict(
-            (key.strip(), value.strip().strip("{}"))
+        options = {
+            key.strip(): value.strip().strip("{}")
             for key, _, value in (
                 part.partition("=") for part in f"{found['before'] or ''},{found['after'] or ''}".split(",")
             )
-        )
+        }
         shared = next((options[key] for key in ("sibling", "numberlike", "sharenumber") if key in options), "")
         within = next((options[key] for key in ("numberwithin", "within", "parent") if key in options), "")
         for name in found["names"].split(","):

@@ -12,15 +12,26 @@ from paper_checks.inventory.document import Cell
 from paper_checks.inventory.latex_text import braced
 
 TABULARS = (
-    "tabular", "tabular*", "tabularx", "tabulary", "longtable", "longtable*", "tblr", "longtblr", "NiceTabular", "supertabular",
-    "xltabular", "tabu",
-)  # fmt: skip
+    "tabular",
+    "tabular*",
+    "tabularx",
+    "tabulary",
+    "longtable",
+    "longtable*",
+    "tblr",
+    "longtblr",
+    "NiceTabular",
+    "supertabular",
+    "xltabular",
+    "tabu",
+)
 _RULE = re.compile(
     r"\\(?:hline|midrule|toprule|bottomrule|specialrule|Xhline|hdashline|cmidrule|cline|hhline)(?![A-Za-z])"
 )
 _FULL_RULE = re.compile(r"\\(?:hline|midrule|specialrule|Xhline|hdashline)(?![A-Za-z])")
 _RULES = re.compile(
-    r"\\(?:hline|midrule|toprule|bottomrule|specialrule|Xhline|hdashline|cmidrule|cline|hhline|addlinespace|morecmidrules|"
+    r"\\(?:hline|midrule|toprule|bottomrule|specialrule|Xhline|"
+    r"hdashline|cmidrule|cline|hhline|addlinespace|morecmidrules|"
     r"endhead|endfirsthead|endfoot|endlastfoot|rowcolor|rowfont|arrayrulecolor)\*?(?![A-Za-z])"
     r"\s*(?:\[[^\]]*\])?(?:\([^()]*\))?\s*(?:\[[^\]]*\])?(?:\{[^{}]*\})*(?:\[[^\]]*\])?"
 )
@@ -128,8 +139,9 @@ def _without_arguments(environment: LatexEnvironmentNode) -> Sequence[Any]:
         node = nodes[at]
         if isinstance(node, LatexGroupNode):
             wanted -= 1
-        elif node.latex_verbatim().strip() and not re.match(r"^\s*(?:\[.*|\\(?:text|line|column)width|[\d.]+|.*\])\s*$",
-                                                             node.latex_verbatim(), flags=re.S):  # fmt: skip
+        elif node.latex_verbatim().strip() and not re.match(
+            r"^\s*(?:\[.*|\\(?:text|line|column)width|[\d.]+|.*\])\s*$", node.latex_verbatim(), flags=re.S
+        ):
             break
         at += 1
     return nodes[at:]

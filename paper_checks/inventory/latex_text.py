@@ -11,9 +11,22 @@ from paper_checks.inventory.document import Kind
 from paper_checks.inventory.macros import group_end
 
 EQUATIONS = (
-    "equation", "align", "gather", "multline", "eqnarray", "alignat", "flalign", "IEEEeqnarray", "dmath", "dgroup",
-    "displaymath", "math", "subequations", "xalignat", "empheq",
-)  # fmt: skip
+    "equation",
+    "align",
+    "gather",
+    "multline",
+    "eqnarray",
+    "alignat",
+    "flalign",
+    "IEEEeqnarray",
+    "dmath",
+    "dgroup",
+    "displaymath",
+    "math",
+    "subequations",
+    "xalignat",
+    "empheq",
+)
 REFERENCE = re.compile(
     r"\\(?P<how>[A-Za-z]*?(?:ref|Ref|refrange)|uses)\*?\s*(?:\[(?P<option>[^\][{}]*)\])?\s*\{(?P<labels>[^{}]*)\}"
 )
@@ -26,17 +39,51 @@ _MATHS = re.compile(
 _DROPPED = re.compile(
     r"\\(?:label|vspace|hspace|vskip|hskip|index|pagestyle|thispagestyle|bibliographystyle|bibliography|setlength|"
     r"addtolength|setcounter|addtocounter|includegraphics|usepackage|color|definecolor|input|include|phantomsection|"
-    r"addcontentsline|lean|leanok|notready|discussion|fontsize|raisebox|rule|graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)\*?"
+    r"addcontentsline|lean|leanok|notready|discussion|fontsize|raisebox|rule|"
+    r"graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)\*?"
     r"\s*(?:\[[^\]]*\])*\s*(?:\{[^{}]*\})*"
 )
 _ACCENT = re.compile(r"\\(?:[\"'`^~=.]|[cvuHkrbdt](?![A-Za-z]))\s*(?:\{\\?[A-Za-z]*\}|\\?[A-Za-z])")
 _SIGNS = {
-    "``": "“", "''": "”", "---": "—", "--": "–", "~": " ", r"\%": "%", r"\&": "&", r"\#": "#", r"\_": "_", r"\$": "$",
-    r"\{": "{", r"\}": "}", r"\,": " ", r"\;": " ", r"\:": " ", r"\!": "", r"\ ": " ", r"\/": "", r"\@": "", r"\\": " ",
-}  # fmt: skip
+    "``": "“",
+    "''": "”",
+    "---": "—",
+    "--": "–",
+    "~": " ",
+    r"\%": "%",
+    r"\&": "&",
+    r"\#": "#",
+    r"\_": "_",
+    r"\$": "$",
+    r"\{": "{",
+    r"\}": "}",
+    r"\,": " ",
+    r"\;": " ",
+    r"\:": " ",
+    r"\!": "",
+    r"\ ": " ",
+    r"\/": "",
+    r"\@": "",
+    r"\\": " ",
+}
 _SIGN = re.compile("|".join(re.escape(sign) for sign in _SIGNS))
-_WORDS = {"ldots": "…", "dots": "…", "textendash": "–", "textemdash": "—", "ss": "ß", "o": "ø", "ae": "æ", "oe": "œ",
-          "S": "§", "pm": "±", "textpm": "±", "times": "×", "texttimes": "×", "textasciitilde": "~", "LaTeX": "LaTeX"}  # fmt: skip
+_WORDS = {
+    "ldots": "…",
+    "dots": "…",
+    "textendash": "–",
+    "textemdash": "—",
+    "ss": "ß",
+    "o": "ø",
+    "ae": "æ",
+    "oe": "œ",
+    "S": "§",
+    "pm": "±",
+    "textpm": "±",
+    "times": "×",
+    "texttimes": "×",
+    "textasciitilde": "~",
+    "LaTeX": "LaTeX",
+}
 _MARK = "\ue000"
 
 
@@ -55,8 +102,11 @@ class Readable:
         kept: list[str] = []
 
         def keep(found: re.Match[str]) -> str:
-            body = next(part for part in (found["body"], found["shown"], found["double"], found["round"], found["inline"])
-                        if part is not None)  # fmt: skip
+            body = next(
+                part
+                for part in (found["body"], found["shown"], found["double"], found["round"], found["inline"])
+                if part is not None
+            )
             kept.append(formula(body, found["env"] or ""))
             return f"{_MARK}{len(kept) - 1}{_MARK}"
 
@@ -106,8 +156,12 @@ def _cited(options: str, keys: str) -> str:
 def formula(body: str, environment: str = "") -> str:
     """Return a formula without its labels and numbers; several lines become one aligned block."""
     body = re.sub(r"\\label\s*\{[^{}]*\}|\\(?:nonumber|notag)(?![A-Za-z])|\\tag\*?\s*\{[^{}]*\}", "", body)
-    body = re.sub(r"\\begin\s*\{(?:equation|subequations|math|displaymath|align|gather)\*?\}|"
-                  r"\\end\s*\{(?:equation|subequations|math|displaymath|align|gather)\*?\}", " ", body)  # fmt: skip
+    body = re.sub(
+        r"\\begin\s*\{(?:equation|subequations|math|displaymath|align|gather)\*?\}|"
+        r"\\end\s*\{(?:equation|subequations|math|displaymath|align|gather)\*?\}",
+        " ",
+        body,
+    )
     body = re.sub(r"\\(?:ensuremath|displaystyle|textstyle|limits)(?![A-Za-z])", "", body)
     body = " ".join(body.split()).removesuffix("\\\\").strip()
     if environment.rstrip("*") in ("align", "eqnarray", "alignat", "flalign", "gather", "multline", "IEEEeqnarray"):
@@ -120,6 +174,6 @@ def formula(body: str, environment: str = "") -> str:
 
 
 def braced(text: str, at: int) -> tuple[str, int]:
-    """Return the group at an opening brace, without braces, and the place after it; all that follows if it never ends."""
+    """Return the group at an opening brace, and the place after it; all that follows if it never ends."""
     end = group_end(text, at)
     return (text[at + 1 :], len(text)) if end is None else (text[at + 1 : end - 1], end)

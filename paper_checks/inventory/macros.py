@@ -17,10 +17,39 @@ _NAME = re.compile(r"\s*(?:\{\s*\\([A-Za-z]+|.)\s*\}|\\([A-Za-z]+|.))")
 _USE = re.compile(r"\\(?:([A-Za-z]+)|.)", flags=re.S)
 _TRICKS = re.compile(r"\\(?:@|if|else|fi\b|def|edef|gdef|let|csname|expandafter|futurelet|newcommand|ensuremath@)|@")
 _KEPT = {
-    "label", "ref", "eqref", "cref", "Cref", "autoref", "caption", "begin", "end", "section", "cite", "item", "tag",
-    "input", "left", "right", "frac", "text", "mathbf", "textbf", "appendix", "maketitle", "title", "author", "and",
-    "abstract", "thesection", "theequation", "thetheorem", "proof", "qed", "uses",
-}  # fmt: skip
+    "label",
+    "ref",
+    "eqref",
+    "cref",
+    "Cref",
+    "autoref",
+    "caption",
+    "begin",
+    "end",
+    "section",
+    "cite",
+    "item",
+    "tag",
+    "input",
+    "left",
+    "right",
+    "frac",
+    "text",
+    "mathbf",
+    "textbf",
+    "appendix",
+    "maketitle",
+    "title",
+    "author",
+    "and",
+    "abstract",
+    "thesection",
+    "theequation",
+    "thetheorem",
+    "proof",
+    "qed",
+    "uses",
+}
 _DEEPEST = 12
 _GROWTH = 5
 """How often longer than its source the text may become."""
@@ -37,7 +66,7 @@ class Macro:
 
 @dataclass(frozen=True)
 class Written:
-    """A source without definitions.
+    r"""A source without definitions.
 
     Attributes:
         text: The source with its macros written out.
@@ -183,7 +212,7 @@ def _define(
     body = _argument(text, at)
     if body is None:
         return None
-    macros[name_of] = Macro(int(count) if (count or "").strip().isdigit() else 0, default, body[0])
+    macros[name_of] = Macro(int(count) if count and count.strip().isdigit() else 0, default, body[0])
     return body[1]
 
 

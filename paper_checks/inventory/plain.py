@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -29,16 +30,24 @@ _STATEMENTS = (
 )
 _MARGIN = re.compile(r"^\s*(?:-\s+)?\d{2,4}(?=\s|$)\s*")
 _HEAD = re.compile(
-    rf"^[\s>#*_]*(?P<called>{_STATEMENTS}|table|tab\.|figure|fig\.|algorithm|alg\.)\s+(?P<number>{NUMBER})(?P<rest>(?![\w-]).*)$",
+    (
+        rf"^[\s>#*_]*(?P<called>{_STATEMENTS}|table|tab\.|figure|fig\.|"
+        rf"algorithm|alg\.)\s+(?P<number>{NUMBER})(?P<rest>(?![\w-]).*)$"
+    ),
     flags=re.I,
 )
 _WITHIN = re.compile(
-    rf"(?<=[.!?:;)\]])\s+(?P<head>(?P<called>{_STATEMENTS}|table|figure|algorithm)\s+(?P<number>{NUMBER})(?P<rest>[.:]\s*(?=[(\[A-Z$*]).*))$",
+    (
+        rf"(?<=[.!?:;)\]])\s+(?P<head>(?P<called>{_STATEMENTS}|table|figure|"
+        rf"algorithm)\s+(?P<number>{NUMBER})(?P<rest>[.:]\s*(?=[(\[A-Z$*]).*))$"
+    ),
     flags=re.I,
 )
 """A head that a conversion has joined to the sentence before it."""
 _SECTION = re.compile(
-    r"^\s*(?P<hash>#{1,6})?\s*(?:\*\*)?(?:(?:section|appendix)\s+)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,3}|[A-Z](?:\.\d{1,2}){0,3})\.?(?:\*\*)?"
+    r"^\s*(?P<hash>#{1,6})?\s*(?:\*\*)?(?:(?:section|"
+    r"appendix)\s+)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,3}|"
+    r"[A-Z](?:\.\d{1,2}){0,3})\.?(?:\*\*)?"
     r"\s+(?P<title>[^\s$\\|=].{1,100})$",
     flags=re.I,
 )
@@ -54,8 +63,11 @@ _SENTENCE_END = re.compile(r"[.:;,]\s*$")
 _PROOF = re.compile(r"^[\s*_#>]*(?:[A-Z]?\.?[\d.]*\s+)?proof\b(?P<of>[^.:]*)[.:]?", flags=re.I)
 _PROOF_ENDS = re.compile(r"□|∎|\\square|\\qed|\\blacksquare|■|◻")
 _MENTION = re.compile(
-    rf"\b(?P<called>{_STATEMENTS}|theorems|lemmas|propositions|corollaries|definitions|assumptions|tables?|figures?|algorithms?|"
-    rf"eqs?\.|equations?|figs?\.|tab\.|thm\.|lem\.|prop\.|alg\.)[\s~]*(?P<numbers>\(?(?:{NUMBER})\)?(?:\s*(?:,|and|or|to|&|-|–)\s*"
+    rf"\b(?P<called>{_STATEMENTS}|theorems|lemmas|propositions|"
+    rf"corollaries|definitions|assumptions|tables?|figures?|algorithms?|"
+    rf"eqs?\.|equations?|figs?\.|tab\.|thm\.|lem\.|prop\.|"
+    rf"alg\.)[\s~]*(?P<numbers>\(?(?:{NUMBER})\)?(?:\s*(?:,|and|or|to|&|-|"
+    rf"–)\s*"
     rf"\(?(?:{NUMBER})\)?)*)(?!\w)",
     flags=re.I,
 )
@@ -111,21 +123,36 @@ class _Reader:
             title = _title(head.rest)
             items.append(
                 Item(
-                    head.kind, head.number, self.source.places[head.line], _section_at(sections, head.line),
-                    title if head.kind not in FLOATS else text, text, "", proof,
-                    tuple(self._mentions(text, head.line)), tuple(self._mentions(proof, proof_lines.start)), None,
+                    head.kind,
+                    head.number,
+                    self.source.places[head.line],
+                    _section_at(sections, head.line),
+                    title if head.kind not in FLOATS else text,
+                    text,
+                    "",
+                    proof,
+                    tuple(self._mentions(text, head.line)),
+                    tuple(self._mentions(proof, proof_lines.start)),
+                    None,
                     head.called.capitalize(),
                 )
-            )  # fmt: skip
+            )
         spans = [(head.line, ends[bisect_right(ends, head.line)], head) for head in heads if head.kind not in FLOATS]
         for number, line in equations:
             owner = next((head for low, high, head in spans if low <= line < high), None)
             owner = owner or next((of for low, high, of in proofs if low <= line < high), None)
             text = self._formula(line)
             items.append(
-                Item("equation", number, self.source.places[line], _section_at(sections, line), "", text,
-                     inside=(owner.kind, owner.number) if owner else None)
-            )  # fmt: skip
+                Item(
+                    "equation",
+                    number,
+                    self.source.places[line],
+                    _section_at(sections, line),
+                    "",
+                    text,
+                    inside=(owner.kind, owner.number) if owner else None,
+                )
+            )
         items.sort(key=lambda item: self._order(item.place))
         references = [
             one for paragraph in paragraphs for one in self._mentions(paragraph.text, self._order(paragraph.place))
@@ -175,7 +202,11 @@ class _Reader:
                 at + 1 >= len(self.lines) or not self.lines[at + 1].strip()
             )
             titled = match["title"][:1].isupper() and not _SENTENCE_END.search(match["title"])
-            if (titled and (match["hash"] or alone) and match["number"] not in ("I", "A")) or (titled and match["hash"]) or (titled and alone):
+            if (
+                (titled and (match["hash"] or alone) and match["number"] not in ("I", "A"))
+                or (titled and match["hash"])
+                or (titled and alone)
+            ):
                 yield at, match["number"]
 
     def _equations(self, in_table: set[int]) -> list[tuple[str, int]]:
@@ -380,7 +411,7 @@ def _without_margins(lines: Sequence[str]) -> list[str]:
     numbered = [
         int(found[0].strip(" -")) for line in lines if (found := re.match(r"^\s*(?:-\s+)?\d{3,4}(?=\s|$)", line))
     ]
-    rising = sum(after == before + 1 for before, after in zip(numbered, numbered[1:], strict=False))
+    rising = sum(after == before + 1 for before, after in itertools.pairwise(numbered))
     if len(numbered) < 100 or rising < len(numbered) * 0.5:
         return list(lines)
     return [_MARGIN.sub("", line) if not line.startswith("|") and "\t" not in line else line for line in lines]
@@ -424,7 +455,7 @@ def _title(rest: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Return a text with its displays between single dollar signs, without their numbers and without marks of italics."""
+    """Return a text with its displays between single dollar signs, without numbers and marks of italics."""
     text = re.sub(
         r"\$\$(.+?)\$\$", lambda found: f"${_IN_DISPLAY.sub('', _TAGGED.sub('', found[1])).strip(' ,')}$", text
     )
@@ -486,7 +517,10 @@ def _is_foreign(text: str, found: re.Match[str]) -> bool:
         return True
     return bool(
         re.match(
-            r"[.\d]*\)?,?\s*(?:of|in|from|by)\s+(?:the\s+)?(?:book|paper|work|\[|\(|[A-Z][\w.&-]+(?:\s+(?:et al|and|&)|\s*[(\[,]|\s+[A-Z]))",
+            (
+                r"[.\d]*\)?,?\s*(?:of|in|from|by)\s+(?:the\s+)?(?:book|paper|work|\[|"
+                r"\(|[A-Z][\w.&-]+(?:\s+(?:et al|and|&)|\s*[(\[,]|\s+[A-Z]))"
+            ),
             after,
         )
         or re.match(

@@ -149,12 +149,19 @@ def _spaces(lines: Sequence[str], start: int, floor: int) -> Block | None:
         width -= 1
     head, first = _heading(lines, start, width, floor)
     full = [row for row in rows if len(row) == width + 1]
-    return _block(first, end, [*head, *full], [*range(first, first + len(head)), *[
-        place for place, row in zip(places, rows, strict=True) if len(row) == width + 1]])  # fmt: skip
+    return _block(
+        first,
+        end,
+        [*head, *full],
+        [
+            *range(first, first + len(head)),
+            *[place for place, row in zip(places, rows, strict=True) if len(row) == width + 1],
+        ],
+    )
 
 
 def _numbers(line: str) -> bool:
-    """Return whether a line looks like a row: short, without the marks of a sentence, and with two numbers at its end."""
+    """Return whether a line looks like a row: short, no sentence, and with two numbers at its end."""
     if not line.strip() or len(line) > _LONGEST or re.search(r"[,;:.?!]\s|[.;:?]$|\\[a-z]{3}|\$|=(?!\d)", line):
         return False
     words = line.split()

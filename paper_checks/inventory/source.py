@@ -374,7 +374,7 @@ def _plain_name(path: PurePosixPath) -> str | None:
 
 
 def _without_false(line: str, depth: int) -> tuple[str, int]:
-    r"""Return a line without what stands between ``\iffalse`` and ``\fi``, and how many conditions are open at its end."""
+    r"""Return a line without what is between ``\iffalse`` and ``\fi``, and how many conditions stay open."""
     kept, start = "", 0
     for found in _CONDITION.finditer(line):
         if depth == 0 and found[1] == "iffalse":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import itertools
 import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -254,7 +255,7 @@ def _without_circles(stubs: Sequence[Stub], known: Mapping[str, tuple[str, ...]]
         except CycleError as error:
             circle: list[str] = error.args[1]
             order = list(graph)
-            edges = [(after, before) for before, after in zip(circle, circle[1:], strict=False) if after in own]
+            edges = [(after, before) for before, after in itertools.pairwise(circle) if after in own]
             user, used = max(
                 edges, key=lambda edge: order.index(edge[1])
             )  # a use of what comes later is a pointer ahead
@@ -358,7 +359,8 @@ def _paper_module(name: str, document: Document, modules: Sequence[str]) -> str:
         "from paper_checks.paper import Paper\n\n"
         f"RESULTS = (\n{rows})\n"
         '"""Files with the claims, in the order of the paper."""\n\n'
-        f"PAPER = Paper(\n    {_quoted(name)},\n    {_quoted(title)},\n    __package__,\n    RESULTS,\n    called={_quoted(name)},\n)\n"
+        f"PAPER = Paper(\n    {_quoted(name)},\n    {_quoted(title)},\n    "
+        f"__package__,\n    RESULTS,\n    called={_quoted(name)},\n)\n"
         f'"""The paper (``{name}``)."""\n'
     )
 
@@ -367,7 +369,8 @@ def _readme(name: str, document: Document, count: int) -> str:
     title = _one_line(document.title) or name
     return (
         f"# {title}\n\n"
-        f"{count} claims from the inventory of the paper, one file per result, without checks. To add a check, return in `measure` what it\n"
+        f"{count} claims from the inventory of the paper, one file per result, "
+        f"without checks. To add a check, return in `measure` what it\n"
         "compares, and judge it in the function of the claim.\n\n"
         "```bash\n"
         f"rankproof check --papers . {name}/            # what is checked, and what is not\n"

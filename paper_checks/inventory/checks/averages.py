@@ -10,12 +10,16 @@ from paper_checks.inventory.document import Candidate, Document
 from paper_checks.methods.rounded import Rounded
 
 _AVERAGE = re.compile(
-    r"(?:macro[- ]?|overall |task )?(?:avg|ave|average|mean)\.?(?: (?:acc(?:uracy)?|score|performance)\.?)?\s*(?:\(?%\)?)?\s*[↑↓]?",
+    (
+        r"(?:macro[- ]?|overall |task )?(?:avg|ave|average|mean)\.?(?: "
+        r"(?:acc(?:uracy)?|score|performance)\.?)?\s*(?:\(?%\)?)?\s*[↑↓]?"
+    ),
     re.I,
 )
 _SUM = re.compile(r"(?:grand |sub)?(?:total|sum)s?\.?|\\sum|Σ", re.I)
 _NO_SUMMAND = re.compile(
-    r"(?:#|no\.? of|num(?:ber)?\b|rank\b|r\b|k\b|n\b|seeds?\b|params?|clients?\b|size\b|epochs?\b|rounds?\b|year\b|id\b|std|s\.?d\.?\b|"
+    r"(?:#|no\.? of|num(?:ber)?\b|rank\b|r\b|k\b|n\b|seeds?\b|params?|"
+    r"clients?\b|size\b|epochs?\b|rounds?\b|year\b|id\b|std|s\.?d\.?\b|"
     r"time\b|memory\b|flops|bits?\b|layers?\b|steps?\b|lr\b|learning rate|batch)",
     re.I,
 )
@@ -83,8 +87,13 @@ def _check_column(
         near = abs(printed.value - (found.low + found.high) / 2) <= abs(printed.value) * _NEAR
         if convinced or (lone and near and length >= 3):
             says = f"prints {printed.text} as the {check} of {length} entries, which give {shown(found, printed)}"
-            yield Candidate(check, part.place(row), part.table.name, f"{part.row_name(row)}, {_called(part, column)}: {says}",
-                            (printed.text, shown(found, printed)))  # fmt: skip
+            yield Candidate(
+                check,
+                part.place(row),
+                part.table.name,
+                f"{part.row_name(row)}, {_called(part, column)}: {says}",
+                (printed.text, shown(found, printed)),
+            )
 
 
 def _called(part: Segment, column: int) -> str:

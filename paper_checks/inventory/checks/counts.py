@@ -13,19 +13,50 @@ from paper_checks.methods.rounded import Rounded
 _WORDS = {
     word: number
     for number, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty",
+        ]
     )
-}  # fmt: skip
+}
 _COUNT = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d+|{'|'.join(_WORDS)})"
 _OF = re.compile(
-    rf"(?<![\d.,$/-])\b(?P<x>{_COUNT})(?:\s+(?:\w+\s+)?(?:out\s+)?of\s+(?:the\s+|these\s+|all\s+|our\s+)?|\s*/\s*)(?P<y>{_COUNT})\b(?![.,]?\d|\s?%)",
+    (
+        rf"(?<![\d.,$/-])\b(?P<x>{_COUNT})(?:\s+(?:\w+\s+)?(?:out\s+)?of\s+(?:the\s+|"
+        rf"these\s+|all\s+|our\s+)?|\s*/\s*)(?P<y>{_COUNT})\b(?![.,]?\d|\s?%)"
+    ),
     re.I,
 )
 _SHARE = re.compile(
-    r"(?:\(|,?\s*(?:i\.e\.,?|or|that is,?|=)\s*)(?:about\s+|approximately\s+|roughly\s+|≈\s*)?(\d{1,3}(?:\.\d+)?)\s*(?:\\?%|percent)"
+    r"(?:\(|,?\s*(?:i\.e\.,?|or|that is,?|=)\s*)(?:about\s+|"
+    r"approximately\s+|roughly\s+|≈\s*)?(\d{1,3}(?:\.\d+)?)\s*(?:\\?%|"
+    r"percent)"
 )
 _TOTAL = re.compile(
-    rf"\btotal(?:s|ing)?\s*(?:of\s*|number\s+of\s+\w+\s+(?:is|of)\s*)?:?\s*(?P<n>{_COUNT})\s+(?P<what>[a-z]+)|\b(?P<m>{_COUNT})\s+(?P<whose>[a-z]+)\s+in\s+total\b",
+    (
+        rf"\btotal(?:s|ing)?\s*(?:of\s*|number\s+of\s+\w+\s+(?:is|"
+        rf"of)\s*)?:?\s*(?P<n>{_COUNT})\s+(?P<what>[a-z]+)|"
+        rf"\b(?P<m>{_COUNT})\s+(?P<whose>[a-z]+)\s+in\s+total\b"
+    ),
     re.I,
 )
 

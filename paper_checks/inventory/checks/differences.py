@@ -11,7 +11,8 @@ from paper_checks.inventory.document import Candidate, Document
 from paper_checks.methods.rounded import Rounded
 
 _NAMED = re.compile(
-    r"Δ|\\Delta|\bdiff|\bgain|\bimprov|\bchange|\bdrop\b|\bratio\b|\brel\b|\brelative|\bspeed-?up|\breduction|\bincrease|\bdecrease|"
+    r"Δ|\\Delta|\bdiff|\bgain|\bimprov|\bchange|\bdrop\b|\bratio\b|\brel\b|"
+    r"\brelative|\bspeed-?up|\breduction|\bincrease|\bdecrease|"
     r"\bpercent|\bshare\b|\bfraction\b|\bgap\b|\bloss of\b|^%$|\bsavings?\b",
     re.I,
 )
@@ -49,8 +50,11 @@ def _check_column(part: Segment, column: int, definitions: list[re.Match[str]]) 
     if len(rows) < 3 or len({_number(part, row, column).text for row in rows}) < 3:
         return
     unsigned = all(_number(part, row, column).value >= 0 for row in rows)
-    others = [at for at in range(part.labels, part.width) if at != column and part.column_is_numeric(at)
-              and not _NAMED.search(clean(part.name(at)))]  # fmt: skip
+    others = [
+        at
+        for at in range(part.labels, part.width)
+        if at != column and part.column_is_numeric(at) and not _NAMED.search(clean(part.name(at)))
+    ]
     others.sort(key=lambda at: abs(at - column))
     best: tuple[int, str, int, int, list[tuple[int, Rounded]]] | None = None
     for a, b in permutations(others[:_MOST_COLUMNS], 2):
@@ -78,9 +82,18 @@ def _check_column(part: Segment, column: int, definitions: list[re.Match[str]]) 
     for row, value in found:
         printed = _number(part, row, column)
         if distance(printed.range, value) > 0:
-            says = f"prints {printed.text}, but {words} gives {shown(value, printed)} ({where}; {agree} of {len(found)} agree)"
-            yield Candidate("difference", part.place(row), part.table.name, f"{part.row_name(row)}, {_name(part, column)}: {says}",
-                            (printed.text, shown(value, printed)))  # fmt: skip
+            says = (
+                f"prints {printed.text}, but {words} gives "
+                f"{shown(value, printed)} ({where}; {agree} of {len(found)} "
+                f"agree)"
+            )
+            yield Candidate(
+                "difference",
+                part.place(row),
+                part.table.name,
+                f"{part.row_name(row)}, {_name(part, column)}: {says}",
+                (printed.text, shown(value, printed)),
+            )
     yield from _against_definition(part, column, formula, a, b, definitions)
 
 

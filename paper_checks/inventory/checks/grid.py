@@ -13,13 +13,16 @@ from paper_checks.methods.rounded import Rounded
 
 _UNITS = r"%|[KMGT]i?B|[kMGTBm]|ms|s|h|min|GFLOPs|x|×|M|B|K|bits?|bytes?|pp|points?|pts?"
 _MARKUP = re.compile(
-    r"\\(?:math(?:bf|rm|it|sf|tt)|text(?:bf|it|rm|sf|tt)?|boldsymbol|bm|underline|emph|scriptsize|small|tiny|footnotesize|"
-    r"scriptstyle|bfseries|bf|textcolor\{[^{}]*\}|color\{[^{}]*\}|num|SI|phantom\{[^{}]*\}|hphantom\{[^{}]*\})|\\[,;:! ]|[{}$~*†‡§]"
+    r"\\(?:math(?:bf|rm|it|sf|tt)|text(?:bf|it|rm|sf|tt)?|boldsymbol|"
+    r"bm|underline|emph|scriptsize|small|tiny|footnotesize|"
+    r"scriptstyle|bfseries|bf|textcolor\{[^{}]*\}|color\{[^{}]*\}|num|SI|"
+    r"phantom\{[^{}]*\}|hphantom\{[^{}]*\})|\\[,;:! ]|[{}$~*†‡§]"
 )
 _NUMBER = r"[+\-−–]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?\.?\d+(?:\s?(?:[eE]|\\times\s?10\^|×\s?10\^?)\s?[+\-−]?\d+)?"
 _CELL = re.compile(
     rf"^[~≈<>≤≥↑↓\s]*(?P<number>{_NUMBER})\s*(?P<unit>{_UNITS})?\s*"
-    rf"(?:(?:_|\^)?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<deviation>{_NUMBER})\s*%?|\((?P<bracket>[^()]*)\)|\[(?P<square>[^\][]*)\])?"
+    rf"(?:(?:_|\^)?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<deviation>{_NUMBER})\s*%"
+    rf"?|\((?P<bracket>[^()]*)\)|\[(?P<square>[^\][]*)\])?"
     rf"\s*(?P<second>{_UNITS})?\s*(?:\^?\s*[a-z]|[↑↓])?$"
 )
 _SPACED = re.compile(r"\\(?:pm|times)\b")
@@ -63,7 +66,7 @@ def clean(text: str) -> str:
 
 
 def read_number(text: str) -> Number | None:
-    """Return the number that a cell prints, alone or with its deviation; None if it prints something else.
+    r"""Return the number that a cell prints, alone or with its deviation; None if it prints something else.
 
     >>> read_number("95.6 \\\\pm 0.2"), read_number("60,000"), read_number("LoRA 4")
     (Number(text='95.6', unit='', deviation='0.2'), Number(text='60000', unit='', deviation=''), None)

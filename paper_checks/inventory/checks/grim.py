@@ -12,19 +12,28 @@ from paper_checks.inventory.document import Candidate, Document
 from paper_checks.methods.rounded import Rounded
 
 _SIZE = re.compile(
-    r"(?<![\w.])\$?[nN]\s*=\s*(?P<n>\d{1,4})\$?(?![.\d])|\b(?P<m>\d{1,4})\s+(?P<who>participants|subjects|respondents|annotators|patients|"
+    r"(?<![\w.])\$?[nN]\s*=\s*(?P<n>\d{1,4})\$?(?![.\d])|"
+    r"\b(?P<m>\d{1,4})\s+(?P<who>participants|subjects|respondents|annotators|"
+    r"patients|"
     r"raters|students|questions|problems|prompts|test (?:examples|samples|images|questions|problems|cases))\b"
 )
 _MEAN = re.compile(
-    r"(?:(?<!\w)\$?M\s*=\s*|\b(?:mean|average)\s+(?:\w+\s+){0,3}?(?:of|is|was|=)\s*\$?)(?P<mean>\d{1,3}\.\d{1,3})(?!\d|\s*(?:\\?%|ms|s\b|h\b|GB|MB))",
+    (
+        r"(?:(?<!\w)\$?M\s*=\s*|\b(?:mean|average)\s+(?:\w+\s+){0,3}?(?:of|is|was|"
+        r"=)\s*\$?)(?P<mean>\d{1,3}\.\d{1,3})(?!\d|\s*(?:\\?%|ms|s\b|h\b|GB|MB))"
+    ),
     re.I,
 )
 _RATE = re.compile(
-    r"\b(?:accuracy|pass rate|success rate|solve rate|rate|correct(?:ly)?|solves?|answers?)\s+(?:\w+\s+){0,3}?(?:of|is|was|on)?\s*\$?(?P<rate>\d{1,2}\.\d{1,2})\s*\\?%",
+    (
+        r"\b(?:accuracy|pass rate|success rate|solve rate|rate|correct(?:ly)?|solves?|"
+        r"answers?)\s+(?:\w+\s+){0,3}?(?:of|is|was|on)?\s*\$?(?P<rate>\d{1,2}\.\d{1,2})\s*\\?%"
+    ),
     re.I,
 )
 _COLUMN_SIZE = re.compile(
-    r"[nN]|#\s*(?:participants|subjects|respondents|patients|questions|problems|samples|test samples)|(?:no\.? of|number of) (?:participants|subjects|patients|questions|problems|samples)"
+    r"[nN]|#\s*(?:participants|subjects|respondents|patients|questions|problems|samples|test "
+    r"samples)|(?:no\.? of|number of) (?:participants|subjects|patients|questions|problems|samples)"
 )
 _COLUMN_MEAN = re.compile(r"(?:mean|M|avg\.?|average)(?: (?:score|rating|age|answer|likert))?", re.I)
 _COLUMN_RATE = re.compile(
@@ -83,8 +92,7 @@ def _of_tables(document: Document) -> Iterator[Candidate]:
                         or size is None
                         or size.decimals
                         or size.value > 9999
-                        or (number.deviation
-                        and scale == 100)
+                        or (number.deviation and scale == 100)
                     ):
                         continue
                     n = int(size.value)

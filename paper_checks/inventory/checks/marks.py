@@ -69,7 +69,9 @@ def _check(table: Table) -> Iterator[Candidate]:
             if number.value != best.value:
                 name = line.part.row_name(rows[0])
                 says = (
-                    f"{line.part.row_name(row)}, {clean(line.part.name(line.column)) or f'column {line.column + 1}'}: {number.text} is marked "
+                    f"{line.part.row_name(row)}, "
+                    f"{clean(line.part.name(line.column)) or f'column {line.column + 1}'}"
+                    f": {number.text} is marked "
                     f"as best, but {name} has {best.text} ({right} of {len(lines)} marks are right)"
                 )
                 yield Candidate("best mark", line.part.place(row), table.name, says, (number.text, best.text))
@@ -105,7 +107,7 @@ def _blocks(part: Segment, how: str, turned: bool) -> Iterator[list[int]]:
 
 
 def _direction(line: _Line, lines: list[_Line]) -> bool:
-    """Return whether the largest entry of a column is best: an arrow says so, else most of its marks, else most of all."""
+    """Return whether the largest entry of a column is best, as an arrow says, or else most marks."""
     names = " ".join((*line.part.names[line.column], line.part.table.caption))
     column_names = " ".join(line.part.names[line.column])
     for text in (column_names, names):

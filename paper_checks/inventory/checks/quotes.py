@@ -30,7 +30,10 @@ def quotes(document: Document) -> Iterator[Candidate]:
                     continue
                 near = [number for number in entries if _one_slip(quoted.text, number.text.lstrip("+-"))]
                 if len({number.text for number in near}) == 1:
-                    says = f"“{_around(sentence, found[1])}”: {found[1]} is in no table; {tables[0].name} has {near[0].text}"
+                    says = (
+                        f"“{_around(sentence, found[1])}”: {found[1]} is in no "
+                        f"table; {tables[0].name} has {near[0].text}"
+                    )
                     yield Candidate("quoted number", paragraph.place, tables[0].name, says, (found[1], near[0].text))
 
 

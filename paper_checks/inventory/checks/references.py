@@ -22,7 +22,10 @@ def dangling(document: Document) -> Iterator[Candidate]:
         used = {one.label for one in document.references}
         for label, places in document.twice.items():
             if label in used:
-                says = f"the label {label} is defined {len(places)} times ({', '.join(map(str, places[:3]))}); references mean the last"
+                says = (
+                    f"the label {label} is defined {len(places)} times "
+                    f"({', '.join(map(str, places[:3]))}); references mean the last"
+                )
                 yield Candidate("reference", places[0], "", says, (label,))
         return
     known: dict[Kind, set[str]] = {}

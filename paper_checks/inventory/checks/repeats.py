@@ -55,11 +55,9 @@ def _rounds_to(one: Number, other: Number) -> bool:
     coarse, fine = sorted((one, other), key=lambda number: number.decimals)
     if coarse.deviation != fine.deviation and coarse.deviation and fine.deviation:
         return False
-    return (
-        (coarse.decimals < fine.decimals
-        and coarse.range.low <= fine.value <= coarse.range.high)
-        or (coarse.value == fine.value
-        and (coarse.deviation == fine.deviation or not coarse.deviation or not fine.deviation))
+    return (coarse.decimals < fine.decimals and coarse.range.low <= fine.value <= coarse.range.high) or (
+        coarse.value == fine.value
+        and (coarse.deviation == fine.deviation or not coarse.deviation or not fine.deviation)
     )
 
 

@@ -1,4 +1,4 @@
-"""Units of printed sizes: one size in two units, units of 1000 and of 1024 mixed, and columns with a unit that does not fit."""
+"""Units of printed sizes: one size in two units, 1000 and 1024 mixed, and a unit that does not fit its column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from paper_checks.inventory.document import Candidate, Document, Place
 from paper_checks.methods.rounded import Rounded
 
 _PREFIX = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-_SIZE = r"(?P<number{0}>\d[\d,]*(?:\.\d+)?)\s*(?:\\,|~|\\ |\$)*\s*(?P<unit{0}>[kKMGTP]i?[Bb](?:its?|ytes?)?|[kK]ilobytes?|[Mm]egabytes?|[Gg]igabytes?|[Tt]erabytes?|bytes|B)\b"
+_SIZE = (
+    r"(?P<number{0}>\d[\d,]*(?:\.\d+)?)\s*(?:\\,|~|\\ |"
+    r"\$)*\s*(?P<unit{0}>[kKMGTP]i?[Bb](?:its?|ytes?)?|[kK]ilobytes?|[Mm]egabytes?|"
+    r"[Gg]igabytes?|[Tt]erabytes?|bytes|B)\b"
+)
 _ONE = re.compile(r"(?<![\w.,])" + _SIZE.format(""))
 _TWICE = re.compile(
     r"(?<![\w.,])"
@@ -140,5 +144,9 @@ def _outlier(place: Place, about: str, column: list[Size]) -> Iterator[Candidate
         inside = min(values) / 2 <= as_theirs <= max(values) * 2
         far = own > max(values) * 100 or own * 100 < min(values)
         if inside and far:
-            says = f"{size} among sizes in {others[0].unit}: as {size.number.text} {others[0].unit} it would be of their magnitude"
+            says = (
+                f"{size} among sizes in {others[0].unit}: as "
+                f"{size.number.text} {others[0].unit} it would be of their "
+                f"magnitude"
+            )
             yield Candidate("size", place, about, says, (str(size),))
