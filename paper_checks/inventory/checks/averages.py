@@ -34,11 +34,19 @@ def averages(document: Document) -> Iterator[Candidate]:
 
 def sums(document: Document) -> Iterator[Candidate]:
     """Yield totals that the entries of their rows or columns do not add up to."""
-    yield from _derived(document, _SUM, "sum", _total)
+    yield from _derived(document, _SUM, "sum", _sum)
 
 
 def _mean(numbers: Sequence[Number]) -> Rounded:
     return _total(numbers) / Rounded.exact(len(numbers))
+
+
+def _sum(numbers: Sequence[Number]) -> Rounded:
+    """Return the sum of entries; counts are exact, while percentages that are printed whole are rounded."""
+    total = sum(number.value for number in numbers)
+    if any(number.decimals or number.unit or "e" in number.text for number in numbers) or abs(total - 100) <= len(numbers):
+        return _total(numbers)
+    return Rounded.exact(total)
 
 
 def _total(numbers: Sequence[Number]) -> Rounded:

@@ -20,7 +20,8 @@ def quotes(document: Document) -> Iterator[Candidate]:
         tables: list[Table] = []
         for sentence in paragraph.sentences():
             named = {found["number"] for found in _NAMED.finditer(sentence)}
-            tables = [table for table in document.tables if table.number in named] or tables
+            here = [table for table in document.tables if table.number in named]
+            tables = here or [table for table in tables if _is_about(sentence, table)]
             if not tables:
                 continue
             entries = [number for table in tables for number in _numbers(table)]
@@ -35,6 +36,13 @@ def quotes(document: Document) -> Iterator[Candidate]:
                         f"table; {tables[0].name} has {near[0].text}"
                     )
                     yield Candidate("quoted number", paragraph.place, tables[0].name, says, (found[1], near[0].text))
+
+
+def _is_about(sentence: str, table: Table) -> bool:
+    """Return whether a sentence has two names of rows or columns of a table."""
+    names = {cell.text.strip() for row in table.rows for cell in row if re.search("[A-Za-z]{2}", cell.text)}
+    shown = (name for name in names if len(name) < 40)
+    return sum(bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence)) for name in shown) >= 2
 
 
 def _numbers(table: Table) -> Iterator[Number]:
