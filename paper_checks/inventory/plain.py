@@ -293,7 +293,7 @@ class _Reader:
             empty = not re.search(r"\w{2}", kept[0]) and len(kept) == 1
             if new and not display and not empty:
                 paragraphs += 1
-                if head.kind in FLOATS or (not line[:1].islower() and not self._continues(at)):
+                if head.kind in FLOATS or (not line.lstrip("*_ ")[:1].islower() and not self._continues(at)):
                     break
             if new and display and head.kind in FLOATS:
                 break
@@ -307,7 +307,7 @@ class _Reader:
             above -= 1
         last = self.lines[above].rstrip(" $*_").rstrip()
         return last.endswith((",", ":", "and", "where", "then")) or bool(
-            re.match(r"(?:where|with|for|and|then|if)\b|[a-z]\)", self.lines[at].strip(), re.I)
+            re.match(r"(?:where|with|for|and|then|if)\b|[a-z]\)", self.lines[at].strip(" *_"), re.I)
         )
 
     def _mentions(self, text: str, line: int) -> Iterator[Reference]:

@@ -44,7 +44,8 @@ def _mean(numbers: Sequence[Number]) -> Rounded:
 def _sum(numbers: Sequence[Number]) -> Rounded:
     """Return the sum of entries; counts are exact, while percentages that are printed whole are rounded."""
     total = sum(number.value for number in numbers)
-    if any(number.decimals or number.unit or "e" in number.text for number in numbers) or abs(total - 100) <= len(numbers):
+    rounded = any(number.decimals or number.unit or "e" in number.text for number in numbers)
+    if rounded or abs(total - 100) <= len(numbers):
         return _total(numbers)
     return Rounded.exact(total)
 

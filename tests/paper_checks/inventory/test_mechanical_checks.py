@@ -88,14 +88,15 @@ STATEMENT = r"""By \cref{asm:s} and \cref{lem:a} the theorem follows.
 \begin{assumption}\label{asm:s} $f$ is $L$-smooth. \end{assumption}
 \begin{lemma}\label{lem:a} For $\eta \le \frac{1}{4L}$ the loss falls. \end{lemma}
 \begin{proof} %(proof)s \end{proof}
-\begin{theorem}[Rate]\label{thm:a} Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all $T \ge 1$, the mean
-of the squared norms of the gradients is at most $\frac{4}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
+\begin{theorem}[Rate]\label{thm:a} Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all $T \ge 1$, the
+mean of the squared norms of the gradients is at most $\frac{4}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
 \end{theorem}
 \section{Proofs}
 %(more)s
 """
-RESTATED = r"""\begin{theorem}[Restatement of Theorem 1] Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all $T \ge 1$,
-the mean of the squared norms of the gradients is at most $\frac{%s}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
+RESTATED = r"""\begin{theorem}[Restatement of Theorem 1] Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all
+$T \ge 1$, the mean of the squared norms of the gradients is at most
+$\frac{%s}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
 \end{theorem}"""
 
 
@@ -125,7 +126,11 @@ PLANTED = {
     "reference": (table(FIRST, r"This is \cref{%s}."), "tab:c", "tab:a"),
     "constant": (statement(more=RESTATED), "8", "4"),
     "constant in a proof": (statement(proof=r"We use $\eta \le \frac{1}{%sL}$, as required."), "8", "4"),
-    "unused": (statement(more=r"By %s the claim follows."), r"\cref{thm:a}. \begin{lemma} Idle. \end{lemma} It", r"\cref{thm:a}"),
+    "unused": (
+        statement(more=r"By %s the claim follows."),
+        r"\cref{thm:a}. \begin{lemma} Idle. \end{lemma} It",
+        r"\cref{thm:a}",
+    ),
 }
 
 
@@ -170,19 +175,23 @@ def test_a_label_that_is_defined_twice_is_found(tmp_path):
 
 def test_averages_are_judged_by_the_intervals_of_their_last_digits(tmp_path):
     # 81.0, 82.0 and 84.0 can be anything within 0.05: their mean is in [82.283..., 82.383...].
-    rows = r"Method & A & B & C & Avg. \\ \midrule one & 81.0 & 82.0 & 84.0 & 82.3 \\ two & 80.0 & 80.0 & 80.0 & 80.0 \\ "
+    rows = (
+        r"Method & A & B & C & Avg. \\ \midrule one & 81.0 & 82.0 & 84.0 & 82.3 \\ two & 80.0 & 80.0 & 80.0 & 80.0 \\ "
+    )
     rows += r"three & 81.0 & 82.0 & 84.0 & %s \\"
     assert candidates(tmp_path, table(rows % "82.4")) == ()
     assert [one.check for one in candidates(tmp_path, table(rows % "82.5"))] == ["average"]
 
 
 def test_weighted_averages_of_every_row_are_not_errata(tmp_path):
-    rows = r"Method & A & B & C & Avg. \\ \midrule one & 81.0 & 82.0 & 84.0 & 83.5 \\ two & 70.0 & 80.0 & 90.0 & 88.1 \\ "
+    rows = (
+        r"Method & A & B & C & Avg. \\ \midrule one & 81.0 & 82.0 & 84.0 & 83.5 \\ two & 70.0 & 80.0 & 90.0 & 88.1 \\ "
+    )
     assert candidates(tmp_path, table(rows + r"three & 60.0 & 65.0 & 84.0 & 77.7 \\")) == ()
 
 
 def test_smallest_entries_can_be_best(tmp_path):
-    rows = r"""Method & Error A $\downarrow$ & Error B $\downarrow$ & Error C $\downarrow$ & Error D $\downarrow$ \\ \midrule
+    rows = r"""Error & A $\downarrow$ & B $\downarrow$ & C $\downarrow$ & D $\downarrow$ \\ \midrule
 one & \textbf{1.2} & 2.4 & \textbf{0.7} & %s \\
 two & 1.9 & \textbf{2.1} & 0.9 & 3.0 \\"""
     assert candidates(tmp_path, table(rows % r"\textbf{2.9}")) == ()
@@ -196,7 +205,9 @@ one & 91.2 & 80.4 & 70.0 & 61.5 \\
     assert candidates(tmp_path, table(rows)) == ()
 
 
-@pytest.mark.parametrize(("mean", "n", "can"), [("3.45", 20, True), ("3.47", 20, False), ("5.19", 28, False), ("5.18", 28, True)])
+@pytest.mark.parametrize(
+    ("mean", "n", "can"), [("3.45", 20, True), ("3.47", 20, False), ("5.19", 28, False), ("5.18", 28, True)]
+)
 def test_grim_is_right_on_known_means(mean, n, can):
     assert possible(Rounded.printed(mean), n) is can
     assert any(abs(total / n - float(mean)) <= 0.005 + 1e-12 for total in range(10 * n)) is can
@@ -205,7 +216,8 @@ def test_grim_is_right_on_known_means(mean, n, can):
 def test_mentions_of_other_works_are_no_dangling_references(tmp_path):
     source = tmp_path / "paper.txt"
     source.write_text(
-        "Lemma 1. The sum is small.\n\nBy Lemma 1 and Theorem 3 of Smith (2020), and by [7, Lemma 9], it holds. See also Lemma 4.4 of "
+        "Lemma 1. The sum is small.\n\nBy Lemma 1 and Theorem 3 of Smith "
+        "(2020), and by [7, Lemma 9], it holds. See also Lemma 4.4 of "
         "(Vershynin, 2018).\n\nTheorem 2. The mean is small.\n\nBy Theorem 2 we are done, as by Lemma 8.\n"
     )
     found = find_candidates(read_document(str(source)))
@@ -214,7 +226,13 @@ def test_mentions_of_other_works_are_no_dangling_references(tmp_path):
 
 def test_every_check_has_a_planted_erratum():
     checks = {"average": "averages", "sum": "sums", "difference": "differences", "repeated entry": "repeated entries"}
-    checks |= {"best mark": "best marks", "quoted number": "quoted numbers", "count": "counts", "GRIM": "GRIM", "size": "sizes"}
+    checks |= {
+        "best mark": "best marks",
+        "quoted number": "quoted numbers",
+        "count": "counts",
+        "GRIM": "GRIM",
+        "size": "sizes",
+    }
     checks |= {"constant": "constants", "reference": "references", "unused": "unused"}
     assert set(checks.values()) == set(CHECKS)
     assert set(checks) <= set(PLANTED)
