@@ -1,4 +1,4 @@
-"""What `rankproof inventory` finds of the papers whose claims are in the ledger, and of other papers in LaTeX.
+"""Recall and false alarms of `rankproof inventory`, on the papers of the ledger and on other papers in LaTeX.
 
 ``python benchmarks/inventory.py PAPERS --ids IDS.tsv [--outside FOLDER ...]`` reads the text of each version of the
 papers (``PAPERS/rolora.txt``), which are not part of this repository. ``IDS.tsv`` has an id of the ledger in each line,

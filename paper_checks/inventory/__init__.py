@@ -1,1 +1,1 @@
-"""What a paper contains, read from its source, and what in its numbers and references does not add up."""
+"""Contents of a paper, read from its source, and numbers and references in it that do not agree."""

@@ -127,12 +127,12 @@ class Item:
     """A numbered statement, equation, table, figure or algorithm.
 
     Attributes:
-        kind: What it is.
+        kind: Kind of the item.
         number: As printed, such as ``A.3``; empty if it has none.
         place: Where it begins.
         section: Number or title of its section.
-        title: What stands in parentheses after the number, or the caption.
-        text: What it says; formulas between dollar signs.
+        title: Title in parentheses after the number, or the caption.
+        text: Its statement, formulas between dollar signs.
         label: Its label in LaTeX.
         proof: Text of its proof, empty if none was found.
         refers: Items that the statement refers to.
@@ -167,7 +167,7 @@ class Cell:
     """An entry of a table.
 
     Attributes:
-        text: What is printed.
+        text: Printed text.
         bold: Whether it is marked.
         spans: Whether it is repeated from a cell that spans several columns or rows.
     """
@@ -241,7 +241,7 @@ class Document:
         tables: Tables in their order.
         paragraphs: Running text, captions included.
         references: All mentions of items in the text.
-        notes: What could not be read, one line each.
+        notes: Parts that could not be read, one line each.
         latex: Whether the source is LaTeX, so that labels and marks are known for certain.
         twice: Where the labels are that are defined more than once.
     """
@@ -270,7 +270,7 @@ class Candidate:
         check: Name of the check.
         place: Where it is.
         about: The item that it is about.
-        says: What disagrees, with the numbers.
+        says: Sentence with the numbers that disagree.
     """
 
     check: str

@@ -59,7 +59,7 @@ class Theorem:
     """A theorem-like environment.
 
     Attributes:
-        kind: What it is.
+        kind: Kind of the statement.
         called: The printed name.
         counter: Its counter; empty if it has no number.
     """

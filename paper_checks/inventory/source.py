@@ -42,7 +42,7 @@ class Source:
     """The text of a paper in one piece.
 
     Attributes:
-        name: What the user named.
+        name: Name that the user gave.
         lines: Lines in reading order, files that are included in their place.
         places: Where each line comes from.
         latex: Whether it is LaTeX.

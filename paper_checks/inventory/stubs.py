@@ -59,7 +59,7 @@ class Stub:
     Attributes:
         id: Its id.
         module: File that it is in, without its ending.
-        item: What it is about.
+        item: Item that it is about.
         uses: Ids that its statement or its proof refers to.
     """
 

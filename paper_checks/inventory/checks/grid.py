@@ -34,7 +34,7 @@ class Number:
 
     Attributes:
         text: Its digits, as Python reads them.
-        unit: What follows it.
+        unit: Unit that follows it.
         deviation: Digits after the sign ±, or in parentheses; empty if there are none.
     """
 

@@ -33,7 +33,7 @@ class Size:
 
     Attributes:
         number: As printed.
-        power: Of 1000 or 1024.
+        power: Power of 1000 or 1024 that the unit is.
         binary: Whether the unit is one of 1024 for certain (KiB).
         bits: Whether bits are meant.
         unit: As printed.

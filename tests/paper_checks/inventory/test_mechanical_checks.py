@@ -88,13 +88,15 @@ STATEMENT = r"""By \cref{asm:s} and \cref{lem:a} the theorem follows.
 \begin{assumption}\label{asm:s} $f$ is $L$-smooth. \end{assumption}
 \begin{lemma}\label{lem:a} For $\eta \le \frac{1}{4L}$ the loss falls. \end{lemma}
 \begin{proof} %(proof)s \end{proof}
-\begin{theorem}[Rate]\label{thm:a} Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all $T \ge 1$, the
-mean of the squared norms of the gradients is at most $\frac{4}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
+\begin{theorem}[Rate]\label{thm:a} Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all
+$T \ge 1$, the mean of the squared norms of the gradients is at most
+$\frac{4}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
 \end{theorem}
 \section{Proofs}
 %(more)s
 """
-RESTATED = r"""\begin{theorem}[Restatement of Theorem 1] Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all
+RESTATED = r"""\begin{theorem}[Restatement of Theorem 1]
+Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all
 $T \ge 1$, the mean of the squared norms of the gradients is at most
 $\frac{%s}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
 \end{theorem}"""
