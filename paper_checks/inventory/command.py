@@ -55,7 +55,7 @@ def _inventory(options: argparse.Namespace) -> int:
     if options.into is not None:
         require_place(Path(options.into))
     document = read_document(options.source)
-    told = sys.stderr if alone else sys.stdout
+    shown_on = sys.stderr if alone else sys.stdout
     if options.json is not None:
         text = json.dumps(as_json(document), indent=1) + "\n"
         if alone:
@@ -68,7 +68,7 @@ def _inventory(options: argparse.Namespace) -> int:
         folder = Path(options.into)
         paths, name, count = write_stubs(document, folder)
         if not paths:
-            print(f"{folder} already has a claim for every item", file=told)
+            print(f"{folder} already has a claim for every item", file=shown_on)
             return 0
         claims = "1 claim without a check" if count == 1 else f"{count} claims without checks"
         print(
@@ -76,7 +76,7 @@ def _inventory(options: argparse.Namespace) -> int:
                 f"wrote {claims} into {len(paths)} files of {folder}; see them "
                 f"with `rankproof check --papers {folder} {name}/`"
             ),
-            file=told,
+            file=shown_on,
         )
     return 0
 

@@ -45,7 +45,7 @@ def candidate_lines(candidates: Sequence[Candidate], width: int) -> list[str]:
     if not candidates:
         return ["The mechanical checks found nothing to look at."]
     lines = [
-        f"To look at: {len(candidates)}. These are no verdicts: a check compares printed numbers, not what is meant."
+        f"To look at: {len(candidates)}. These are not verdicts: a check compares printed numbers, not what is meant."
     ]
     for one in candidates:
         about = f"{one.about}: " if one.about and not one.says.startswith(one.about) else ""

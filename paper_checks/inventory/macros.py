@@ -109,7 +109,7 @@ def _argument(text: str, at: int) -> tuple[str, int] | None:
 
 
 def _option(text: str, at: int) -> tuple[str | None, int]:
-    """Return what stands in brackets after spaces, and the place after it."""
+    """Return the text in brackets after spaces, and the place after it."""
     place = _after_spaces(text, at)
     if place >= len(text) or text[place] != "[":
         return None, at

@@ -449,7 +449,7 @@ def _weight(line: str, match: re.Match[str], kind: Kind | None) -> int:
 
 
 def _title(rest: str) -> str:
-    """Return what stands in parentheses right after the number."""
+    """Return the text in parentheses right after the number."""
     found = re.match(r"^[\s*_.]*\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)", rest)
     return found[1].strip() if found else ""
 

@@ -44,7 +44,7 @@ _CLAIMED: Mapping[Kind, str] = {
     "table": "number",
     "figure": "experiment",
 }
-"""Kinds of claims that are no statements."""
+"""Kinds of claims other than statements."""
 _RESULTS = ("theorem", "proposition", "corollary")
 _DETAILS = ("remark", "example", "table", "figure")
 _WIDTH = 110
@@ -73,7 +73,7 @@ def require_place(folder: Path) -> None:
     """Check before the work that stubs can be written to a folder.
 
     Raises:
-        LedgerError: The name is taken, or the folder holds something that is no package of a paper.
+        LedgerError: The name is taken, or the folder holds something other than the package of a paper.
     """
     if _package_in(folder) is None:
         _names(folder)

@@ -135,7 +135,7 @@ def _positive(value: Rounded) -> Rounded:
 
 
 def _is_sharp(part: Segment, column: int, found: list[tuple[int, Rounded]]) -> bool:
-    """Return whether rounding leaves so little open that agreement is no accident."""
+    """Return whether rounding leaves so little open that agreement cannot be an accident."""
     values = [_number(part, row, column).value for row, _ in found]
     spread = max(values) - min(values)
     open_width = max(value.high - value.low for _, value in found)

@@ -31,9 +31,9 @@ def dangling(document: Document) -> Iterator[Candidate]:
     known: dict[Kind, set[str]] = {}
     for item in document.items:
         known.setdefault(item.kind, set()).add(item.number)
-    told = set()
+    reported = set()
     for one in document.references:
-        if one.kind is None or one.kind not in known or (one.kind, one.number) in told:
+        if one.kind is None or one.kind not in known or (one.kind, one.number) in reported:
             continue
         numbers = known[one.kind]
         if one.number[:1].isalpha() and one.number in known.get("equation", ()):
@@ -48,7 +48,7 @@ def dangling(document: Document) -> Iterator[Candidate]:
             says = f"{one.text}: {one.number} is the number of another kind of statement"
         else:
             says = f"{one.text}: there is no {one.kind} {one.number}"
-        told.add((one.kind, one.number))
+        reported.add((one.kind, one.number))
         yield Candidate("reference", one.place, "", says, (one.number,))
 
 
