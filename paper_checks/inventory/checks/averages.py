@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 from paper_checks.inventory.checks.grid import Number, Segment, clean, distance, segments, shown
 from paper_checks.inventory.document import Candidate, Document
@@ -43,7 +44,7 @@ def _mean(numbers: Sequence[Number]) -> Rounded:
 
 def _sum(numbers: Sequence[Number]) -> Rounded:
     """Return the sum of entries; counts are exact, while percentages that are printed whole are rounded."""
-    total = sum(number.value for number in numbers)
+    total = sum((number.value for number in numbers), Fraction(0))
     rounded = any(number.decimals or number.unit or "e" in number.text for number in numbers)
     if rounded or abs(total - 100) <= len(numbers):
         return _total(numbers)
