@@ -94,7 +94,7 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.lines = _without_margins(source.lines)
+        self.lines = [re.sub(" {80,}", " " * 80, line) for line in _without_margins(source.lines)]
 
     def document(self) -> Document:
         blocks = list(find_blocks(self.lines))

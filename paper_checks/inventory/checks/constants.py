@@ -34,6 +34,8 @@ _RESTATED = re.compile(
 _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|[^\s\w]")
 _ALIKE = 0.75
 """How alike a restatement must be to its statement, from 0 to 1, to be compared."""
+_LONG = 25
+"""Words and signs of a statement that can be recognised without its name."""
 _REPRINT = 0.97
 """How alike two statements are, from 0 to 1, if one is the other though nothing says so."""
 
@@ -62,21 +64,32 @@ def constants(document: Document) -> Iterator[Candidate]:
 
 def _restatements(statements: list[Item]) -> Iterator[tuple[Item, Item]]:
     """Yield statements that are printed twice, the first one first."""
+    tokens = [_tokens(item.text) for item in statements]
+    by_number: dict[tuple[str, str], Item] = {(item.kind, item.number): item for item in reversed(statements)}
+    titled: dict[tuple[str, str], Item] = {}
     for at, item in enumerate(statements):
         named = _RESTATED.search(item.title or item.text[:120])
-        for other in statements[:at]:
-            by_name = named is not None and (other.kind, other.number) == (named["kind"].lower(), named["number"])
-            titled = bool(item.title) and item.title == other.title and other.kind == item.kind
-            if by_name or titled or (other.kind == item.kind != "definition" and _is_reprint(other, item)):
-                yield other, item
-                break
+        other = by_number.get((named["kind"].lower(), named["number"])) if named else None
+        other = other or (titled.get((item.kind, item.title)) if item.title else None)
+        if other is None and item.kind != "definition" and len(tokens[at]) >= _LONG:
+            other = next(
+                (
+                    first
+                    for before, first in enumerate(statements[:at])
+                    if first.kind == item.kind
+                    and first.section != item.section
+                    and abs(len(tokens[before]) - len(tokens[at])) * 20 <= len(tokens[at])
+                    and _is_reprint(tokens[before], tokens[at])
+                ),
+                None,
+            )
+        if other is not None and other is not item:
+            yield other, item
+        titled.setdefault((item.kind, item.title), item)
 
 
-def _is_reprint(first: Item, second: Item) -> bool:
-    """Return whether two statements are long and differ in a place or two."""
-    one, other = _tokens(first.text), _tokens(second.text)
-    if min(len(one), len(other)) < 25 or first.section == second.section or abs(len(one) - len(other)) > len(one) // 20:
-        return False
+def _is_reprint(one: list[str], other: list[str]) -> bool:
+    """Return whether two statements differ in a place or two."""
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     return matcher.real_quick_ratio() > _REPRINT and matcher.quick_ratio() > _REPRINT and matcher.ratio() > _REPRINT
 

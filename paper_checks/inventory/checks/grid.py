@@ -25,7 +25,8 @@ _CELL = re.compile(
     rf"?|\((?P<bracket>[^()]*)\)|\[(?P<square>[^\][]*)\])?"
     rf"\s*(?P<second>{_UNITS})?\s*(?:\^?\s*[a-z]|[↑↓])?$"
 )
-_SPACED = re.compile(r"\\(?:pm|times)\b")
+_MOST_ROWS = 1000
+"""Rows of a table that is checked; a longer one lists data, not results."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class Segment:
 def segments(table: Table) -> list[Segment]:
     """Return a table in parts that each have one heading."""
     rows = table.rows
-    if not rows:
+    if not 0 < len(rows) <= _MOST_ROWS:
         return []
     numbers = [[read_number(cell.text) for cell in row] for row in rows]
     width = len(rows[0])
