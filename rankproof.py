@@ -15,6 +15,7 @@ from typing import NoReturn
 from figures import command as figures
 from figures import runs_command as runs
 from paper_checks import command as claims
+from paper_checks.inventory import command as inventory
 from runs.command import add_arguments as add_train_arguments
 from runs.format import LINE, printable, shorten
 from runs.silos import command as silos
@@ -28,6 +29,7 @@ _FOR_USERS = {
     "hessian.numerics.symmetric": "CurvatureError",
     "paper_checks.ledger": "LedgerError",
     "paper_checks.engine.processes": "ProcessError",
+    "paper_checks.inventory.source": "SourceError",
     "paper_checks.replay": "ReplayError",
     "runs.settings": "RunError",
     "toymodels.problem": "ProblemError",
@@ -163,6 +165,7 @@ def _parser() -> Parser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     claims.declare(commands)
+    inventory.declare(commands)
     figures.declare(commands)
     data.declare(commands)
     train = add_command(

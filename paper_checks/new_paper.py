@@ -43,6 +43,11 @@ def write_paper(name: str, folder: Path) -> list[Path]:
     return [*files, *pages_of(papers, folder / "docs")]
 
 
+def project_file(file: str, name: str, package: str) -> str:
+    """Return a file that every project of a paper has, such as ``pyproject.toml``, for a paper of this name."""
+    return _rename((_EXAMPLE / _PROJECT / f"{file}{_TEMPLATE}").read_text(encoding="utf-8"), name, package)
+
+
 def _files(name: str, package: str) -> dict[Path, str]:
     """Return the contents by path in the project."""
     found = {}

@@ -1,0 +1,90 @@
+"""The command line of inventories: `rankproof inventory`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from workloads.arguments import add_command, read_name
+from workloads.files import is_standard_output, require_target
+from workloads.written import require_own, write_own
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    inventory = add_command(
+        commands,
+        "inventory",
+        _inventory,
+        "list what a paper states and what in it does not add up, from its LaTeX, Markdown or text",
+        "rankproof inventory paper.tex --json inventory.json --into my-paper",
+    )
+    inventory.add_argument(
+        "source",
+        type=read_name,
+        metavar="SOURCE",
+        help="a file (LaTeX with its inputs, Markdown, text), a folder or an archive",
+    )
+    inventory.add_argument(
+        "--json", type=read_name, metavar="FILE", help="write the inventory to FILE as JSON; - means standard output"
+    )
+    inventory.add_argument(
+        "--into",
+        type=read_name,
+        metavar="PACKAGE",
+        help=(
+            "write a claim without a check for each item, into a new "
+            "folder or a package of a paper, which keeps its files"
+        ),
+    )
+
+
+def _inventory(options: argparse.Namespace) -> int:
+    from paper_checks.inventory.listing import as_json, listing
+    from paper_checks.inventory.reading import read_document
+    from paper_checks.inventory.stubs import require_place, write_stubs
+
+    alone = options.json is not None and is_standard_output(options.json)
+    if options.json is not None and not alone:
+        require_target(Path(options.json))
+        require_own([Path(options.json)], Path(options.json).parent)
+    if options.into is not None:
+        require_place(Path(options.into))
+    document = read_document(options.source)
+    shown_on = sys.stderr if alone else sys.stdout
+    if options.json is not None:
+        text = json.dumps(as_json(document), indent=1) + "\n"
+        if alone:
+            sys.stdout.write(text)
+        else:
+            write_own({Path(options.json): text.encode()}, Path(options.json).parent)
+    if not alone:
+        print(listing(document, shutil.get_terminal_size().columns, _mark()))
+    if options.into is not None:
+        folder = Path(options.into)
+        paths, name, count = write_stubs(document, folder)
+        if not paths:
+            print(f"{folder} already has a claim for every item", file=shown_on)
+            return 0
+        claims = "1 claim without a check" if count == 1 else f"{count} claims without checks"
+        print(
+            (
+                f"wrote {claims} into {len(paths)} files of {folder}; see them "
+                f"with `rankproof check --papers {folder} {name}/`"
+            ),
+            file=shown_on,
+        )
+    return 0
+
+
+def _mark() -> str:
+    """Return the sign for what is left out, if the terminal has it."""
+    try:
+        "…".encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "..."
+    return "…"

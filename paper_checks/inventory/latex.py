@@ -1,0 +1,533 @@
+"""A paper read from LaTeX, by the parser of pylatexenc."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode, LatexMathNode, LatexWalker
+
+from paper_checks.inventory.document import Document, Item, Kind, Paragraph, Place, Reference, Table
+from paper_checks.inventory.latex_numbers import SECTIONS, Numbers, commands_of, set_up
+from paper_checks.inventory.latex_tables import TABULARS, read_grid
+from paper_checks.inventory.latex_text import EQUATIONS, REFERENCE, Readable, braced, formula
+from paper_checks.inventory.macros import write_out
+from paper_checks.inventory.source import Source, SourceError
+
+_FLOATS: dict[str, Kind] = {
+    "figure": "figure",
+    "wrapfigure": "figure",
+    "SCfigure": "figure",
+    "sidewaysfigure": "figure",
+    "teaserfigure": "figure",
+    "floatingfigure": "figure",
+    "table": "table",
+    "wraptable": "table",
+    "sidewaystable": "table",
+    "longtable": "table",
+    "algorithm": "algorithm",
+    "algorithm2e": "algorithm",
+    "procedure": "algorithm",
+    "xltabular": "table",
+    "longtblr": "table",
+    "supertabular": "table",
+    "margintable": "table",
+    "marginfigure": "figure",
+    "SCtable": "table",
+    "pseudocode": "algorithm",
+}
+_PARTS = ("subfigure", "subtable", "subcaptionblock", "subcaptiongroup")
+_ROW_BY_ROW = ("align", "gather", "eqnarray", "alignat", "flalign", "xalignat", "IEEEeqnarray", "dgroup")
+_CAPTION = re.compile(
+    r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*"
+)
+_LABEL = re.compile(r"\\[A-Za-z]*label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
+_TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_MOST_REPAIRS = 8
+"""Openings without an end that are passed over."""
+_BLANK = re.compile(r"\n[ \t]*\n")
+
+
+@dataclass
+class _Span:
+    """A part of the source that has a number, or could have one."""
+
+    kind: Kind | None
+    number: str
+    start: int
+    end: int
+    body: str = ""
+    title: str = ""
+    called: str = ""
+    section: str = ""
+    inside: _Span | None = None
+    proofs: list[tuple[int, int]] = field(default_factory=list)
+    label: str = ""
+
+
+def read_latex(source: Source) -> Document:
+    """Return what a LaTeX source contains.
+
+    Raises:
+        SourceError: It is nested too deeply to be read.
+    """
+    return _Reader(source).document()
+
+
+class _Reader:
+    """Reads one source: structure by the parser, then labels, references and text by their places in it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        written = write_out(source.text)
+        end = re.search(r"\\end\s*\{document\}", written.text)
+        self.text = written.text[: end.start()] if end else written.text
+        self.starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        self.numbers: Numbers = set_up(self.text, written.theorems)
+        self.aliases = written.environments
+        self.commands = commands_of(self.text)
+        self.sections: list[_Span] = []
+        self.spans: list[_Span] = []
+        self.tabulars: list[tuple[LatexEnvironmentNode, _Span | None]] = []
+        self.hidden: list[tuple[int, int]] = []
+        self.proofs: list[tuple[int, int, str]] = []
+        self.abstract = (0, 0)
+        self.notes = list(source.notes)
+        self.labelled: dict[str, list[Place]] = {}
+
+    def document(self) -> Document:
+        logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)
+        begin = re.search(r"\\begin\s*\{document\}", self.text)
+        try:
+            self._walk(self._parse(begin.end() if begin else 0), None, None)
+        except RecursionError:
+            raise SourceError(
+                f"{self.source.name} is nested too deeply to be read, as if many groups were never closed; "
+                "check that it compiles"
+            ) from None
+        self._attach_proofs()
+        targets = self._label_targets()
+        readable = Readable(targets)
+        references = list(self._references(targets))
+        items = tuple(self._item(span, readable, references) for span in self.spans if span.number)
+        return Document(
+            self.source.name,
+            self._title(readable),
+            readable.words(self.text[slice(*self.abstract)]),
+            items,
+            tuple(self._tables(readable)),
+            tuple(self._paragraphs(readable, begin.end() if begin else 0)),
+            tuple(one for _, one in references),
+            (*self.notes, *self._unread()),
+            latex=True,
+            twice={label: tuple(places) for label, places in self.labelled.items() if len(places) > 1 and label},
+        )
+
+    def _parse(self, start: int) -> list[Any]:
+        """Return the nodes of the text; what is never closed is noted, blanked, and read as if it were not there."""
+        for _ in range(_MOST_REPAIRS):
+            nodes, _, _ = LatexWalker(self.text, tolerant_parsing=True).get_latex_nodes(pos=start)
+            kept = [node for node in nodes if node is not None]
+            fault = _never_closed(kept)
+            if fault is None:
+                break
+            at, opening = fault
+            self.notes.append(f"{self.place(at)}: {opening} is never closed")
+            self.text = self.text[:at] + " " * len(opening) + self.text[at + len(opening) :]
+        return kept
+
+    def place(self, at: int) -> Place:
+        """Return the file and line of a place in the text."""
+        line = bisect_right(self.starts, at) - 1
+        return self.source.places[min(line, len(self.source.places) - 1)]
+
+    def _walk(self, nodes: Sequence[Any], statement: _Span | None, holder: _Span | None) -> None:
+        """Collect what the nodes contain, in order.
+
+        Args:
+            nodes: Nodes of the parser.
+            statement: The statement that they are in.
+            holder: The float that they are in.
+        """
+        for node in nodes:
+            if node is None:
+                continue
+            if isinstance(node, LatexMacroNode):
+                self._macro(node, nodes, statement, holder)
+            elif isinstance(node, LatexEnvironmentNode):
+                self._environment(node, statement, holder)
+            elif isinstance(node, LatexMathNode):
+                if node.displaytype == "display" and _TAG.search(node.latex_verbatim()):
+                    self._equation(node.pos, node.pos + node.len, node.latex_verbatim(), statement, counts=False)
+            elif getattr(node, "nodelist", None):
+                self._walk(node.nodelist, statement, holder)
+
+    def _macro(
+        self, node: LatexMacroNode, around: Sequence[Any], statement: _Span | None, holder: _Span | None
+    ) -> None:
+        name = node.macroname
+        if name in SECTIONS:
+            self._catch_up(node.pos)
+            star = self.text[node.pos + 1 + len(name) : node.pos + 2 + len(name)] == "*"
+            title = re.compile(rf"\\{name}\*?\s*(?:\[[^\]]*\])?\s*").match(self.text, node.pos)
+            words = (
+                braced(self.text, title.end())[0] if title and self.text[title.end() : title.end() + 1] == "{" else ""
+            )
+            numbered = not star and name not in ("part", "paragraph", "subparagraph")
+            number = self.numbers.step(name) if numbered else ""
+            self.sections.append(_Span(None, number, node.pos, len(self.text), title=words))
+            self.hidden.append((node.pos, title.end() + len(words) + 2 if title and words else node.pos + node.len))
+            return
+        if name in ("caption", "captionof") and holder is None:
+            found = _CAPTION.match(self.text, node.pos)
+            of = re.compile(r"\{(\w+)\}\s*").match(self.text, found.end()) if found and found["of"] else None
+            kind = _FLOATS.get(of[1].rstrip("*")) if of else None
+            if kind:
+                self._caption(_Span(kind, "", node.pos, node.pos + node.len), node.pos)
+            return
+        arguments = node.nodeargd.argnlist if node.nodeargd is not None and node.nodeargd.argnlist else []
+        self._walk([one for one in arguments if one is not None], statement, holder)
+
+    def _environment(self, node: LatexEnvironmentNode, statement: _Span | None, holder: _Span | None) -> None:
+        name, start, end = node.environmentname.strip(), node.pos, node.pos + node.len
+        plain = name.rstrip("*")
+        alias = re.search(r"\\begin\s*\{([A-Za-z]+\*?)\}", self.aliases.get(name, ""))
+        if alias and plain not in self.numbers.theorems:
+            name, plain = alias[1], alias[1].rstrip("*")
+        self._catch_up(start)
+        if plain == "restatable":
+            inner = re.compile(r"\\begin\s*\{restatable\*?\}\s*(?:\[([^\]]*)\])?\s*\{(\w+)\}\s*\{\w+\}").match(
+                self.text, start
+            )
+            if inner and inner[2] in self.numbers.theorems:
+                self._statement(node, inner[2], inner.end(), inner[1] or "", statement)
+                return
+        if plain == "abstract":
+            self.abstract = (self._body_start(node), end - len(r"\end{abstract}"))
+        if name in self.numbers.theorems or (plain in self.numbers.theorems and name != plain):
+            at = self._body_start(node)
+            title = re.compile(r"\s*\[((?:[^\[\]{}]|\{[^{}]*\}|\[[^\]]*\])*)\]").match(self.text, at)
+            self._statement(node, name, title.end() if title else at, title[1] if title else "", statement)
+        elif plain in ("proof", "Proof", "pf"):
+            option = re.compile(r"\s*\[((?:[^\[\]{}]|\{[^{}]*\})*)\]").match(self.text, self._body_start(node))
+            self.proofs.append((start, end, option[1] if option else ""))
+            self.hidden.append((start, option.end() if option else self._body_start(node)))
+            self._walk(node.nodelist, statement, holder)
+        elif plain in EQUATIONS:
+            self._display(node, plain, statement, holder, counts=not name.endswith("*"))
+        elif plain in _FLOATS and holder is None:
+            self._float(node, _FLOATS[plain], plain, statement)
+        elif name in TABULARS:
+            self.tabulars.append((node, holder))
+            self.hidden.append((start, end))
+        elif plain in ("thebibliography", "filecontents", "CCSXML"):
+            self.hidden.append((start, end))
+        else:
+            self._walk(node.nodelist, statement, holder)
+
+    def _body_start(self, node: LatexEnvironmentNode) -> int:
+        found = re.compile(r"\\begin\s*\{[^{}]*\}").match(self.text, node.pos)
+        return found.end() if found else node.pos
+
+    def _statement(self, node: LatexEnvironmentNode, name: str, body: int, title: str, outer: _Span | None) -> None:
+        theorem = self.numbers.theorems.get(name) or self.numbers.theorems[name.rstrip("*")]
+        counted = theorem.counter if name in self.numbers.theorems else ""
+        number = self.numbers.step(counted) if counted else ""
+        end = node.pos + node.len
+        close = self.text.rfind("\\end", body, end)
+        span = _Span(
+            theorem.kind,
+            number,
+            node.pos,
+            end,
+            self.text[body : close if close > 0 else end],
+            title,
+            theorem.called,
+            self._section(),
+            outer,
+        )
+        self.spans.append(span)
+        self.hidden += [(node.pos, body), (close if close > 0 else end, end)]
+        self._walk(node.nodelist, span, None)
+
+    def _display(
+        self, node: LatexEnvironmentNode, plain: str, statement: _Span | None, holder: _Span | None, counts: bool
+    ) -> None:
+        end = node.pos + node.len
+        if plain == "subequations":
+            main = self.numbers.step("equation")
+            self.spans.append(_Span("equation", main, node.pos, end, "", section=self._section(), inside=statement))
+            whole = self.spans[-1]
+            before = len(self.spans)
+            kept = self.numbers.counters["equation"]
+            form, value, within = kept.form, kept.value, kept.within
+            kept.form, kept.value = rf"{main}\alph{{equation}}", 0
+            self._walk(node.nodelist, statement, holder)
+            kept.form, kept.value, kept.within = form, value, within
+            whole.body = "; ".join(span.body for span in self.spans[before:])
+            return
+        if plain in _ROW_BY_ROW:
+            start = self._body_start(node)
+            for piece_start, piece_end in self._rows(node, start):
+                raw = self.text[piece_start:piece_end]
+                if raw.strip():
+                    self._equation(piece_start, piece_end, raw, statement, counts)
+            return
+        body = self._body_start(node)
+        close = self.text.rfind("\\end", body, end)
+        self._equation(node.pos, end, self.text[body:close], statement, counts and plain not in ("displaymath", "math"))
+
+    def _rows(self, node: LatexEnvironmentNode, start: int) -> Iterator[tuple[int, int]]:
+        for inner in node.nodelist:
+            if isinstance(inner, LatexMacroNode) and inner.macroname in ("\\", "cr"):
+                yield start, inner.pos
+                start = inner.pos + inner.len
+        close = self.text.rfind("\\end", start, node.pos + node.len)
+        yield start, close if close > 0 else node.pos + node.len
+
+    def _equation(self, start: int, end: int, raw: str, statement: _Span | None, counts: bool) -> None:
+        tag = _TAG.search(raw)
+        number = ""
+        if tag:
+            number = re.sub(
+                r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", tag[2]
+            )
+        elif counts and not re.search(r"\\(?:nonumber|notag)(?![A-Za-z])", raw):
+            number = self.numbers.step("equation")
+        if number:
+            self.spans.append(_Span("equation", number, start, end, raw, section=self._section(), inside=statement))
+
+    def _float(self, node: LatexEnvironmentNode, kind: Kind, name: str, statement: _Span | None) -> None:
+        start, end = node.pos, node.pos + node.len
+        parts = [(one.pos, one.pos + one.len) for one in _inner(node) if one.environmentname.rstrip("*") in _PARTS]
+        holder = _Span(kind, "", start, end, section=self._section())
+        last = holder
+        for found in _CAPTION.finditer(self.text, start, end):
+            if found["star"] or any(low <= found.start() < high for low, high in parts):
+                continue
+            span = holder if not holder.number else _Span(kind, "", found.start(), end, section=self._section())
+            if found["of"]:
+                of = re.compile(r"\{(\w+)\}").match(self.text, found.end())
+                span.kind = _FLOATS.get(of[1].rstrip("*"), kind) if of else kind
+            if span is not holder:
+                last.end = found.start()
+            self._caption(span, found.start())
+            last = span
+        holder.end = end if last is holder else holder.end
+        if name in TABULARS:
+            self.tabulars.append((node, holder))
+        self.hidden.append((start, end))
+        if kind == "algorithm":
+            holder.body = self.text[self._body_start(node) : self.text.rfind("\\end", start, end)]
+        before = len(self.tabulars)
+        self._walk(node.nodelist, statement, holder)
+        floats = [span for span in self.spans if span.kind == kind and start <= span.start < end]
+        for at in range(before, len(self.tabulars)):  # several captions: each table has the nearest
+            inner = self.tabulars[at][0]
+            if len(floats) > 1:
+                nearest = min(
+                    floats, key=lambda span: abs(span.start - inner.pos) if span is not holder else inner.pos - start
+                )
+                self.tabulars[at] = (inner, nearest)
+
+    def _caption(self, span: _Span, at: int) -> None:
+        found = _CAPTION.match(self.text, at)
+        assert found is not None
+        assert span.kind is not None
+        place = found.end()
+        if found["of"]:
+            of = re.compile(r"\{\w+\}\s*").match(self.text, place)
+            place = of.end() if of else place
+        option = re.compile(r"\[(?:[^\[\]{}]|\{[^{}]*\})*\]\s*").match(self.text, place)
+        place = option.end() if option else place
+        self._catch_up(at)
+        span.title = braced(self.text, place)[0] if self.text[place : place + 1] == "{" else ""
+        span.number = self.numbers.step(span.kind)
+        span.section = span.section or self._section()
+        self.spans.append(span)
+
+    def _catch_up(self, at: int) -> None:
+        """Carry out the commands about counters that stand before a place."""
+        while self.commands and self.commands[0].start() <= at:
+            self.numbers.apply(self.commands.pop(0))
+
+    def _section(self) -> str:
+        numbered = [span for span in self.sections if span.number]
+        return numbered[-1].number if numbered else ""
+
+    def _attach_proofs(self) -> None:
+        """Give each proof to the statement that it names, else to the one before it."""
+        labels = {label: span for at, label in self._labels() if (span := self._innermost(at)) is not None}
+        statements = [
+            span for span in self.spans if span.kind not in ("equation", "table", "figure", "algorithm", None)
+        ]
+        for start, end, title in self.proofs:
+            named = [
+                labels[label.strip()]
+                for found in REFERENCE.finditer(title)
+                for label in found["labels"].split(",")
+                if label.strip() in labels
+            ]
+            before = [span for span in statements if span.end <= start]
+            for span in [one for one in named if one.kind] or before[-1:]:
+                span.proofs.append((start, end))
+
+    def _labels(self) -> Iterator[tuple[int, str]]:
+        for found in _LABEL.finditer(self.text):
+            yield found.start(), (found[1] or found[2] or "").strip()
+
+    def _innermost(self, at: int) -> _Span | None:
+        inside = [span for span in self.spans if span.start <= at < span.end]
+        return min(inside, key=lambda span: span.end - span.start) if inside else None
+
+    def _label_targets(self) -> dict[str, tuple[Kind | None, str]]:
+        """Return kind and number of every label; the number of a section has no kind."""
+        targets: dict[str, tuple[Kind | None, str]] = {}
+        for at, label in self._labels():
+            self.labelled.setdefault(label, []).append(self.place(at))
+            span = self._innermost(at)
+            if span is not None:
+                targets[label] = (span.kind, span.number)
+                span.label = span.label or label
+            else:
+                before = [one for one in self.sections if one.start <= at]
+                targets[label] = (None, before[-1].number if before else "")
+        for span in self.spans:
+            span.number = re.sub(
+                "\ue002([^\ue002]*)\ue002", lambda found: targets.get(found[1], (None, "??"))[1], span.number
+            )
+        return targets
+
+    def _references(self, targets: dict[str, tuple[Kind | None, str]]) -> Iterator[tuple[int, Reference]]:
+        for found in REFERENCE.finditer(self.text):
+            if found["how"] in ("href", "xref"):
+                continue
+            labels = found["option"] if found["how"] == "hyperref" else found["labels"]
+            for label in (labels or "").split(","):
+                label = label.strip()
+                if not label or "#" in label or "\\" in label:
+                    continue
+                kind, number = targets.get(label, (None, ""))
+                yield found.start(), Reference(kind, number, self.place(found.start()), label, label, label in targets)
+
+    def _item(self, span: _Span, readable: Readable, references: list[tuple[int, Reference]]) -> Item:
+        assert span.kind is not None
+        own = [one for at, one in references if span.start <= at < span.end]
+        of_proof = [one for at, one in references if any(low <= at < high for low, high in span.proofs)]
+        text = f"${formula(span.body)}$" if span.kind == "equation" else readable.words(span.body)
+        title = readable.words(span.title)
+        if span.kind in ("figure", "table"):
+            text = title
+        inside = (span.inside.kind, span.inside.number) if span.inside is not None and span.inside.kind else None
+        if inside is None and span.kind == "equation":
+            owners = [one for one in self.spans if any(low <= span.start < high for low, high in one.proofs)]
+            inside = (owners[-1].kind, owners[-1].number) if owners and owners[-1].kind else None
+        return Item(
+            span.kind,
+            span.number,
+            self.place(span.start),
+            span.section,
+            title,
+            text,
+            span.label,
+            " ".join(readable.words(self.text[low:high]) for low, high in span.proofs),
+            tuple(own),
+            tuple(of_proof),
+            inside,
+            span.called,
+        )
+
+    def _tables(self, readable: Readable) -> Iterator[Table]:
+        for node, holder in self.tabulars:
+            rows, starts, rules = read_grid(node, readable.words)
+            if not rows:
+                continue
+            numbered = holder is not None and holder.kind == "table"
+            yield Table(
+                holder.number if numbered and holder else "",
+                readable.words(holder.title) if holder else "",
+                tuple(tuple(row) for row in rows),
+                tuple(self.place(start) for start in starts),
+                rules,
+            )
+
+    def _paragraphs(self, readable: Readable, begin: int) -> Iterator[Paragraph]:
+        """Yield the running text, without floats, tables and the bibliography; captions come last."""
+        pieces, at = [], begin
+        for low, high in sorted(self.hidden):
+            if low > at:
+                pieces.append((at, low))
+            at = max(at, high)
+        pieces.append((at, len(self.text)))
+        for low, high in pieces:
+            cuts = [low, *(found.end() for found in _BLANK.finditer(self.text, low, high)), high]
+            for start, end in itertools.pairwise(cuts):
+                words = readable.words(self.text[start:end])
+                if len(words) > 1:
+                    start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
+                    before = [span for span in self.sections if span.start <= start and span.number]
+                    yield Paragraph(words, self.place(start), before[-1].number if before else "")
+        for span in self.spans:
+            if span.kind in ("table", "figure", "algorithm") and span.title:
+                yield Paragraph(readable.words(span.title), self.place(span.start), span.section)
+
+    def _title(self, readable: Readable) -> str:
+        found = re.search(r"\\(?:icml|)title\*?\s*(?:\[[^\]]*\])?\s*(?=\{)", self.text)
+        return readable.words(re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, found.end())[0])) if found else ""
+
+    def _unread(self) -> Iterator[str]:
+        """Yield a note if environments that have numbers were not reached, as after an odd dollar sign."""
+        reached = {span.start for span in self.spans} | {span.start for span in self.sections}
+        missed = []
+        for found in re.finditer(r"\\begin\s*\{(\w+)\}", self.text):
+            name = found[1]
+            theorem = self.numbers.theorems.get(name)
+            if (
+                ((theorem and theorem.counter) or name == "equation")
+                and not any(span.start <= found.start() < span.end for span in self.spans)
+                and found.start() not in reached
+            ):
+                missed.append(found.start())
+        if missed:
+            lines = "line" if len(missed) == 1 else "lines"
+            shown = ", ".join(str(self.place(at)) for at in missed[:3])
+            yield f"{len(missed)} environments were not read ({lines} {shown}{', ...' if len(missed) > 3 else ''})"
+
+
+def _never_closed(nodes: Sequence[Any]) -> tuple[int, str] | None:
+    """Return place and text of the innermost opening whose end is missing; None if everything is closed."""
+    for node in nodes:
+        if node is None:
+            continue
+        if isinstance(node, LatexMacroNode):
+            arguments = node.nodeargd.argnlist if node.nodeargd is not None and node.nodeargd.argnlist else []
+            inner = _never_closed([one for one in arguments if one is not None])
+        else:
+            inner = _never_closed(getattr(node, "nodelist", None) or [])
+        if inner is not None:
+            return inner
+        if isinstance(node, LatexEnvironmentNode):
+            opening = rf"\begin{{{node.environmentname}}}"
+            ends = re.search(rf"\\end\s*\{{\s*{re.escape(node.environmentname)}\s*\}}$", node.latex_verbatim()[-80:])
+            if ends is None and node.latex_verbatim().startswith(opening):
+                return node.pos, opening
+        elif isinstance(node, LatexGroupNode | LatexMathNode):
+            opening, closing = node.delimiters
+            if opening and closing and not node.latex_verbatim().endswith(closing):
+                return node.pos, opening
+    return None
+
+
+def _inner(node: LatexEnvironmentNode) -> Iterator[LatexEnvironmentNode]:
+    """Yield all environments inside of one."""
+    waiting = [one for one in node.nodelist if one is not None]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, LatexEnvironmentNode):
+            yield one
+        waiting += [inner for inner in getattr(one, "nodelist", None) or [] if inner is not None]

@@ -1,0 +1,243 @@
+"""`rankproof inventory`: sources of every kind, errors of one line, JSON, and stubs that can be checked."""
+
+import ast
+import gzip
+import json
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+import rankproof
+from paper_checks.inventory import source as reading
+from paper_checks.ledger import Ledger
+from paper_checks.own_papers import own_papers
+from paper_checks.run import run as check
+
+PAPER = r"""\documentclass{article}
+\newtheorem{theorem}{Theorem}\newtheorem{lemma}{Lemma}\newtheorem{definition}{Definition}
+\title{Sums of "Updates"}
+\begin{document}
+\section{Results}
+\begin{definition}\label{d} A \emph{sum} is \verb|a+b|. \end{definition}
+\begin{lemma}\label{l} $(a+b)^2 \le 2(a^2+b^2)$ by \cref{t}. \begin{equation} a \le b \end{equation} \end{lemma}
+\begin{proof} By \cref{d}. \end{proof}
+\begin{theorem}[Main]\label{t} All is bounded by 2, which is 50\% better than before. \end{theorem}
+\begin{proof} By \cref{l} and \eqref{free}. \end{proof}
+\begin{equation}\label{free} c = d \end{equation}
+The bound of \cref{t} is 50\% smaller than all the other bounds of this kind.
+\end{document}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _import_path(monkeypatch, tmp_path):
+    """Work in a folder of its own, and forget what is imported by name here."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith("sums_"):
+            del sys.modules[name]
+
+
+def run(capsys, *words):
+    status = rankproof.main(["inventory", *map(str, words)])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_the_listing_shows_items_sentences_and_candidates(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    status, out, err = run(capsys, "a.tex")
+    assert (status, err) == (0, "")
+    assert "1 theorem, 1 lemma, 1 definition, 2 equations" in out
+    assert "Theorem 1" in out
+    assert "a.tex:9" in out
+    assert "Sentences with a number and a comparison: 2" in out
+    assert "The mechanical checks found nothing to look at." in out
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "tar", "tgz", "gz", "md", "txt"])
+def test_every_kind_of_source_is_read(capsys, tmp_path, kind):
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "paper.tex").write_text(PAPER.replace(r"\section{Results}", r"\section{Results}\input{rest}"))
+    (folder / "rest.tex").write_text(r"\begin{lemma} Included. \end{lemma}")
+    (folder / "README.md").write_text("# Notes\n\nLemma 9. No part of the paper.\n")
+    (folder / "other.tex").write_text(
+        r"\documentclass{article}\begin{document}\begin{lemma} x \end{lemma}\end{document}"
+    )
+    place = tmp_path / f"paper.{kind}"
+    if kind == "folder":
+        place = folder
+    elif kind == "zip":
+        with zipfile.ZipFile(place, "w") as packed:
+            for file in folder.iterdir():
+                packed.write(file, f"paper/{file.name}")
+    elif kind in ("tar", "tgz"):
+        with tarfile.open(place, "w:gz" if kind == "tgz" else "w") as packed:
+            packed.add(folder, "paper")
+    elif kind == "gz":
+        place.write_bytes(gzip.compress(PAPER.encode()))
+    else:
+        place.write_text("Lemma 1. The sum is finite.\n\nTheorem 2. The mean is finite.\n")
+    status, out, _ = run(capsys, place)
+    assert status == 0
+    assert ("1 theorem, 1 lemma" if kind in ("gz", "md", "txt") else "1 theorem, 2 lemmas") in out
+
+
+BAD = {
+    "none.tex": (None, "does not exist"),
+    "empty.tex": (b"", "is empty"),
+    "blank.txt": (b" \n\n", "contains no text"),
+    "binary.tex": (bytes(range(256)) * 40, "is not text"),
+    "paper.pdf": (b"%PDF-1.7\n\x00\x01", "is a PDF"),
+    "broken.zip": (b"PK\x03\x04broken", "damaged archive"),
+    "broken.gz": (b"\x1f\x8bbroken", "damaged archive"),
+    "named.zip": (b"plain words", "is not an archive"),
+    "itself.tex": (b"\\documentclass{a}\\input{itself}", "includes itself"),
+    "deep.tex": (b"\\documentclass{a}\\begin{document}" + b"{" * 3000, "nested too deeply"),
+    "huge.txt": (b"words and words\n" * 400_000, "MB of text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_read_is_one_line(capsys, tmp_path, name):
+    data, says = BAD[name]
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    status, out, err = run(capsys, name)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+    assert name in err
+
+
+def test_an_empty_folder_and_an_archive_without_texts_are_one_line(capsys, tmp_path):
+    (tmp_path / "nothing").mkdir()
+    with zipfile.ZipFile(tmp_path / "nothing.zip", "w") as packed:
+        packed.writestr("picture.png", "x")
+    for name in ("nothing", "nothing.zip"):
+        status, out, err = run(capsys, name)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert "contains no LaTeX, Markdown or text" in err
+
+
+def test_an_archive_that_unpacks_to_too_much_is_not_unpacked(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST", 10_000)
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("a.tex", "x" * 20_000)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"x" * 20_000))
+    for name in ("bomb.zip", "bomb.gz"):
+        status, _, err = run(capsys, name)
+        assert (status, err.count("\n")) == (2, 1)
+
+
+def test_inclusions_stay_in_the_folder(capsys, tmp_path):
+    (tmp_path / "secret.tex").write_text(r"\begin{lemma} Secret. \end{lemma}")
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    (folder / "a.tex").write_text(
+        "\\documentclass{article}\\begin{document}\n\\input{../secret} Words. \\input{absent}\n\\end{document}"
+    )
+    status, out, _ = run(capsys, folder)
+    assert status == 0
+    assert "Secret" not in out
+    assert "a.tex:2: ../secret is included but missing" in out
+    assert "a.tex:2: absent is included but missing" in out
+
+
+def test_the_json_has_everything(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--json", "a.json")[0] == 0
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert [item["name"] for item in written["items"]] == [
+        "Definition 1", "Lemma 1", "Equation (1)", "Theorem 1", "Equation (2)"
+    ]  # fmt: skip
+    lemma = written["items"][1]
+    assert (lemma["file"], lemma["line"], lemma["label"]) == ("a.tex", 7, "l")
+    assert lemma["proof_refers_to"] == [{"kind": "definition", "number": "1", "label": "d"}]
+    assert written["candidates"] == []
+    _, out, _ = run(capsys, "a.tex", "--json", "-")
+    assert json.loads(out) == written
+
+
+def test_stubs_are_claims_that_the_ledger_takes(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    status, out, _ = run(capsys, "a.tex", "--into", "sums-new")
+    assert status == 0
+    assert "wrote 5 claims without checks" in out
+    (paper,) = own_papers(["sums-new"])
+    ledger = Ledger.of([paper])
+    claims = {claim.id: claim for claim in ledger.claims}
+    assert list(claims) == [f"sums-new/{label}" for label in ("def-1", "lem-1", "eq-1", "thm-1", "eq-2")]
+    assert {claim.expect for claim in claims.values()} == {"not checkable here"}
+    assert {claim.expect_reason for claim in claims.values()} == {"no check yet"}
+    assert claims["sums-new/lem-1"].where == "Section 1, Lemma 1 (a.tex:7)"
+    assert claims["sums-new/def-1"].kind == "definition"
+    assert claims["sums-new/thm-1"].says.startswith("(Main) All is bounded by 2")
+    assert claims["sums-new/thm-1"].uses == ("sums-new/lem-1", "sums-new/eq-2")
+    assert claims["sums-new/lem-1"].uses == (
+        "sums-new/def-1",
+    )  # its reference ahead, to the theorem, would be a circle
+    files = {path.name for path in (tmp_path / "sums-new" / "sums_new").glob("*.py")}
+    assert files == {"__init__.py", "paper.py", "def_1.py", "lem_1.py", "thm_1.py", "sec_1.py"}
+
+
+def test_stubs_are_checked_as_recorded(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--into", "sums-checked")[0] == 0
+    (paper,) = own_papers(["sums-checked"])
+    ledger = Ledger.of([paper])
+    results = check(ledger.claims, ledger).results
+    assert [result.as_expected for result in results] == [True] * 5
+    assert {result.decision.reason for result in results} == {"no check yet"}
+
+
+def test_a_package_is_extended_and_keeps_its_files(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--into", "sums-kept")[0] == 0
+    package = tmp_path / "sums-kept" / "sums_kept"
+    (package / "lem_1.py").write_text((package / "lem_1.py").read_text() + "\n# The author's own words.\n")
+    before = {path: path.read_bytes() for path in package.rglob("*.py") if path.name != "paper.py"}
+    status, out, _ = run(capsys, "a.tex", "--into", "sums-kept")
+    assert status == 0
+    assert "already has a claim for every item" in out
+    longer = PAPER.replace(
+        r"\end{document}", r"\begin{lemma} New. \end{lemma} \begin{equation} x \end{equation} \end{document}"
+    )
+    (tmp_path / "a.tex").write_text(longer)
+    for name in [name for name in sys.modules if name.startswith("sums_")]:
+        del sys.modules[name]
+    status, out, _ = run(capsys, "a.tex", "--into", "sums-kept")
+    assert status == 0
+    assert "wrote 2 claims without checks" in out
+    assert {path: path.read_bytes() for path in before} == before
+    listed = ast.parse((package / "paper.py").read_text())
+    (names,) = (node.value for node in listed.body if isinstance(node, ast.Assign) and node.targets[0].id == "RESULTS")
+    assert ast.literal_eval(names) == ("def_1", "lem_1", "thm_1", "sec_1", "lem_2", "sec_1_unchecked")
+    for name in [name for name in sys.modules if name.startswith("sums_")]:
+        del sys.modules[name]
+    (paper,) = own_papers(["sums-kept"])
+    assert [claim.label for claim in Ledger.of([paper]).claims][-2:] == ["lem-2", "eq-3"]
+
+
+def test_a_folder_of_something_else_is_not_written_to(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    for name in ("full", "fedlrt", "Not a name"):
+        status, out, err = run(capsys, "a.tex", "--into", name)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    "text", ['says """quotes""" and "more"', 'ends in "quotes"', "back\\slash\\ ends \\", 'a $x_\\text{"q"}$ b']
+)
+def test_odd_texts_stay_as_they_are(tmp_path, text):
+    from paper_checks.inventory.stubs import _raw
+
+    assert " ".join(ast.literal_eval(_raw(text)).split()) == " ".join(text.split())

@@ -1,0 +1,248 @@
+"""Numbers, texts, places and references of what a paper contains, as LaTeX would print them."""
+
+import pytest
+
+from paper_checks.inventory.document import Place
+from paper_checks.inventory.reading import read_document
+
+BOOK = {
+    "main.tex": r"""\documentclass{article}
+\usepackage{amsthm}
+\newtheorem{theorem}{Theorem}[section]
+\newtheorem{lem}[theorem]{Lemma}
+\newtheorem{asm}{Assumption}
+\newtheorem*{claim*}{Claim}
+\declaretheorem[name=Proposition, sibling=theorem]{prop}
+\newcommand{\R}{\mathbb{R}}
+\newcommand{\norm}[1]{\left\| #1 \right\|}
+\def\be{\begin{equation}} \def\ee{\end{equation}}
+\newenvironment{mylem}{\begin{lem}}{\end{lem}}
+\numberwithin{equation}{section}
+\title{On \emph{Sums} of $\R$}
+\begin{document}
+\begin{abstract} All is bounded. \end{abstract}
+\section{Setting}
+\subsection{Words}
+% \begin{lem} A comment. \end{lem}
+\input{parts/first}
+\iffalse \begin{lem} Hidden. \end{lem} \fi
+\section*{No number}
+\section{Results}
+\include{parts/second.tex}
+\appendix
+\section{Proofs}
+\begin{prop}\label{p} For $x\in\R$. \end{prop}
+\begin{equation} a \tag{$\star$}\label{star} \end{equation}
+\be c = d \ee
+By \eqref{star}, \ref{missing} and Theorem~\ref{t}.
+\end{document}
+\begin{lem} After the end. \end{lem}
+""",
+    "parts/first.tex": r"""\begin{asm}[Smooth]\label{a} $\norm{x} \le 1$. \end{asm}
+\begin{mylem}\label{l}
+  For every $x \in \R$:
+  \begin{align} a &= b \label{one} \\ c &= d \nonumber \\ e &= f \label{two} \end{align}
+\end{mylem}
+\begin{proof} By Assumption~\ref{a} and \eqref{one}. \end{proof}
+""",
+    "parts/second.tex": r"""\begin{theorem}\label{t} All is bounded. \end{theorem}
+\begin{claim*} Without a number. \end{claim*}
+\begin{subequations}\begin{align} a &= 1 \label{s} \\ b &= 2 \end{align}\end{subequations}
+\begin{equation*} x \end{equation*}
+\[ y \]
+\begin{figure} \begin{subfigure}{1cm}\caption{Part.}\end{subfigure} \caption{A curve.}\label{f} \end{figure}
+\begin{algorithm}\caption{Descent}\begin{algorithmic} \STATE Step. \label{line} \end{algorithmic}\end{algorithm}
+\begin{proof}[Proof of Theorem~\ref{t}] By \cref{l,a}. \end{proof}
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("book")
+    for name, text in BOOK.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return read_document(str(folder / "main.tex"))
+
+
+def test_items_have_the_numbers_that_are_printed(book):
+    assert [item.name for item in book.items] == [
+        *("Assumption 1", "Lemma 1.1", "Equation (1.1)", "Equation (1.2)", "Theorem 2.1"),
+        *("Equation (2.1)", "Equation (2.1a)", "Equation (2.1b)", "Figure 1", "Algorithm 1"),
+        *("Proposition A.1", "Equation (star)", "Equation (A.1)"),
+    ]
+    assert book.notes == ()
+
+
+def test_items_know_their_place_and_section(book):
+    lemma, theorem = book.item("lemma", "1.1"), book.item("theorem", "2.1")
+    assert lemma.place == Place("parts/first.tex", 2)
+    assert (lemma.section, theorem.section) == ("1.1", "2")
+    assert book.item("proposition", "A.1").section == "A"
+
+
+def test_texts_are_words_and_formulas_with_macros_written_out(book):
+    assert book.title == r"On Sums of $\mathbb{R}$"
+    assert book.abstract == "All is bounded."
+    assert book.item("assumption", "1").text == r"$\left\| x \right\| \le 1$."
+    assert book.item("assumption", "1").title == "Smooth"
+    assert book.item("equation", "1.2").text == "$e = f$"
+    assert book.item("figure", "1").text == "A curve."
+
+
+def test_references_are_resolved(book):
+    lemma, theorem = book.item("lemma", "1.1"), book.item("theorem", "2.1")
+    assert lemma.proof == "By Assumption 1 and (1.1)."
+    assert [(one.kind, one.number) for one in lemma.proof_refers] == [("assumption", "1"), ("equation", "1.1")]
+    assert {(one.kind, one.number) for one in theorem.proof_refers} >= {("lemma", "1.1"), ("assumption", "1")}
+    assert book.item("equation", "1.1").inside == ("lemma", "1.1")
+    assert [one.label for one in book.references if not one.resolved] == ["missing"]
+
+
+def test_no_text_of_comments_floats_or_after_the_end_is_running_text(book):
+    running = " ".join(paragraph.text for paragraph in book.paragraphs)
+    for hidden in ("A comment", "Hidden", "After the end", "documentclass"):
+        assert hidden not in running
+    assert "Theorem 2.1" in running
+
+
+@pytest.mark.parametrize(
+    ("broken", "what"),
+    [(r"{\bf open", "{"), ("$x", "$"), (r"\begin{center} open", r"\begin{center}"), (r"\textbf{open", "{")],
+)
+def test_what_is_never_closed_is_noted_and_passed_over(tmp_path, broken, what):
+    (tmp_path / "a.tex").write_text(
+        "\\documentclass{article}\\newtheorem{lemma}{Lemma}\\begin{document}\nWords "
+        f"{broken} words.\n\\begin{{lemma}} One. "
+        f"\\end{{lemma}}\n\\begin{{lemma}} Two. "
+        f"\\end{{lemma}}\n\\end{{document}}\n"
+    )
+    document = read_document(str(tmp_path / "a.tex"))
+    assert [item.number for item in document.items] == ["1", "2"]
+    assert document.notes == (f"a.tex:2: {what} is never closed",)
+
+
+TEXT = """# Sums
+
+## 1 Introduction
+
+By Lemma 2 and (3) the sum is bounded. Lemma 2 is by Weyl.
+Theorem 5 of Smith (2020) says more.
+
+**Assumption 1.** The sum is finite.
+
+**Lemma 2** (Weyl). *For every x the following holds,*
+
+$$a \\le b, \\tag{1}$$
+
+*where b is positive.*
+
+Proof. By Assumption 1 and (1) it follows. □
+
+Theorem A.3. Let x be real.
+
+$$\\begin{aligned} x &= y \\quad (2) \\\\ &= z \\quad (3) \\end{aligned}$$
+
+Theorem A.3 is sharp.
+
+## 2.1 Numbers
+
+Table 1: Accuracies of methods.
+
+| Method | A | B | Avg. |
+|---|---|---|---|
+| one | 1.0 | **2.0** | 1.5 |
+| two | 3.0 | 1.0 | 2.0 |
+
+Figure 2. Curves of both.
+
+Table 1 shows more.
+
+Algorithm 1 Descent
+
+x = y (4)
+"""
+
+
+def test_plain_text_is_read_alike(tmp_path):
+    (tmp_path / "paper.md").write_text(TEXT)
+    document = read_document(str(tmp_path / "paper.md"))
+    found = {item.name: item for item in document.items}
+    assert list(found) == [
+        *("Assumption 1", "Lemma 2", "Equation (1)", "Theorem A.3", "Equation (2)", "Equation (3)"),
+        *("Table 1", "Figure 2", "Algorithm 1", "Equation (4)"),
+    ]
+    assert found["Lemma 2"].title == "Weyl"
+    assert found["Lemma 2"].text == r"For every x the following holds, $a \le b$ where b is positive."
+    assert [(one.kind, one.number) for one in found["Lemma 2"].proof_refers] == [("assumption", "1"), ("equation", "1")]
+    assert found["Equation (1)"].inside == ("lemma", "2")
+    assert found["Table 1"].section == "2.1"
+    assert found["Lemma 2"].place == Place("paper.md", 10)
+    assert ("theorem", "5") not in {(one.kind, one.number) for one in document.references}
+
+
+def test_a_table_in_plain_text_has_its_caption_and_marks(tmp_path):
+    (tmp_path / "paper.md").write_text(TEXT)
+    (table,) = read_document(str(tmp_path / "paper.md")).tables
+    assert (table.number, table.caption) == ("1", "Accuracies of methods.")
+    assert [[cell.text for cell in row] for row in table.rows[1:]] == [
+        ["one", "1.0", "2.0", "1.5"],
+        ["two", "3.0", "1.0", "2.0"],
+    ]
+    assert [cell.bold for cell in table.rows[1]] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Method\tA\tB\nfirst one\t1.0\t2.0\ntwo\t3.0\t1.5\n",
+        "Method A B\nfirst one 1.0 2.0\ntwo 3.0 1.5\n",
+        "| Method | A | B |\n|---|---|---|\n| first one | 1.0 | 2.0 |\n| two | 3.0 | 1.5 |\n",
+    ],
+)
+def test_columns_are_divided_by_tabs_bars_or_spaces(tmp_path, rows):
+    (tmp_path / "paper.txt").write_text(f"Words.\n\n{rows}\nTable 7. A caption.\n\nMore words.\n")
+    (table,) = read_document(str(tmp_path / "paper.txt")).tables
+    assert (table.number, table.caption) == ("7", "A caption.")
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["Method", "A", "B"],
+        ["first one", "1.0", "2.0"],
+        ["two", "3.0", "1.5"],
+    ]
+
+
+def test_line_numbers_in_the_margin_are_dropped(tmp_path):
+    lines = [f"{number} word" for number in range(100, 220)] + [
+        "220 **Lemma 4.** The sum is finite.",
+        "221",
+        "222 Words.",
+    ]
+    (tmp_path / "paper.txt").write_text("\n".join(lines))
+    document = read_document(str(tmp_path / "paper.txt"))
+    assert [item.name for item in document.items] == ["Lemma 4"]
+
+
+def test_cells_that_span_rows_and_columns_are_repeated(tmp_path):
+    (tmp_path / "a.tex").write_text(r"""\documentclass{article}\begin{document}
+\begin{table}\caption{Spans.}
+\begin{tabular}{@{}l|l*{3}{c}@{}} \toprule
+\multirow[t]{2}{*}{Data} & \multirow{2}{2cm}{Method} & \multicolumn{2}{c}{Group} & \\ \cmidrule(lr){3-4}
+& & A & B & C \\[2pt] \midrule
+\multirow{2}{*}{X} & one & \textbf{1.0} & {\bfseries 2.0} & $\mathbf{3.0}_{\pm 0.1}$ \\
+& two & 4.0 & 5.0 & \underline{6.0} \\ \hline
+Y & one & 7.0 & \multicolumn{2}{c}{8.0} \\ \bottomrule
+\end{tabular}\end{table}
+\end{document}""")
+    (table,) = read_document(str(tmp_path / "a.tex")).tables
+    assert [[cell.text for cell in row][:4] for row in table.rows] == [
+        ["Data", "Method", "Group", "Group"],
+        ["Data", "Method", "A", "B"],
+        ["X", "one", "1.0", "2.0"],
+        ["X", "two", "4.0", "5.0"],
+        ["Y", "one", "7.0", "8.0"],
+    ]
+    assert [cell.bold for cell in table.rows[2]] == [False, False, True, True, True]
+    assert not any(cell.bold for cell in table.rows[3])
+    assert table.rows[4][4].text == "8.0"
+    assert table.rules == {2, 4}

@@ -1,0 +1,240 @@
+"""Each mechanical check finds a planted erratum, and raises nothing on the same text without it."""
+
+import pytest
+
+from paper_checks.inventory.candidates import CHECKS, find_candidates
+from paper_checks.inventory.checks.grim import possible
+from paper_checks.inventory.reading import read_document
+from paper_checks.methods.rounded import Rounded
+
+PREAMBLE = r"""\documentclass{article}
+\newtheorem{theorem}{Theorem}\newtheorem{lemma}{Lemma}\newtheorem{assumption}{Assumption}
+\begin{document}
+\begin{abstract}We bound the rate by %s.\end{abstract}
+\section{Results}
+"""
+RESULTS = r"""In \cref{tab:a} the methods are compared. %(text)s
+\begin{table}\caption{Accuracies.%(caption)s}\label{tab:a}
+\begin{tabular}{%(columns)s} \toprule
+%(rows)s
+\bottomrule \end{tabular}\end{table}
+"""
+
+
+def table(rows, text="", caption="", columns="lcccc"):
+    return RESULTS % {"rows": rows, "text": text, "caption": caption, "columns": columns}
+
+
+AVERAGES = r"""Method & A & B & C & Avg. \\ \midrule
+one & 91.2 $\pm$ 0.1 & 80.4 $\pm$ 0.3 & 70.0 $\pm$ 0.2 & 80.5 \\
+two & 90.0 $\pm$ 0.2 & 82.5 $\pm$ 0.1 & 71.4 $\pm$ 0.9 & 81.3 \\
+three & 93.1 $\pm$ 0.1 & 79.9 $\pm$ 0.1 & 75.2 $\pm$ 0.3 & %s \\"""
+LAST_ROW = r"""Task & one & two & three \\ \midrule
+A & 91.2 & 80.4 & 70.0 \\
+B & 90.0 & 82.5 & 71.4 \\
+C & 93.1 & 79.9 & 75.2 \\ \midrule
+Average & 91.4 & %s & 72.2 \\"""
+SUMS = r"""Site & women & men & others & Total \\ \midrule
+north & 12 & 15 & 1 & 28 \\
+south & 20 & 11 & 0 & 31 \\
+west & 9 & 14 & 2 & %s \\"""
+DIFFERENCES = r"""Clients & base & ours & gain \\ \midrule
+20 & 69.97 & 72.81 & 2.84 \\
+50 & 64.68 & 66.45 & 1.77 \\
+100 & 55.14 & 57.96 & %s \\
+200 & 38.85 & 44.85 & 6.00 \\"""
+RATIOS = r"""Clients & base & ours & ratio \\ \midrule
+20 & 69.97 & 66.81 & -0.045 \\
+50 & 64.68 & 62.45 & -0.034 \\
+100 & 55.14 & 57.96 & %s \\
+200 & 38.85 & 44.85 & +0.154 \\"""
+PERCENTAGES = r"""Class & wrong & all & share of wrong \\ \midrule
+a & 12 & 80 & 15.0 \\
+b & 30 & 240 & 12.5 \\
+c & 7 & 64 & %s \\
+d & 50 & 625 & 8.0 \\"""
+MARKS = r"""Method & A & B & C & D \\ \midrule
+\multirow{2}{*}{one} & 91.2 & 80.4 & 70.0 & \textbf{61.5} \\
+& 90.0 & %s & 71.4 & 60.0 \\ \cmidrule(lr){2-5}
+two & \textbf{93.1} & 79.9 & \textbf{75.2} & 58.8 \\"""
+SECOND = r"""In Table~\ref{tab:b} the same runs are shown with a third method.
+\begin{table}\caption{More accuracies.}\label{tab:b}
+\begin{tabular}{lcccc} \toprule
+Method & A & B & C & D \\ \midrule
+one & 91.2 $\pm$ 0.1 & 80.4 $\pm$ %s & 70.0 & 61.5 \\
+two & 93.1 $\pm$ 0.1 & 79.9 $\pm$ 0.2 & 75.2 & 58.8 \\
+three & 11.1 & 12.2 & 13.3 & 14.4 \\ \bottomrule
+\end{tabular}\end{table}
+"""
+FIRST = r"""Method & A & B & C & D \\ \midrule
+one & 91.2 $\pm$ 0.1 & 80.4 $\pm$ 0.3 & 70.0 & 61.5 \\
+two & 93.1 $\pm$ 0.1 & 79.9 $\pm$ 0.2 & 75.2 & 58.8 \\"""
+CLIENTS = r"""Rank & $r = 128$ & $r = 64$ & $r = 32$ \\ \midrule
+setting 1 & 5 & 10 & 5 \\
+setting 2 & - & 8 & %s \\"""
+GROUPS = r"""Group & n & mean \\ \midrule
+first & 20 & 3.45 \\
+second & 25 & 3.48 \\
+third & 18 & %s \\"""
+SIZES = r"""Message & Size \\ \midrule
+one & %s \\
+two & 250 KB \\"""
+MAGNITUDES = r"""Model & Memory & Accuracy \\ \midrule
+one & 410 MB & 90.1 \\
+two & 395 MB & 90.2 \\
+three & %s & 90.4 \\
+four & 520 MB & 91.0 \\"""
+STATEMENT = r"""By \cref{asm:s} and \cref{lem:a} the theorem follows.
+\begin{assumption}\label{asm:s} $f$ is $L$-smooth. \end{assumption}
+\begin{lemma}\label{lem:a} For $\eta \le \frac{1}{4L}$ the loss falls. \end{lemma}
+\begin{proof} %(proof)s \end{proof}
+\begin{theorem}[Rate]\label{thm:a} Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all
+$T \ge 1$, the mean of the squared norms of the gradients is at most
+$\frac{4}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
+\end{theorem}
+\section{Proofs}
+%(more)s
+"""
+RESTATED = r"""\begin{theorem}[Restatement of Theorem 1]
+Under \cref{asm:s}, for every step size $\eta \le \frac{1}{12L}$ and all
+$T \ge 1$, the mean of the squared norms of the gradients is at most
+$\frac{%s}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
+\end{theorem}"""
+
+
+def statement(proof="Let $\\eta \\le \\frac{1}{4L}$. The loss falls.", more="See \\cref{thm:a}."):
+    return STATEMENT % {"proof": proof, "more": more}
+
+
+PLANTED = {
+    "average": (table(AVERAGES), "83.7", "82.7"),
+    "average of a column": (table(LAST_ROW), "81.9", "80.9"),
+    "sum": (table(SUMS), "26", "25"),
+    "difference": (table(DIFFERENCES), "2.28", "2.82"),
+    "difference, relative": (table(RATIOS), "+0.055", "+0.051"),
+    "difference, percentage": (table(PERCENTAGES), "11.9", "10.9"),
+    "best mark": (table(MARKS), r"\textbf{80.2}", "82.5"),
+    "repeated entry": (table(FIRST) + SECOND, "0.1", "0.3"),
+    "total": (table(CLIENTS, caption=" Both settings have a total of 20 clients."), "11", "12"),
+    "quoted number": (table(FIRST, "In Table~\\ref{tab:a}, method one reaches %s\\%% on task A."), "91.8", "91.2"),
+    "count": (table(FIRST, "Of the samples, 17 of 28 (%s\\%%) are right."), "67.0", "60.7"),
+    "count, part above whole": (table(FIRST, "The method wins in %s of the 27 settings."), "29", "20"),
+    "GRIM": (table(FIRST, "The $n = 20$ raters gave a mean of %s."), "3.47", "3.45"),
+    "GRIM in a table": (table(GROUPS), "3.47", "3.44"),
+    "GRIM, percentage": (table(FIRST, "On 40 test questions the model has an accuracy of %s\\%%."), "71.3", "72.5"),
+    "size": (table(FIRST, "A message has %s (1.5 GB)."), "150 MB", "1500 MB"),
+    "size, 1000 and 1024": (table(SIZES), "187.5 KB", "192 KB"),
+    "size, another unit": (table(MAGNITUDES), "402 GB", "402 MB"),
+    "reference": (table(FIRST, r"This is \cref{%s}."), "tab:c", "tab:a"),
+    "constant": (statement(more=RESTATED), "8", "4"),
+    "constant in a proof": (statement(proof=r"We use $\eta \le \frac{1}{%sL}$, as required."), "8", "4"),
+    "unused": (
+        statement(more=r"By %s the claim follows."),
+        r"\cref{thm:a}. \begin{lemma} Idle. \end{lemma} It",
+        r"\cref{thm:a}",
+    ),
+}
+
+
+def candidates(tmp_path, text, rate="$O(T^{-1/2})$"):
+    source = tmp_path / "paper.tex"
+    source.write_text(PREAMBLE % rate + text + "\n\\end{document}\n")
+    return find_candidates(read_document(str(source)))
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_erratum_is_found(tmp_path, name):
+    text, wrong, _ = PLANTED[name]
+    (found,) = candidates(tmp_path, text % wrong)
+    assert found.check == name.split(",")[0].split(" in ")[0].split(" of ")[0]
+    assert found.place.file == "paper.tex"
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_its_clean_twin_raises_nothing(tmp_path, name):
+    text, _, right = PLANTED[name]
+    assert candidates(tmp_path, text % right) == ()
+
+
+def test_a_rate_of_the_abstract_that_no_statement_has_is_found(tmp_path):
+    (found,) = candidates(tmp_path, statement(), rate="$O(1/T)$")
+    assert (found.check, found.about) == ("constant", "abstract")
+    assert candidates(tmp_path, statement(), rate=r"$\mathcal{O}(1/\sqrt{T})$") == ()
+
+
+def test_a_definition_of_a_ratio_that_its_column_does_not_follow_is_found(tmp_path):
+    text = table(RATIOS % "+0.051", caption=r" The ratio is $\frac{\text{ours} - \text{base}}{\text{%s}}$.")
+    (found,) = candidates(tmp_path, text % "ours")
+    assert "relative to base" in found.says
+    assert candidates(tmp_path, text % "base") == ()
+
+
+def test_a_label_that_is_defined_twice_is_found(tmp_path):
+    text = table(FIRST)
+    (found,) = candidates(tmp_path, text + text.replace("91.2", "11.2").replace("93.1", "13.1").replace("75.2", "15.2"))
+    assert "defined 2 times" in found.says
+
+
+def test_averages_are_judged_by_the_intervals_of_their_last_digits(tmp_path):
+    # 81.0, 82.0 and 84.0 can be anything within 0.05: their mean is in [82.283..., 82.383...].
+    rows = (
+        r"Method & A & B & C & Avg. \\ \midrule one & 81.0 & 82.0 & 84.0 & 82.3 \\ two & 80.0 & 80.0 & 80.0 & 80.0 \\ "
+    )
+    rows += r"three & 81.0 & 82.0 & 84.0 & %s \\"
+    assert candidates(tmp_path, table(rows % "82.4")) == ()
+    assert [one.check for one in candidates(tmp_path, table(rows % "82.5"))] == ["average"]
+
+
+def test_weighted_averages_of_every_row_are_not_errata(tmp_path):
+    rows = (
+        r"Method & A & B & C & Avg. \\ \midrule one & 81.0 & 82.0 & 84.0 & 83.5 \\ two & 70.0 & 80.0 & 90.0 & 88.1 \\ "
+    )
+    assert candidates(tmp_path, table(rows + r"three & 60.0 & 65.0 & 84.0 & 77.7 \\")) == ()
+
+
+def test_smallest_entries_can_be_best(tmp_path):
+    rows = r"""Error & A $\downarrow$ & B $\downarrow$ & C $\downarrow$ & D $\downarrow$ \\ \midrule
+one & \textbf{1.2} & 2.4 & \textbf{0.7} & %s \\
+two & 1.9 & \textbf{2.1} & 0.9 & 3.0 \\"""
+    assert candidates(tmp_path, table(rows % r"\textbf{2.9}")) == ()
+    assert [one.check for one in candidates(tmp_path, table(rows % r"\textbf{3.1}"))] == ["best mark"]
+
+
+def test_a_method_whose_name_and_numbers_are_bold_is_no_mark_of_the_best(tmp_path):
+    rows = r"""Method & A & B & C & D \\ \midrule
+one & 91.2 & 80.4 & 70.0 & 61.5 \\
+\textbf{ours} & \textbf{90.0} & \textbf{82.5} & \textbf{69.4} & \textbf{60.0} \\"""
+    assert candidates(tmp_path, table(rows)) == ()
+
+
+@pytest.mark.parametrize(
+    ("mean", "n", "can"), [("3.45", 20, True), ("3.47", 20, False), ("5.19", 28, False), ("5.18", 28, True)]
+)
+def test_grim_is_right_on_known_means(mean, n, can):
+    assert possible(Rounded.printed(mean), n) is can
+    assert any(abs(total / n - float(mean)) <= 0.005 + 1e-12 for total in range(10 * n)) is can
+
+
+def test_mentions_of_other_works_are_no_dangling_references(tmp_path):
+    source = tmp_path / "paper.txt"
+    source.write_text(
+        "Lemma 1. The sum is small.\n\nBy Lemma 1 and Theorem 3 of Smith "
+        "(2020), and by [7, Lemma 9], it holds. See also Lemma 4.4 of "
+        "(Vershynin, 2018).\n\nTheorem 2. The mean is small.\n\nBy Theorem 2 we are done, as by Lemma 8.\n"
+    )
+    found = find_candidates(read_document(str(source)))
+    assert [one.says for one in found] == ["Lemma 8: there is no lemma 8"]
+
+
+def test_every_check_has_a_planted_erratum():
+    checks = {"average": "averages", "sum": "sums", "difference": "differences", "repeated entry": "repeated entries"}
+    checks |= {
+        "best mark": "best marks",
+        "quoted number": "quoted numbers",
+        "count": "counts",
+        "GRIM": "GRIM",
+        "size": "sizes",
+    }
+    checks |= {"constant": "constants", "reference": "references", "unused": "unused"}
+    assert set(checks.values()) == set(CHECKS)
+    assert set(checks) <= set(PLANTED)
