@@ -220,8 +220,8 @@ def limiting_eigenvalue(
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/prop-3.1",),
     importance="result",
-    because=r"The condition $g_N^{-1}(\theta) > U_N$ can also hold for spikes below $1/g_{\mu_N}(U_N)$, whose "
-    "eigenvalue stays at the edge.",
+    because=r"$g_N^{-1}(\theta) > U_N$ can hold for spikes below $1/g_{\mu_N}(U_N)$, whose eigenvalue stays at the "
+    "edge; $U_N$ is the upper bound.",
     hypotheses=(
         Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),
         Dropped("extreme eigenvalues of the noise that tend to the edges", {"strays": True}),
@@ -312,8 +312,8 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         LITERAL,
         Reading(
             "bounds put right",
-            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$, and with R for the P of the "
-            "print, which is defined nowhere.",
+            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$, and with R for the P of "
+            "the print, which is defined nowhere.",
             {"upper": "U"},
             "The proof has “L_N, U_N are lower and upper bound” (A.2), and (2) puts the largest eigenvalues at $U_N$.",
             ({"coefficient": 1.2}, {"edge": 1.1}),
@@ -332,13 +332,20 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         $\mu_N$ where that is unique, inside the bulk. Almost surely, if the extreme eigenvalues converge so and the
         eigenvectors are uniformly random; under QUE alone in probability.""",
         {"rule": "threshold", "interior": "quantile", "upper": "U"},
-        mutants=({"upper": "L"}, {"interior": "mirrored"}, {"threshold": 1.7}, {"threshold": 0.6}, {"edge": 1.1}, {"coefficient": 1.2}),
+        mutants=(
+            {"upper": "L"},
+            {"interior": "mirrored"},
+            {"threshold": 1.7},
+            {"threshold": 0.6},
+            {"edge": 1.1},
+            {"coefficient": 1.2},
+        ),
     ),
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
     importance="result",
-    because="Spikes below the threshold can meet the printed condition and stay at the edge; indices in proportion to "
-    "R end inside the bulk.",
+    because="Spikes below the threshold can meet the condition, and indices in proportion to R end inside; $U_N$ is "
+    "the upper bound, P is R.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
     intended=Intended(
