@@ -63,7 +63,7 @@ FINDINGS = (
         "largest eigenvalue, (2), is 20.05, and that eigenvalue tends to 2, the edge of the bulk.",
         r"Replace the condition $g_N^{-1}(\theta_i) > U_N$, that the predicted limit $g_N^{-1}(\theta_i)$ is above "
         r"the bulk's upper edge $U_N$, by $|\theta_i| > \sigma s_N$, also in $\mathcal{P}_N$ and $\mathcal{Q}_N$, "
-        "the sets of positive and negative outliers.",
+        "the sets of positive and negative outliers; in v1 and iclr $U_N$ is the upper bound, and $L_N$ the lower one.",
     ),
     Finding(
         "first-versions-gap",
@@ -232,7 +232,7 @@ FINDINGS = (
         "The spectral results need noise entries of one fixed law with finite fourth moment, which only the word "
         "“Wigner” implies",
         "changes nothing",
-        ("fedloru-v2/prop-3.1-dist", "fedloru-v2/lem-A.2", "fedloru-v2/eq-26-27", "fedloru-v2/eq-29"),
+        ("fedloru-v2/prop-3.1-dist", "fedloru-v2/eq-26-27", "fedloru-v2/eq-29"),
         "With about one entry other than 0 per row of the noise matrix, at R = 10,000,000 rows, the norm exceeds "
         "its limit by 20 % with probability above 0.9999999.",
         "Assume entries $R^{-1/2}$ times one law with a finite fourth moment; limits are then in probability.",
@@ -264,7 +264,8 @@ FINDINGS = (
     ),
     Finding(
         "misprints-in-proofs",
-        "Thirteen misprints in definitions, proofs and settings, such as an angle for its cosine, change no result",
+        "Fourteen slips in assumptions, definitions, proofs and settings, such as an angle for its cosine, change no "
+        "result",
         "changes nothing",
         (
             "fedloru-v2/def-phi",
@@ -275,6 +276,7 @@ FINDINGS = (
             "fedloru-v2/eq-44",
             "fedloru-v2/claim-Fj-mono",
             "fedloru-v2/eq-56",
+            "fedloru-v2/assump-4.1",
             "fedloru-v2/lem-B.6-mid",
             "fedloru-v2/eq-83",
             "fedloru-v1/eq-14",

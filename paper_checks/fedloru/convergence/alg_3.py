@@ -187,11 +187,15 @@ def count_nested(context: Context) -> list[NestedCount]:
     ),
     hypotheses=(Dropped(r"$r \le \frac13\min(m, n)$", {"reach": 1.0}),),
     vary=("down", "inner"),
-    because="Nothing bounds r: nested ranks just below a rank near the smaller side can cost more than the whole "
+    because="C.3 does not bound r: nested ranks just below a rank near the smaller side can cost more than the whole "
     "matrices.",
     expect=("holds", "proof"),
-    intended=Intended("low rank", "“r_A, r_B < r” with low-rank factors, “r ≪ m, n” of Sec. 2"),
-    print="unstated",
+    intended=Intended(
+        "low rank",
+        "“r_A^(k), r_B^(k) < r” (C.3), and Sec. 2: “r ≪ m, n”; Sec. 4.1 prints “r ≪ m or r ≪ n”, which leaves r as "
+        "large as the smaller side",
+    ),
+    print="inconsistent",
 )
 def claim_mcomm(
     runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0, reach: float = 1.0

@@ -14,7 +14,7 @@ from algorithms.federation import Federation
 from algorithms.fedloru import FedLoRU, Restart
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Scripted, Trace
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
@@ -86,9 +86,27 @@ def measure_assumed(context: Context) -> list[Assumed]:
     $\mathbb{E}\|\nabla f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le \sigma^2$; $\mathbb{E}[\nabla
     f^{(k)}(W;\xi^{(k)})] = \nabla f^{(k)}(W)$. (Assumption B.4: for all W there is such a $\sigma^2$.)""",
     measure=measure_assumed,
+    readings=(
+        Reading(
+            "one bound for all weights",
+            r"""There are $L, G, C_A, C_B, \sigma^2 > 0$, with one $\sigma^2$ for all W, such that for any client, any
+            two weight matrices, any round and local step: $\|\nabla f^{(k)}(W) - \nabla f^{(k)}(W')\|_F \le L\|W -
+            W'\|_F$; $\mathbb{E}\|\nabla f^{(k)}(W;\xi^{(k)})\|_F^2 \le G^2$; $\|A_{t,i}^{(k)}\|_F \le C_A$,
+            $\|B_{t,i}^{(k)}\|_F \le C_B$; $\mathbb{E}\|\nabla f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le
+            \sigma^2$; $\mathbb{E}[\nabla f^{(k)}(W;\xi^{(k)})] = \nabla f^{(k)}(W)$.""",
+            why="Lemma B.7 has one $\\sigma^2$ for every round and local step.",
+        ),
+    ),
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
+    because=r"As B.4 is printed $\sigma^2$ may depend on W; Assumption 4.1 and the proofs have one for all W.",
     expect=("holds", "proof"),
+    intended=Intended(
+        "one bound for all weights",
+        "Assumption 4.1's “There exists L, G, C_A, C_B, σ² > 0 such that for any …”: one σ² for all W, as Lemma B.7 "
+        "uses it; B.4 has “for all W there exists σ² > 0” and exchanges the labels (A.4) and (A.5)",
+    ),
+    print="inconsistent",
 )
 def assump_4_1(
     runs: list[Assumed],
@@ -214,22 +232,39 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     under Assumption A.2 each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update
     makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.""",
     measure=measure_growth,
-    control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
+    readings=(
+        LITERAL,
+        Reading(
+            "Assumption B.2",
+            r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient
+            steps; under Assumption B.2, whose bound is (A.2), each stochastic gradient has norm at most G, and for
+            sufficiently small $\eta$ each update makes the Frobenius norm only modestly larger, by which Assumption
+            B.3 can be justified.""",
+            {"under": "Assumption B.2"},
+            "Appendix B has Assumptions B.1 to B.4, and (A.2) is the label of the bound of B.2.",
+            ({"rate": 0.99},),
+        ),
+    ),
+    control=Form(
+        "For equal samples, where the second moment is that of each gradient.",
+        {"equal": True, "under": "Assumption B.2"},
+    ),
     correction=Form(
         r"""With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough),
         $\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at their last fresh start, as long as they
         restart in each cycle; this is attained. If they are kept, the exponent is the number of all steps since
         their start. A Gaussian start has no bound that holds for all cycles.""",
-        {"bound": "largest"},
+        {"bound": "largest", "under": "Assumption B.2"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
     ),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/claim-reinit"),
-    because="(A.2) bounds the second moment: a single stochastic gradient can be far larger than G.",
+    because="(A.2), the bound of B.2, is one of the second moment: a single stochastic gradient can be far larger "
+    "than G.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        "“Under Assumption A.2, each stochastic gradient has norm at most G” (App. B): B.2 is meant, whose (A.2) "
-        "bounds only E‖·‖²",
+        "Assumption B.2",
+        "“Under Assumption A.2, each stochastic gradient has norm at most G” (App. B): there is no Assumption A.2; B.2 "
+        "is meant, whose (A.2) bounds only E‖·‖²",
     ),
     print="misprint",
 )
@@ -240,9 +275,13 @@ def claim_B3_just(
     rate: float = 1.0,
     restarts: tuple[str, ...] = ("random", "keep A"),
     equal: bool = False,
+    under: str = "Assumption A.2",
 ) -> Evidence:
-    """The sum of the norms after every round against its bound for a whole cycle, or for the part that is done."""
-    lines = []
+    """The sum of the norms after every round against its bound for a whole cycle, or for the part that is done.
+
+    ``under`` is the name of the assumption that bounds the second moment by $G^2$.
+    """
+    lines, name = [], f"growth of the factors under {under}"
     for restart in restarts:
         for run in found[restart]:
             if equal and run.root < run.largest:
@@ -251,6 +290,6 @@ def claim_B3_just(
             for t, reached in run.ends:
                 done = run.steps * ((t - 1) % run.tau + 1) + steps
                 limit = run.start * (1.0 + rate * run.rate * G) ** done
-                lines.append(Relation("growth of the factors", reached, limit, 1e-9 * limit, True, run.case))
+                lines.append(Relation(name, reached, limit, 1e-9 * limit, True, run.case))
     scope = f"{len(lines)} ends of rounds: one weight by hand and at equality, drawn matrices"
     return judge_bounds(lines, f"{scope}; every step draws the steepest sample")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.claim import Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Intended, Reading, claim
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Trace
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     SCOPE,
@@ -32,6 +32,18 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Relation:
     $\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with $D =
     E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + \eta^2E^2(\sigma^2+G^2)) + G^2)$.""",
     measure=follow_settings,
+    readings=(
+        LITERAL,
+        Reading(
+            "as its proof ends",
+            r"""For any t: $\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 \le 4\eta^2C_B^2D$ and
+            $\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with D as
+            printed.""",
+            {"exchanged": True},
+            r"The last two displays of the proof have $C_B^2$ for A and $C_A^2$ for B (and $\nabla_A$ for $\nabla_B$).",
+            ({"constant": 0.99},),
+        ),
+    ),
     control=Form("The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}),
     correction=Form(
         r"""$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2)
@@ -42,12 +54,15 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Relation:
         ({"curvature": 0}, {"own": 0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
     ),
     uses=("fedloru-v2/lem-B.7", "fedloru-v2/eq-63-66", "fedloru-v2/eq-59-60"),
-    because="The bound does not contain L, so that a loss of large curvature exceeds it; $C_A$ and $C_B$ are "
-    "exchanged on the way.",
+    because="The bound does not contain L, so that a loss of large curvature exceeds it; the proof ends with $C_A$ and "
+    "$C_B$ exchanged.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal", "“where D = E²(σ²+G²)(6C_A²C_B²(1+…)+G²)” has no L, though (65) starts with “L² E‖…‖²”"
+        "as its proof ends",
+        "The lemma has “4η²C_A²D” for A, and its proof derives “4η²C_B²D” for A from (64); in both “D = "
+        "E²(σ²+G²)(6C_A²C_B²(1+…)+G²)” has no L, though (65) starts with “L² E‖…‖²”",
     ),
+    print="inconsistent",
 )
 def lem_B_8(
     traces: Traces,

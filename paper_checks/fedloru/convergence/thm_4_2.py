@@ -160,9 +160,12 @@ def _run_kept_factors() -> tuple[float, float]:
     expect=("corrected", "proof"),
     intended=Intended(
         "as analysed in Appendix B",
-        "“the positive constants K_1, K_2 depend only on (…) (see Appendix B)”: Appendix B prints "
-        "them, and they are part of the claim",
+        "The theorem has “W̃_t = W_{t-1} + A_{t-1} B_{t-1}”, and no W̃_0; App. B lets W̃_t “denote the model "
+        "parameter at the start of round t”, with “A_{t+1} = Σ_{k=1}^K p^(k) A_{t,E}^(k)” and “then reinitialize the "
+        "low-rank matrices”, neither of which Algorithm 1 does; “the positive constants K_1, K_2 depend only on (…) "
+        "(see Appendix B)”: they are part of the claim as printed there",
     ),
+    print="inconsistent",
 )
 def thm_4_2(
     runs: Runs,

@@ -19,8 +19,7 @@ from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
 
-@replay("fedloru-v2/eq-30-31")
-def eq_30_31_as_printed(values: Values) -> Violation:
+def _candidate(values: Values) -> Violation:
     r"""The only $\lambda$ outside of the support at which $k(\lambda) = \theta$ is possible, and k there.
 
     $k + \sigma^2s^2/k = \lambda$ for the subordination function, so $k(\lambda) = \theta$ leaves one candidate; of the
@@ -34,6 +33,18 @@ def eq_30_31_as_printed(values: Values) -> Violation:
     return Violation(
         abs(k - theta), 0, assumes=assumes, reads="|k(lambda) - theta| at the only lambda that could belong to theta"
     )
+
+
+@replay("fedloru-v2/eq-30-31")
+def eq_30_31_as_printed(values: Values) -> Violation:
+    r"""With an outlier of $H_N$ in the sentence before, the if and only if fails all the same."""
+    return _candidate(values)
+
+
+@replay("fedloru-v2/eq-30-31@outliers-of-the-true-hessian")
+def eq_30_31_as_meant(values: Values) -> Violation:
+    r"""With an outlier of $H_{\mathrm{true}}$ in the sentence before: the if and only if itself fails."""
+    return _candidate(values)
 
 
 @proof("fedloru-v2/eq-30-31")

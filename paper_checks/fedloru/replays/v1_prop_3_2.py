@@ -21,16 +21,16 @@ from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
 
-@replay("fedloru-v1/prop-3.2")
-def v1_prop_3_2_as_printed(values: Values) -> Violation:
-    r"""Marchenko-Pastur noise $sX$: by Weyl's inequality no eigenvalue can be as far out as the printed limit.
+def _against_weyl(values: Values, U: str) -> Violation:
+    r"""Compare the stated limit with Weyl's bound, which is with the true upper bound, U the lower or the upper one.
 
-    $R_\mu(w) = 1/(1 - cw)$ with c the ratio, whose root is rational here; U = (1 + sqrt c)^2.
+    $R_\mu(w) = 1/(1 - cw)$ with c the ratio, whose root is rational here; the bounds are $s(1 \mp \sqrt c)^2$.
     """
     theta, s, ratio = fractions(values, "theta", "s", "ratio")
     edge = s * (1 + rational_root(ratio)) ** 2
+    bound = edge if U == "upper" else s * (1 - rational_root(ratio)) ** 2
     g = theta + s / (1 - ratio * s / theta)
-    printed = g if g > edge else edge
+    printed = g if g > bound else bound
     assumes = (
         Hypothesis("theta", theta, ">", 0),
         Hypothesis("s", s, ">", 0),
@@ -41,9 +41,21 @@ def v1_prop_3_2_as_printed(values: Values) -> Violation:
         printed,
         theta + edge,
         assumes=assumes,
-        reads="one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w): printed limit of lambda_1 "
-        "against Weyl's bound theta + U_N for it",
+        reads=f"one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w), U_N the {U} bound of its law: printed "
+        "limit of lambda_1 against Weyl's bound for it, theta + the upper bound",
     )
+
+
+@replay("fedloru-v1/prop-3.2")
+def v1_prop_3_2_as_printed(values: Values) -> Violation:
+    """By Weyl's inequality no eigenvalue can be as far out as the printed limit, with $U_N$ as the lower bound."""
+    return _against_weyl(values, "lower")
+
+
+@replay("fedloru-v1/prop-3.2@bounds-put-right")
+def v1_prop_3_2_as_meant(values: Values) -> Violation:
+    """By Weyl's inequality no eigenvalue can be as far out as the printed limit, with $U_N$ as the upper bound."""
+    return _against_weyl(values, "upper")
 
 
 def branches(coefficient: Fraction, edge: Fraction, threshold: Fraction) -> None:
@@ -81,8 +93,7 @@ def v1_prop_3_2(
     return "a small determinant, the definition of R, and Weyl's inequalities"
 
 
-@replay("fedloru-iclr/prop-3.1")
-def iclr_prop_3_1_as_printed(values: Values) -> Violation:
+def _inside_the_bulk(values: Values) -> Violation:
     r"""The noise has the eigenvalues $s h(1 - (2j-1)/R)$, which fill a uniform law.
 
     One positive spike moves each of them up, at most to the one above it (Weyl); the distance of that interval from 0
@@ -113,6 +124,18 @@ def iclr_prop_3_1_as_printed(values: Values) -> Violation:
         "density is constant there, and eigenvectors of any law, say uniformly random ones: distance of lambda_i, "
         f"i = {float(share):g} R, from {{0, L, U}} against the level spacing",
     )
+
+
+@replay("fedloru-iclr/prop-3.1")
+def iclr_prop_3_1_as_printed(values: Values) -> Violation:
+    """Inside the bulk, for a set of limits that does not depend on which letter is the upper bound."""
+    return _inside_the_bulk(values)
+
+
+@replay("fedloru-iclr/prop-3.1@bounds-put-right")
+def iclr_prop_3_1_as_meant(values: Values) -> Violation:
+    """Inside the bulk, for a set of limits that does not depend on which letter is the upper bound."""
+    return _inside_the_bulk(values)
 
 
 @proof("fedloru-iclr/prop-3.1")

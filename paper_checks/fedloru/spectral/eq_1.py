@@ -109,7 +109,7 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     expect=("holds", "proof"),
     intended=Intended(
         "each model by itself",
-        "“two decoupled additive perturbed models” (Sec. 3.1): each Hessian has its own; no step uses "
+        "“two decoupled additive perturbed models” (App. A): each Hessian has its own; no step uses "
         r"a joint law of $\epsilon_N$ and $\epsilon_M$",
     ),
     uses=("fedloru-v2/def-risk",),

@@ -65,7 +65,6 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     intended=Intended(
         "literal", "“N x N random real-symmetric Wigner matrix”: by the usual convention one law for all N, over √N"
     ),
-    print="unstated",
     family="entries of one fixed law over √N",
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:

@@ -178,6 +178,11 @@ def lem_A_6(
     ),
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
     expect=("holds", "proof"),
+    intended=Intended(
+        "Gaussian noise",
+        "“Due to the rotational symmetry of these spaces, the expected inner product averages to zero” (A.5): the "
+        "premise states the symmetry, and of all Wigner matrices the Gaussian ones have it",
+    ),
     family="Gaussian noise, without the premise",
 )
 def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:

@@ -326,8 +326,8 @@ def measure_bulk(context: Context) -> Ordered:
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
     importance="result",
-    because=r"An index that grows in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside "
-    "the bulk.",
+    because=r"An index in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside the bulk; "
+    "the P of the print is R.",
     hypotheses=(Dropped(r"$i(R)/R \to 0$ or 1", {"fixed_only": False}),),
     expect=("corrected", "proof"),
     intended=Intended(

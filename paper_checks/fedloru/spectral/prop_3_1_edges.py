@@ -150,8 +150,8 @@ def _edge_events(
     expect=("holds", "proof"),
     intended=Intended(
         "for Wigner matrices",
-        "App. A: “X^R is a Wigner matrix”; (27) is Bai and Yin's theorem, which “has the limiting "
-        "spectral density” alone does not give",
+        "App. A: “X^R is a Wigner matrix”; (27) is Bai and Yin's theorem for a finite fourth moment, which is nowhere "
+        "printed, and “has the limiting spectral density” alone does not give it",
     ),
     print="unstated",
 )
@@ -285,7 +285,11 @@ def far_probability(R: int, positive: int, negative: int) -> float:
     because=r"Rare large entries, some $\sqrt R/18$, keep the density and move every fixed eigenvalue; Wigner matrices "
     "of finite fourth moment have none.",
     expect=("holds", "proof"),
-    intended=Intended("for Wigner matrices", "App. A: “X^R is a Wigner matrix”; (29) combines (25), (27), (28)"),
+    intended=Intended(
+        "for Wigner matrices",
+        "App. A: “X^R is a Wigner matrix”; “By combining (25), (27), and (28)” it needs the finite fourth moment of "
+        "(27), which is nowhere printed",
+    ),
     print="unstated",
 )
 def eq_29(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
@@ -40,6 +41,12 @@ def subordination(z: complex, strength: float) -> complex:
     return complex(1.0 / Semicircle(PLANTED.noise * strength**0.5).stieltjes(z)) if strength else z
 
 
+def _k_outside(eigenvalues: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return k at points outside of the support: the larger root of k + (sigma s)^2/k = lambda in absolute value."""
+    root = np.sqrt(np.maximum(eigenvalues**2 - 4 * PLANTED.noise**2, 0.0))
+    return 0.5 * (eigenvalues + np.sign(eigenvalues) * root)
+
+
 @dataclass(frozen=True)
 class Planted:
     """Ladders of the eigenvalues that belong to the spikes, and of the empirical Stieltjes transform.
@@ -49,12 +56,16 @@ class Planted:
         spikes: the spike of each.
         transforms: real and imaginary parts, by name.
         places: the point z of each, and whether it is the imaginary part.
+        mapped: by name, k at the eigenvalues that are far outside of the support.
+        sources: the spike of each.
     """
 
     eigenvalues: dict[str, Ladder]
     spikes: dict[str, float]
     transforms: dict[str, Ladder]
     places: dict[str, tuple[complex, bool]]
+    mapped: dict[str, Ladder]
+    sources: dict[str, float]
 
 
 def measure_planted(context: Context) -> Planted:
@@ -82,7 +93,16 @@ def measure_planted(context: Context) -> Planted:
                 Ladder(((R, found),), "a transform is a mean over R eigenvalues"),
                 (z, part == "Im"),
             )
-    return Planted(eigenvalues, spikes, transforms, places)
+    sources = {
+        f"k at the eigenvalue of theta = {theta / PLANTED.noise:.3g} sigma s": theta
+        for theta in PLANTED.spikes
+        if abs(theta) > 1.5 * PLANTED.noise
+    }
+    columns = {name: list(spikes.values()).index(theta) for name, theta in sources.items()}
+    mapped = {
+        name: Ladder(tuple((R, _k_outside(found[:, column])) for R, found in rungs)) for name, column in columns.items()
+    }
+    return Planted(eigenvalues, spikes, transforms, places, mapped, sources)
 
 
 @claim(
@@ -97,9 +117,20 @@ def measure_planted(context: Context) -> Planted:
     outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in \mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus
     \nu)\}$ (31).""",
     measure=measure_planted,
+    readings=(
+        LITERAL,
+        Reading(
+            "outliers of the true Hessian",
+            r"As printed, but that the singularity at $k(\lambda)$ must correspond to one of the outlier eigenvalues "
+            r"of $H_{\mathrm{true}}$.",
+            {"outlier_of": "H_true"},
+            r"It is a singularity of $\hat g_{H_{\mathrm{true}}}$, and the next sentence says $k(\lambda) = \theta_i$.",
+            ({"coefficient": 1.1},),
+        ),
+    ),
     control=Form(
         "The statement about the transforms, eq. (30), for noise with the semicircle as its limit law.",
-        {"outliers": False},
+        {"outliers": False, "outlier_of": "H_true"},
     ),
     correction=Form(
         r"""Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability
@@ -109,12 +140,19 @@ def measure_planted(context: Context) -> Planted:
         $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne \sigma s_N$. In the sentence
         before, $k(\lambda)$ corresponds to an outlier of $H_{\mathrm{true}}$, not of $H_N$, and only in the limit: at a
         finite R, with noise of a density, it is none of the $\theta_j$ with probability 1, and tends to one.""",
-        {"least": 1.0},
-        mutants=({"least": 0.5}, {"least": 1.5}, {"coefficient": 1.1}, {"strength": 0.75}, {"strength": 0.0}),
+        {"least": 1.0, "outlier_of": "H_true"},
+        mutants=(
+            {"outlier_of": "H_N"},
+            {"least": 0.5},
+            {"least": 1.5},
+            {"coefficient": 1.1},
+            {"strength": 0.75},
+            {"strength": 0.0},
+        ),
     ),
     uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
-    because=r"Eigenvalues $|\theta_j| < \sigma s_N$ of $H_{\mathrm{true}}$ give no outlier of $H_N$: k takes no such "
-    "value off the support.",
+    because=r"Spikes $|\theta_j| < \sigma s_N$ give no outlier of $H_N$, as k takes no such value; its values are "
+    r"outliers of $H_{\mathrm{true}}$.",
     best={
         "coefficient": Best(1.0, "proved: the outlier is where k is the spike"),
         "strength": Best(1.0, "proved: k belongs to noise of this variance"),
@@ -122,15 +160,25 @@ def measure_planted(context: Context) -> Planted:
     },
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        "“θ_i is an outlier eigenvalue of H_true if and only if there exists an eigenvalue λ … "
-        "such that k(λ) = θ_i” (A.3)",
+        "outliers of the true Hessian",
+        "“k(λ) must correspond to one of the outlier eigenvalues of H_N … In other words, θ_i is an outlier "
+        "eigenvalue of H_true if and only if there exists an eigenvalue λ … such that k(λ) = θ_i” (A.3): the second "
+        "sentence says the first one again, with H_true",
     ),
+    print="misprint",
 )
 def eq_30_31(
-    data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0, outliers: bool = True
+    data: Planted,
+    least: float = 0.0,
+    coefficient: float = 1.0,
+    strength: float = 1.0,
+    outliers: bool = True,
+    outlier_of: str = "H_N",
 ) -> Evidence:
-    """Every spike beyond ``least`` in units of sigma s has an outlier, the others end at the edge of the support."""
+    """Every spike beyond ``least`` in units of sigma s has an outlier, the others end at the edge of the support.
+
+    ``outlier_of`` is the matrix of which k takes an outlier there, the nearest one.
+    """
 
     def predict(least: float, coefficient: float, strength: float, **_: Any) -> Predictions:
         found = {}
@@ -142,9 +190,14 @@ def eq_30_31(
             at, zeros = subordination(z, strength), TRANSFORM_DIMENSION - len(PLANTED.spikes)
             value = (zeros / at + sum(1.0 / (at - theta) for theta in PLANTED.spikes)) / TRANSFORM_DIMENSION
             found[name] = value.imag if imaginary else value.real
+        of_true = list(data.spikes.values())
+        of_noisy = [found[name] for name, theta in data.spikes.items() if abs(theta) > least * PLANTED.noise]
+        for name, theta in data.sources.items():
+            near = of_true if outlier_of == "H_true" else of_noisy
+            found[name] = min(near, key=lambda other, spike=theta: abs(other - spike))
         return found
 
-    ladders = {**data.transforms, **(data.eigenvalues if outliers else {})}
+    ladders = {**data.transforms, **({**data.eigenvalues, **data.mapped} if outliers else {})}
     predicted = predict(least, coefficient, strength)
     return judge_limit(
         ladders,
@@ -153,7 +206,8 @@ def eq_30_31(
         scope=f"{len(data.spikes)} spikes from {min(data.spikes.values()) / PLANTED.noise:.3g} to "
         f"{max(data.spikes.values()) / PLANTED.noise:.3g} sigma s, Gaussian noise; {len(POINTS)} points z",
         settings={
-            name: {"theta": theta, "sigma": PLANTED.sigma, "s": PLANTED.s} for name, theta in data.spikes.items()
+            name: {"theta": theta, "sigma": PLANTED.sigma, "s": PLANTED.s}
+            for name, theta in {**data.spikes, **data.sources}.items()
         },
     )
 
@@ -216,6 +270,11 @@ def draw_cumulants(context: Context) -> list[Point]:
     measure=draw_cumulants,
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        "“let C_n^(μ) denote the n-th cumulant … Consequently, the R-transform exhibits the scaling property” (A.3): "
+        "the free cumulants, of which the R-transform is made; m_0 = 1 by convention",
+    ),
 )
 def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1, factor: float = 1.0) -> Equations:
     """The recursion with all cumulants as symbols against the sum over noncrossing partitions."""

@@ -7,7 +7,7 @@ from itertools import product
 
 import sympy
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import vanishes
 from paper_checks.fedloru.spectral.measurements.quadratic_model import HALF, MODEL, OUTPUTS, WEIGHTS, quadratic
@@ -49,13 +49,29 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
 @identities(
     "fedloru-v2/def-omega",
     where="Section 3.1; Appendix A, eqs. (12) and (13)",
-    says=r"""$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has
-    non-zero eigenvalues $\theta_1, \ldots, \theta_k$ (12), $\Omega = \bigcup_R\Omega^R$ (13), and $\bar R$ is the
-    smallest integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.""",
+    says=r"""$\Omega^R(\theta_1, \ldots, \theta_{p+q})$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has
+    eigenvalues $\theta_1 > \cdots > \theta_{p+q}$ (Section 3.1), $\Omega^R(\theta_1, \ldots, \theta_k)$ that of the
+    pairs whose true Hessian has non-zero eigenvalues $\theta_1, \ldots, \theta_k$ (12), $\Omega = \bigcup_R\Omega^R$
+    (13), and $\bar R$ is the smallest integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.""",
     measure=measure_dimensions,
+    readings=(
+        Reading(
+            "these and no others",
+            r"""$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has the
+            non-zero eigenvalues $\theta_1, \ldots, \theta_k$, each as often as it is listed, and no other non-zero
+            eigenvalues; $\Omega = \bigcup_R\Omega^R$, and $\bar R$ is the smallest integer with $\Omega^{\bar
+            R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.""",
+            why="An R by R matrix has R eigenvalues, so that the others are 0.",
+        ),
+    ),
     mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],
     kind="definition",
     expect=("holds", "proof"),
+    intended=Intended(
+        "these and no others",
+        "“has non-zero eigenvalues θ_1, …, θ_k” (12), “has eigenvalues θ_1 > … > θ_{p+q}” (Section 3.1): these and no "
+        "other non-zero eigenvalues, as A.3 uses with “λ_{1+p}(H_true) = 0”",
+    ),
 )
 def def_omega(
     data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]],
@@ -188,6 +204,9 @@ def _total_hessian(outputs: tuple[sympy.Expr, ...], weights: tuple[sympy.Symbol,
     measure=draw_weights,
     mutants=[{"second": 0}, {"second": 2}, {"outer": -1}],
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal", "“∂ℓ/∂y_i (h(x; ω), y)” (17), of a loss “ℓ(h(x; ω), y)” (Section 3): y_i names the place of h in ℓ"
+    ),
 )
 def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations:
     """Every entry of the Hessian of a composition, all 2-jets symbolic."""

@@ -154,8 +154,9 @@ def measure_pairs(context: Context) -> Pairs:
     expect=("holds", "proof"),
     intended=Intended(
         "sets by limit",
-        "“each limiting eigenvector … lies in a cone around the corresponding eigenvector”: "
-        "eigenvectors of outliers, as in (5)",
+        "“each limiting eigenvector … lies in a cone around the corresponding eigenvector” (Section 3.2): "
+        "eigenvectors of outliers, as in (5); A.4 has P_N = “{i ≤ p : g_N^{-1}(θ_i) > U_N} = {i ≤ p : λ_i(H_N^R) → "
+        "g_N^{-1}(θ_i)}”, and the two sets differ",
     ),
     print="inconsistent",
     seen_in=("hessian/fmnist-exact", "hessian/alignment"),
@@ -255,7 +256,8 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "A.5: “they are chosen uniformly on the sphere in (U^(k))^⊥”; the model (1) itself gives another law along v_i",
+        "A.5: “chosen uniformly on the sphere in (U^(k₁))^⊥ and (U^(k₂))^⊥”; the model (1) itself gives another law "
+        "along v_i",
     ),
 )
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Dropped, Evidence, Form, Intended, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.general_noise import (
     MARCHENKO_PASTUR,
@@ -155,11 +155,15 @@ def limiting_eigenvalue(
     edge: float = 1.0,
     threshold: float = 1.0,
     inner: bool = True,
+    upper: str = "U",
     **_: Any,
 ) -> float:
-    """Return the two branches, by the printed rule or by the threshold; ``inner`` scales the argument of R."""
-    lower, upper = spot.model.bulk_edges
-    limit = edge * (upper if spot.index > 0 else lower)
+    """Return the two branches, by the printed rule or by the threshold.
+
+    ``inner`` scales the argument of R, ``upper`` is the letter of the upper bound.
+    """
+    bounds = spot.model.bulk_edges
+    limit = edge * bounds[int((spot.index > 0) == (upper == "U"))]
     if not spot.theta:
         return limit
     g = spot.theta + coefficient * spot.s * float(spot.noise.transform((spot.s if inner else 1.0) / spot.theta))
@@ -178,10 +182,20 @@ def limiting_eigenvalue(
     p$ a $\lambda_i$ that converges to a limit outside $[0, U_N]$ converges to $U_N$, and mirrored. The noise is
     $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.""",
     measure=measure_extremes,
+    readings=(
+        LITERAL,
+        Reading(
+            "bounds put right",
+            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$.",
+            {"upper": "U"},
+            "The proof has “L_N, U_N are lower and upper bound” (A.2), and (5) puts the largest eigenvalues at $U_N$.",
+            ({"coefficient": 1.2}, {"edge": 1.1}),
+        ),
+    ),
     control=Form(
         r"""The statement for spikes that leave the bulk, $1/\theta$ strictly between $g_{\mu_N}(L_N^-)$ and
         $g_{\mu_N}(U_N^+)$, and noise without stray eigenvalues whose eigenvectors are uniformly random.""",
-        {"separated_only": True, "strays": False},
+        {"separated_only": True, "strays": False, "upper": "U"},
     ),
     correction=Form(
         r"""$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $1/\theta_i < g_{\mu_N}(U_N^+)$, the Stieltjes transform at the
@@ -192,8 +206,9 @@ def limiting_eigenvalue(
         below the threshold, because $R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > p$,
         $\lambda_i \to U_N$, and mirrored. Almost surely, if the extreme eigenvalues converge so and the eigenvectors
         are uniformly random; under QUE alone in probability.""",
-        {"rule": "threshold", "strays": False},
+        {"rule": "threshold", "strays": False, "upper": "U"},
         mutants=(
+            {"upper": "L"},
             {"coefficient": 1.2},
             {"edge": 1.1},
             {"threshold": 1.7},
@@ -205,18 +220,19 @@ def limiting_eigenvalue(
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/prop-3.1",),
     importance="result",
-    because=r"The condition $g_N^{-1}(\theta) > U_N$ can also hold for spikes below $1/g_{\mu_N}(U_N)$, whose "
-    "eigenvalue stays at the edge.",
+    because=r"$g_N^{-1}(\theta) > U_N$ can hold for spikes below $1/g_{\mu_N}(U_N)$, whose eigenvalue stays at the "
+    "edge; $U_N$ is the upper bound.",
     hypotheses=(
         Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),
         Dropped("extreme eigenvalues of the noise that tend to the edges", {"strays": True}),
     ),
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        "Same condition “if g_N^{-1}(θ_i) > U_N” for a general law; “U_N and L_N are lower and "
-        "upper bounds” is swapped",
+        "bounds put right",
+        "Same condition “if g_N^{-1}(θ_i) > U_N” for a general law; A.2 has “L_N, U_N are lower and upper bound”, and "
+        "(5) puts the largest eigenvalues at U_N",
     ),
+    print="misprint",
 )
 def v1_prop_3_2(
     data: Observed,
@@ -227,9 +243,11 @@ def v1_prop_3_2(
     inner: bool = True,
     separated_only: bool = False,
     strays: bool = True,
+    upper: str = "L",
 ) -> Evidence:
     """Every branch for five laws, single spikes and four together, and noise with one stray eigenvalue."""
     form = {"rule": rule, "coefficient": coefficient, "edge": edge, "threshold": threshold, "inner": inner}
+    form |= {"upper": upper}
     spots = [s for s in data.ladders if (strays or not s.stray) and not (separated_only and s.relative <= 1.0)]
     if separated_only:
         spots = [spot for spot in spots if spot.theta]
@@ -290,10 +308,21 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     law $\mu_N$ of $\epsilon(N)$; and for $p < i \le P - q$, $\lambda_i(H_N) \to \{0, L_N, U_N\}$. The noise is
     $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.""",
     measure=measure_with_bulk,
+    readings=(
+        LITERAL,
+        Reading(
+            "bounds put right",
+            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$, and with R for the P of "
+            "the print, which is defined nowhere.",
+            {"upper": "U"},
+            "The proof has “L_N, U_N are lower and upper bound” (A.2), and (2) puts the largest eigenvalues at $U_N$.",
+            ({"coefficient": 1.2}, {"edge": 1.1}),
+        ),
+    ),
     control=Form(
         r"""For noise whose extreme eigenvalues tend to $U_N$ and $L_N$ and whose eigenvectors are uniformly random: the
         two branches for spikes that leave the bulk, and $\lambda_i \to U_N$ for fixed $i > p$, and mirrored.""",
-        {"separated_only": True},
+        {"separated_only": True, "upper": "U"},
     ),
     correction=Form(
         r"""For noise whose extreme eigenvalues tend to $U_N$ and $L_N$: the two branches with the thresholds
@@ -302,21 +331,29 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, $0 < c < 1$, $\lambda_i$ tends to the $(1-c)$-quantile of
         $\mu_N$ where that is unique, inside the bulk. Almost surely, if the extreme eigenvalues converge so and the
         eigenvectors are uniformly random; under QUE alone in probability.""",
-        {"rule": "threshold", "interior": "quantile"},
-        mutants=({"interior": "mirrored"}, {"threshold": 1.7}, {"threshold": 0.6}, {"edge": 1.1}, {"coefficient": 1.2}),
+        {"rule": "threshold", "interior": "quantile", "upper": "U"},
+        mutants=(
+            {"upper": "L"},
+            {"interior": "mirrored"},
+            {"threshold": 1.7},
+            {"threshold": 0.6},
+            {"edge": 1.1},
+            {"coefficient": 1.2},
+        ),
     ),
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
     importance="result",
-    because="Spikes below the threshold can meet the printed condition and stay at the edge; indices in proportion to "
-    "R end inside the bulk.",
+    because="Spikes below the threshold can meet the condition, and indices in proportion to R end inside; $U_N$ is "
+    "the upper bound, P is R.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        "“If g^{-1}(θ_i) falls within the support … converge to the bounds”; the last sentence "
-        "with {0, L_N, U_N} fails inside the bulk too",
+        "bounds put right",
+        "Same condition “if g_N^{-1}(θ_i) > U_N” for a general law; A.2 has “L_N, U_N are lower and upper bound”, and "
+        "(2) puts the largest eigenvalues at U_N; the P of “p < i ≤ P-q” is R, the number of eigenvalues",
     ),
+    print="misprint",
 )
 def iclr_prop_3_1(
     data: Observed,
@@ -326,6 +363,7 @@ def iclr_prop_3_1(
     edge: float = 1.0,
     threshold: float = 1.0,
     separated_only: bool = False,
+    upper: str = "L",
 ) -> Evidence:
     """Eigenvalues at fixed shares of the spectrum, then the branches for one asymmetric law."""
     form: dict[str, Any] = {
@@ -334,6 +372,7 @@ def iclr_prop_3_1(
         "coefficient": coefficient,
         "edge": edge,
         "threshold": threshold,
+        "upper": upper,
     }
     spots = [s for s in data.ladders if not (separated_only and s.theta and s.relative <= 1.0)]
     shares = (
