@@ -208,7 +208,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     "printed at (134), (138), (142), (144), (158) and (159) and are not judged here, that of (166) in "
     "rolora/a4-first-step",
     says=r"""From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $\|\nabla_al - E[\nabla_al]\| \le
-    2\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and
+    2\tilde\epsilon((\epsilon')^2 + \epsilon')\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and
     $\eta \le \frac1{L_{max}^2}$, with $P = I_d - a^*(a^*)^\top$: $\hat a^+ = a - \eta E[\nabla_al] + \eta(E[\nabla_al]
     - \nabla_al)$, $P\hat a^+ = Pa - \eta PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top -
     a^*b^{*\top})\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar b^\top\bar b + \eta P(E[\nabla_al] -
@@ -264,9 +264,9 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         {"longest": 0.25, "minus": False},
     ),
     correction=Form(
-        r"""For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, and with $(g - \bar b)^\top(\bar b - g)$ for its
-        negative before (155), every line holds as printed, $E[\nabla_al]$ being (49) throughout, which (126) puts for
-        it. There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$; for longer steps it can be much below 0: then a lower bound
+        r"""For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, with the factor $(\epsilon' + 1)^2$ of (76) in the
+        second premise, and with $(g - \bar b)^\top(\bar b - g)$ for its negative before (155), every line holds as
+        printed, $E[\nabla_al]$ being (49) throughout, which (126) puts for it. There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$; for longer steps it can be much below 0: then a lower bound
         of $\|\bar b\|$ does not bound its modulus, as (144) has it, and (160) leaves the bars out.""",
         {"longest": 0.5, "minus": False},
         mutants=({"longest": 0.55}, {"widest": 0.108}, {"minus": True}),
@@ -287,8 +287,8 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     expect=("corrected", "proof"),
     intended=Intended(
         "with the misprints put right",
-        r"“(126) uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; (134) and (152) have the "
-        r"factor of (76); (155) has $+4\eta(g - \bar b)^2$, as without the minus before it",
+        r"“By Lemma A.10, we get” the factor $(\epsilon')^2 + \epsilon'$, but (134), (152) have $(\epsilon' + 1)^2$ of "
+        r"(76); “(126) uses” (49); (155) has $+4\eta(g - \bar b)^2$, as without the minus before it",
     ),
     print="inconsistent",
 )
