@@ -148,8 +148,8 @@ def run_flexlora(context: Context) -> FlexRun:
     expect=("holds", "search"),
     intended=Intended(
         "literal",
-        r"“performing truncated SVD on the averaged set of $\Delta W_i$” (3.2); “aggregating the matrix products of LoRA "
-        "components” (6)",
+        r"“performing truncated SVD on the averaged set of $\Delta W_i$” (3.2); “aggregating the matrix products of "
+        "LoRA components” (6)",
     ),
 )
 def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float = 1.0) -> Evidence:

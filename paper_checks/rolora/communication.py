@@ -51,8 +51,8 @@ exact = Rounded.exact
     expect=("holds", "proof"),
     intended=Intended(
         "a local epoch is a batch",
-        "“Local Epochs” (row of Table 4) against “to maintain a constant sample count” with fewer rounds (its caption): "
-        "the count stays only if a local epoch is one batch",
+        "“Local Epochs” (row of Table 4) against “to maintain a constant sample count” with fewer rounds (its "
+        "caption), which needs local steps of one batch",
     ),
     print="inconsistent",
 )
@@ -106,7 +106,7 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
     expect=("holds", "proof"),
     intended=Intended(
         "literal",
-        r"“The selected layer set attached with LoRA modules for Table 1” (Table 5) has the label $\mathcal P_2$ of Table 7",
+        r"“The selected layer set attached with LoRA modules for Table 1” (Table 5): $\mathcal P_2$, as in Table 7",
     ),
 )
 def table_5(

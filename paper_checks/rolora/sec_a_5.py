@@ -245,8 +245,8 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     readings=(
         Reading(
             "with the iterations of Theorem A.14 and a free c",
-            r"After the $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ iterations of Theorem A.14, with "
-            r"any $c \in (0, 1)$, RoLoRA's global loss is at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$.",
+            r"After the $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ iterations of Theorem A.14, "
+            r"with any $c \in (0, 1)$, RoLoRA's global loss is at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$.",
             why="“By Theorem A.14” can take over its number of iterations.",
         ),
         Reading(
@@ -265,8 +265,8 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     intended=Intended(
         "at recovery",
         r"“By Theorem A.14, RoLoRA achieves $\epsilon$-accurate recovery” (A.5), so the loss where "
-        r"$\delta^T \le \epsilon$, at its $b^{T+1}$; it sets “the step size $\eta \le \frac1{2L_{max}^2}$”; no count is "
-        "named",
+        r"$\delta^T \le \epsilon$, at its $b^{T+1}$; it sets “the step size $\eta \le \frac1{2L_{max}^2}$”; no "
+        "count is named",
     ),
 )
 def a5_loss(

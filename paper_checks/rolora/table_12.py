@@ -84,8 +84,8 @@ def table_12(
     expect=("holds", "proof"),
     intended=Intended(
         "literal",
-        "“the highest scores across most metrics, demonstrating slightly improved performance”, “more evident in certain "
-        "subcategories” (B.2.5)",
+        "“the highest scores across most metrics, demonstrating slightly improved performance”, “more evident in "
+        "certain subcategories” (B.2.5)",
     ),
 )
 def txt_table12_most(

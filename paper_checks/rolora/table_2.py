@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from math import ceil, floor
 
 import numpy as np
@@ -278,24 +279,26 @@ def welch(one: Score, two: Score, trials: int = 3, divisor: int = 2) -> float:
     return float(found.pvalue)
 
 
-def widened(one: Score, way: int) -> Score:
-    """Return a score with its mean moved half a unit of the last digit and its deviation as large as it may be."""
-    mean_, deviation = (Fraction(text) for text in (one.mean, one.deviation))
-    return Score(str(float(mean_ + way * half_unit(one.mean))), str(float(deviation + half_unit(one.deviation))))
+def least_certain(one: Score, two: Score, divisor: int) -> float:
+    """Return the largest of Welch's probabilities at the ends of what is rounded to printed means and deviations."""
+    ends = [
+        [
+            Score(str(float(Fraction(score.mean) + way * half_unit(score.mean))), str(float(end)))
+            for end in (Fraction(score.deviation) + side * half_unit(score.deviation) for side in (-1, 1))
+        ]
+        for score, way in ((one, -1), (two, 1))
+    ]
+    return max(welch(*pair, divisor=divisor) for pair in product(*ends))
 
 
 def significant_leads(rows: Iterable[Row], method: str, rival: str, level: float, divisor: int = 2) -> str:
-    """Return on how many tasks a lead over a rival is significant, and on how many if the rounding is the worst."""
+    """Return on how many tasks a lead over a rival is significant, and on how many if a rounding is the other way."""
     ours, theirs = (by_method(rows)[name].scores for name in (method, rival))
-    found = sum(welch(ours[name], theirs[name], divisor=divisor) < level for name in COMMONSENSE)
-    lost = [
-        name
-        for name in COMMONSENSE
-        if welch(ours[name], theirs[name], divisor=divisor)
-        < level
-        <= welch(widened(ours[name], -1), widened(theirs[name], 1), divisor=divisor)
-    ]
-    return f"{found}" + (f" ({found - len(lost)} if {' and '.join(lost)} is rounded the other way)" if lost else "")
+    found = [name for name in COMMONSENSE if welch(ours[name], theirs[name], divisor=divisor) < level]
+    lost = [name for name in found if least_certain(ours[name], theirs[name], divisor) >= level]
+    return f"{len(found)}" + (
+        f" ({len(found) - len(lost)} if {' and '.join(lost)} is rounded the other way)" if lost else ""
+    )
 
 
 def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor: int = 2) -> list[str]:

@@ -224,9 +224,10 @@ def thm_5_4(
     readings=(
         Reading(
             "with the iterations of Theorem 5.4 and a free c",
-            r"After the $T \ge \frac2{c(1 - (\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$ iterations of Theorem 5.4, with "
-            r"any $c \in (0, 1)$, the expected global loss of RoLoRA is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and "
-            r"the loss caused by the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$.",
+            r"After the $T \ge \frac2{c(1 - (\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$ iterations of Theorem 5.4, "
+            r"with any $c \in (0, 1)$, the expected global loss of RoLoRA is at most $(1 + "
+            r"\epsilon)\|b^*\|^2\epsilon^2$, and the loss caused by the angle at most $\|b^*\|^2\epsilon^2$, where "
+            r"FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$.",
             why="“By Theorem 5.4” can take over its number of iterations.",
         ),
         Reading(
@@ -240,14 +241,15 @@ def thm_5_4(
         ),
         Reading(
             "at recovery",
-            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA at $(a^T, b^{T+1})$ over the $X_i$, $a^T$ "
-            r"being fixed as $a^0$ is in (11), is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss "
+            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA at $(a^T, b^{T+1})$ over the $X_i$, "
+            r"$a^T$ being fixed as $a^0$ is in (11), is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss "
             r"caused by the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$; and "
-            r"with a proper step size, on the events of Theorem 5.4, more iterations make $\epsilon$ arbitrarily small.",
+            r"with a proper step size, on the events of Theorem 5.4, more iterations make $\epsilon$ arbitrarily "
+            "small.",
             {"given": True},
-            r"The loss is named as what $\epsilon$-accurate recovery means. It is so for $m \ge 4$, and Theorem 5.4 has "
-            r"$m = \Omega(q)$. Every step with $0 < \eta \le \frac1{2L_{max}^2}$ is proper, where $b^* \ne 0$ and the "
-            "events are those of the theorem as corrected.",
+            r"The loss is named as what $\epsilon$-accurate recovery means. It is so for $m \ge 4$, and Theorem 5.4 "
+            r"has $m = \Omega(q)$. Every step with $0 < \eta \le \frac1{2L_{max}^2}$ is proper, where $b^* \ne 0$ and "
+            "the events are those of the theorem as corrected.",
             ({"one": 0.9},),
         ),
     ),
