@@ -21,7 +21,7 @@ from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.relations import Relation, Relations, relations
 from paper_checks.rolora.lem_a_9_sums import product_tail
 from paper_checks.rolora.measurements.laws import BEST_C1, BEST_C3, student_tail
-from paper_checks.rolora.measurements.settings import Setting, tried_settings
+from paper_checks.rolora.measurements.settings import PLANE, Setting, tried_settings
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def tail_of_some_pair(room: float, m: int) -> float:
 def measure_union(context: Context) -> Union:
     """Measure both laws over thresholds and numbers of samples."""
     rows = []
-    for e_2, e_0, m in product((0.001, 0.1, 0.5, 0.9, 0.999), (0.01, 0.5, 0.99), (2, 10, 1000, 30_000)):
+    for e_2, e_0, m in product((0.001, 0.1, 0.5, 0.9, 0.999), (0.01, 0.5, 0.99), (1, 10, 1000, 30_000)):
         fixed = product_tail(e_2, m)
         rows += [(fixed, 0.0, e_2, e_0, float(m), float(d)) for d in (2, 1000)]
         rows.append((tail_of_some_pair(e_2, m), 1.0, e_2, e_0, float(m), 2.0))
@@ -117,7 +117,7 @@ def eq_32(data: Union, one: int = 1, extra: int = 0, weight: float = 1.0, per: i
         1e-9 * (1.0 + np.abs(left)),
         case=lambda index: dict(zip(("eps_2", "eps_0", "m", "d"), map(float, data.rows[index, 2:]), strict=True)),
         lines=np.where(every == 1.0, "(32) and (35), every a", "(32) and (35), a independent of the samples").tolist(),
-        domain=tried(("eps_2", e_2, OPEN_UNIT), ("eps_0", e_0, OPEN_UNIT), ("m", m, FROM_ONE), ("d", d, FROM_ONE)),
+        domain=tried(("eps_2", e_2, OPEN_UNIT), ("eps_0", e_0, OPEN_UNIT), ("m", m, FROM_ONE), ("d", d, PLANE)),
         scope=f"the powers for d from 1 to 4; (32) against (35) by {len(left)} exact laws: for a independent of the "
         f"samples, with c_3 = {BEST_C3:.4g}, and in two dimensions for every a, with c_3 = 1/{per}; the row vector is "
         "a random number times b*, so that one point of the net decides and the net could be left out, with its power "

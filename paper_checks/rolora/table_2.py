@@ -395,8 +395,8 @@ def txt_table2_best(
         "Welch's test from mean, deviation, n = 3: above the level in Table 2 "
         f"{len(missed)} of {comparisons}: {', '.join(missed) or 'none'}; in Table 10 {len(second)} of {comparisons}; "
         f"with squared deviations that are divided by 3, not by 2, {len(divided)} in Table 2, PIQA against FFA-LoRA at "
-        f"{welch(*on_piqa, divisor=3):.3g}; below it, of {len(COMMONSENSE)} tasks, {counts[2]}, and with squares over "
-        f"3 {counts[3]}"
+        f"{welch(*on_piqa, divisor=3):.3g}; below it, of {len(COMMONSENSE)} tasks, {counts[2]}; with squares over "
+        f"three: {counts[3]}"
     )
     return judge_order(orders, scope)
 
