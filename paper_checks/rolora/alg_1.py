@@ -34,8 +34,8 @@ from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round,
     expect=("holds", "search"),
     intended=Intended(
         "from a start",
-        "the box line by line; its start and its steps are “pretrained model weights” (3.2), and adapters as in “the "
-        "typical initialization” (5.2), and gradient descent, “GD-update”",
+        "the box line by line; A and B start from “the typical initialization” (5.2), “identical across all clients” "
+        "(after (4)), and “GD-update” is gradient descent",
     ),
 )
 def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: int = 1) -> Evidence:

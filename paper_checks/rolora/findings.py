@@ -16,7 +16,8 @@ FINDINGS = (
         "that sine by 0.743, and the lemma promises 0.28.",
         r"Use $\eta \le 1/(2L_{max}^2)$, where $L_{max}$ is a bound on $\|b^*\|$; for such steps the stated rate is "
         "proved. Above it, a search found the rate up to $0.71/L_{max}^2$ and a failure at $0.72/L_{max}^2$; with "
-        r"unlimited samples it holds just up to $\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$.",
+        r"unlimited samples it holds just up to $\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$. Read (9) as (80), and take $c = "
+        r"\eta\|b^*\|^2$ in Theorem 5.4.",
     ),
     Finding(
         "c-not-tied-to-step",
@@ -119,10 +120,10 @@ FINDINGS = (
     ),
     Finding(
         "fresh-samples",
-        "The concentration steps need samples that are independent of the factor $a^t$, and Algorithm 2 does not "
-        "draw new ones",
+        "The concentration steps, from (18) on, need samples that are independent of the factor $a^t$, and Algorithm 2 "
+        "does not draw new ones",
         "changes a proof only",
-        ("rolora/eq-18", "rolora/eq-22", "rolora/eq-30"),
+        ("rolora/eq-18",),
         r"With $m = 10^8$ samples X in $10^7$ dimensions $\|Xa\|^2$ exceeds 1.02m in the second iteration with a "
         r"probability of at least 0.922, where a normal vector in place of $Xa$ does so with at most $5 \cdot "
         r"10^{-5}$.",

@@ -288,7 +288,7 @@ def least_certain(one: Score, two: Score, divisor: int) -> float:
         ]
         for score, way in ((one, -1), (two, 1))
     ]
-    return max(welch(*pair, divisor=divisor) for pair in product(*ends))
+    return max(welch(first, second, divisor=divisor) for first, second in product(*ends))
 
 
 def significant_leads(rows: Iterable[Row], method: str, rival: str, level: float, divisor: int = 2) -> str:

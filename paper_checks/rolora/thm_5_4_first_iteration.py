@@ -284,8 +284,8 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         "longest": ("(144)", "(160)"),
         "widest": ("(162) to (165)", "the condition before (161)"),
     },
-    because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars. Lemma A.10's "
-    "factor is quoted, (134) has (76)'s.",
+    because=r"Long steps break (144), and (160) drops bars. Slips: Lemma A.10's factor for (76)'s, a minus before (155), "
+    r"$\delta^t$ in (157).",
     expect=("corrected", "proof"),
     intended=Intended(
         "with the misprints put right",
