@@ -16,8 +16,8 @@ FINDINGS = (
         "that sine by 0.743, and the lemma promises 0.28.",
         r"Use $\eta \le 1/(2L_{max}^2)$, where $L_{max}$ is a bound on $\|b^*\|$; for such steps the stated rate is "
         "proved. Above it, a search found the rate up to $0.71/L_{max}^2$ and a failure at $0.72/L_{max}^2$; with "
-        r"unlimited samples it holds just up to $\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$. Read (9) as (80), and take $c = "
-        r"\eta\|b^*\|^2$ in Theorem 5.4.",
+        r"unlimited samples it holds just up to $\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$. Read (9) as (80), and take "
+        r"$c = \eta\|b^*\|^2$ in Theorem 5.4.",
     ),
     Finding(
         "c-not-tied-to-step",

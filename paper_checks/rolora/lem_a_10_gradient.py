@@ -125,8 +125,8 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
         ),
     ),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
-    because=r"$\bar b$ is made of the same samples: where it is 0 so is the right side, the mean gradient is not. (51) lacks "
-    "a bracket of (59).",
+    because=r"$\bar b$ is made of the same samples: where it is 0 so is the right side, the mean gradient is not. (51) "
+    "lacks a bracket of (59).",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",

@@ -89,8 +89,8 @@ def size_of_summand() -> tuple[float, str]:
     expect=("holds", "proof"),
     intended=Intended(
         "a and w fixed",
-        r"“(23) is due to Corollary A.5”, which is “for any fixed $a \in \mathbb R^d$”: these lines are for such an a, and "
-        "(18) for that of Algorithm 2",
+        r"“(23) is due to Corollary A.5”, which is “for any fixed $a \in \mathbb R^d$”: these lines are for such an a, "
+        "and (18) is for that of Algorithm 2",
     ),
 )
 def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:

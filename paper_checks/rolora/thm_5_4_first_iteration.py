@@ -284,8 +284,8 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         "longest": ("(144)", "(160)"),
         "widest": ("(162) to (165)", "the condition before (161)"),
     },
-    because=r"Long steps break (144), and (160) drops bars. Slips: Lemma A.10's factor for (76)'s, a minus before (155), "
-    r"$\delta^t$ in (157).",
+    because=r"Long steps break (144), and (160) drops bars. Slips: Lemma A.10's factor for (76)'s, a minus before "
+    r"(155), $\delta^t$ in (157).",
     expect=("corrected", "proof"),
     intended=Intended(
         "with the misprints put right",
