@@ -34,10 +34,9 @@ from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round,
     expect=("holds", "search"),
     intended=Intended(
         "from a start",
-        "(3), (4) and Algorithm 1 train B in odd rounds; “odd and even ... updating, aggregating "
-        "A and B, respectively” (Section 4) differs",
+        "the box line by line; A and B start from “the typical initialization” (5.2), “identical across all clients” "
+        "(after (4)), and “GD-update” is gradient descent",
     ),
-    print="inconsistent",
 )
 def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: int = 1) -> Evidence:
     """Both halves of every iteration follow the recursion; the mean of the products is the product of the means."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Intended, claim
 from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.rolora.measurements.watched_rounds import Iteration, exact_iterations
 
@@ -58,6 +58,11 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "literal",
+        "“We consider the local population loss” (after (246)) and “the training procedure described in Algorithm 2” "
+        "(before Assumption A.12)",
+    ),
 )
 def alg_2h(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
     """Iterations under the population loss follow the closed form."""

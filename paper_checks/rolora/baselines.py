@@ -34,6 +34,11 @@ from paper_checks.rolora.measurements.watched_rounds import (
     mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1}],
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "literal",
+        "“LoRA adapter and its finetuning algorithm are directly applied to local finetuning”, “the server receives "
+        "$A_i^t$ and $B_i^t$ from client i” (6)",
+    ),
 )
 def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors: int = 2) -> Evidence:
     """Every round follows the recursion; what the means miss is the covariance of the clients' factors."""
@@ -141,6 +146,11 @@ def run_flexlora(context: Context) -> FlexRun:
     mutants=[{"rate": 1.01}, {"cut": 1}, {"scale": 1.001}],
     kind="algorithm",
     expect=("holds", "search"),
+    intended=Intended(
+        "literal",
+        r"“performing truncated SVD on the averaged set of $\Delta W_i$” (3.2); “aggregating the matrix products of "
+        "LoRA components” (6)",
+    ),
 )
 def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float = 1.0) -> Evidence:
     """The server's product is the best of its rank for the mean, found by eigenvectors of a Gram matrix as well."""

@@ -51,8 +51,8 @@ exact = Rounded.exact
     expect=("holds", "proof"),
     intended=Intended(
         "a local epoch is a batch",
-        "“to maintain a constant sample count” (caption of Table 4) with fewer rounds asks for "
-        "local steps of one batch",
+        "“Local Epochs” (row of Table 4) against “to maintain a constant sample count” with fewer rounds (its "
+        "caption), which needs local steps of one batch",
     ),
     print="inconsistent",
 )
@@ -104,6 +104,10 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
     kind="number",
     importance="detail",
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        r"“The selected layer set attached with LoRA modules for Table 1” (Table 5): $\mathcal P_2$, as in Table 7",
+    ),
 )
 def table_5(
     tables: tuple[Mapping[str, LayerSet], Mapping[str, Mapping[str, LayerSet]]], budget: str = "P2", shift: float = 0.0
@@ -131,6 +135,9 @@ def table_5(
     best={"factor": Best(1.33, "computed from the printed layers")},
     kind="number",
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal", r"“three budgets ($\mathcal P_1$, $\mathcal P_2$, $\mathcal P_3$) ranging from low to high” (6.1)"
+    ),
 )
 def table_7(
     table: Mapping[str, Mapping[str, LayerSet]],

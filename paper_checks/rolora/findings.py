@@ -16,13 +16,14 @@ FINDINGS = (
         "that sine by 0.743, and the lemma promises 0.28.",
         r"Use $\eta \le 1/(2L_{max}^2)$, where $L_{max}$ is a bound on $\|b^*\|$; for such steps the stated rate is "
         "proved. Above it, a search found the rate up to $0.71/L_{max}^2$ and a failure at $0.72/L_{max}^2$; with "
-        r"unlimited samples it holds just up to $\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$.",
+        r"unlimited samples it holds just up to $\eta\|b^*\|^2 = (3 + (\delta^0)^2)/4$. Read (9) as (80), and take "
+        r"$c = \eta\|b^*\|^2$ in Theorem 5.4.",
     ),
     Finding(
         "c-not-tied-to-step",
-        "The iteration counts contain a constant c that the theorems never tie to the step size",
+        "The contraction and the iteration counts contain a constant c that is never tied to the step size",
         "weakens a result",
-        ("rolora/s5-rolora-loss", "rolora/a4-c", "rolora/eq-167", "rolora/a5-loss", "rolora/thm-A.14"),
+        ("rolora/a4-c", "rolora/eq-167", "rolora/thm-A.14"),
         r"For the step size $\eta$ with $\eta\|\bar b^*\|^2 = 0.01$ ($\bar b^*$ is the mean of the clients' true "
         r"factors), a first angle of sine $\delta_0 = 0.6$ and $c = 0.5$ the three iterations of Theorem A.14 leave "
         "the sine at 0.577, where 0.3 is the target.",
@@ -31,7 +32,8 @@ FINDINGS = (
     ),
     Finding(
         "success-probability",
-        r"As many samples as stated, $m \ge Cq$, do not give the probability $1 - q^{-10}$ of Lemma A.9",
+        r"As many samples as stated, $m \ge Cq$, do not give the probabilities of Lemmas A.9 and A.10, $1 - q^{-10}$ "
+        r"and $1 - 2q^{-10}$",
         "weakens a result",
         (
             "rolora/lem-A.9",
@@ -51,7 +53,8 @@ FINDINGS = (
         r"Put $\max\{\log N, d\}$ for q in the probabilities, for N clients, as Appendix A.4 does: $1 - \max\{\log "
         r"N, d\}^{-10}$, and $1 - 2d^{-10}$ for the gradient's bound (76), unless its threshold $\epsilon_3$ is "
         r"$\epsilon_2$. Or use $m \ge 20q$ and the explicit bound of the corrected Lemma A.9. The paper's $m = "
-        r"\Omega(q)$ means $m \ge Cq$, with a constant C that does not depend on the thresholds.",
+        r"\Omega(q)$ means $m \ge Cq$, with a constant C that does not depend on the thresholds. In (109) read "
+        r"$\tilde\epsilon$ for the first $\epsilon'$, and in (68) a for $a^\top$.",
     ),
     Finding(
         "lemma-a10-factor",
@@ -96,8 +99,8 @@ FINDINGS = (
     ),
     Finding(
         "expectation-b-fixed",
-        r"The mean gradient in the proof is taken with the averaged factor $\bar b$ fixed, though $\bar b$ comes "
-        "from the same samples",
+        r"The proof takes the averaged factor $\bar b$ as fixed in the mean gradient and in its sums, though $\bar b$ "
+        "comes from the same samples",
         "changes a proof only",
         (
             "rolora/eq-48",
@@ -112,14 +115,15 @@ FINDINGS = (
         r"all samples differs from (49), the mean with $\bar b$ fixed, by $0.18\|b^*\|^2$ along a, where $b^*$ is "
         "the other true factor.",
         r"Read $E[\nabla_al]$, the mean of the loss's gradient in a, as the vector (49); the bounds then hold with "
-        "the same samples in both steps too.",
+        "the same samples in both steps too. Only the norms of (52) to (58) need samples other than those behind "
+        r"$\bar b$.",
     ),
     Finding(
         "fresh-samples",
-        "The concentration steps need samples that are independent of the factor $a^t$, and Algorithm 2 does not "
-        "draw new ones",
+        "The concentration steps, from (18) on, need samples that are independent of the factor $a^t$, and Algorithm 2 "
+        "does not draw new ones",
         "changes a proof only",
-        ("rolora/eq-18", "rolora/eq-22", "rolora/eq-30", "rolora/eq-32"),
+        ("rolora/eq-18",),
         r"With $m = 10^8$ samples X in $10^7$ dimensions $\|Xa\|^2$ exceeds 1.02m in the second iteration with a "
         r"probability of at least 0.922, where a normal vector in place of $Xa$ does so with at most $5 \cdot "
         r"10^{-5}$.",
@@ -168,7 +172,7 @@ FINDINGS = (
         "small-slips",
         "Small slips in formulas and in one sentence, which every reader corrects",
         "changes nothing",
-        ("rolora/alg-1", "rolora/txt-odd-even", "rolora/eq-189", "rolora/eq-207", "rolora/eq-241"),
+        ("rolora/txt-odd-even", "rolora/eq-189", "rolora/eq-207", "rolora/eq-241"),
         "With indices from 1 the right side of (208), which splits the mean of a squared sum into its terms, is "
         r"1.72 for $m = 3$ samples and the cosine $a^\top a^* = 0.6$ of the factor a and the true $a^*$, and the "
         "left side is 1.",
@@ -183,15 +187,6 @@ FINDINGS = (
         r"The pair $(-a^*, -\bar b^*)$ has the same product as the stated minimiser $(a^*, \bar b^*)$ and so the "
         "same loss.",
         "Compare products or angles, as the theorems do, and not the factors themselves.",
-    ),
-    Finding(
-        "half-cost-square",
-        "FFA-LoRA has half the communication of LoRA for square weight matrices only; RoLoRA has it over any two "
-        "rounds",
-        "changes nothing",
-        ("rolora/txt-half-cost",),
-        "For a 4 by 10 matrix at rank 2 FFA-LoRA sends 20 numbers a round, and half of what LoRA sends is 14.",
-        "For rectangular layers count RoLoRA over two rounds, and FFA-LoRA by its share of outputs.",
     ),
     Finding(
         "table-8-units",

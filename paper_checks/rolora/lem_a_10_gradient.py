@@ -98,7 +98,8 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
 
 @claim(
     "rolora/eq-50",
-    where=r"Appendix A.3, eqs. (50) and (51), with $\bar a$ for the a in M; the summands are those of (52) and (59)",
+    where=r"Appendix A.3, eqs. (50) and (51), with $\bar a$ for the a in M and $x_{i,j}$ for the row $x_{i,j}^\top$ "
+    "before it in the text read here; the summands are those of (52) and (59)",
     says=r"""For an $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|\nabla_al - E[\nabla_al]\| \le
     \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le
     \frac1{1-\epsilon_0}\frac2{Nm}\max_{w \in \mathcal N}|\sum_{i,j}(x_{i,j}^\top w)(x_{i,j}M)\bar b - w^\top M\bar b|$,
@@ -124,7 +125,8 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
         ),
     ),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
-    because=r"$\bar b$ is made of the same samples: where it is 0 the right side is 0, but the mean gradient is not.",
+    because=r"$\bar b$ is made of the same samples: where it is 0 so is the right side, the mean gradient is not. (51) "
+    "lacks a bracket of (59).",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -194,7 +196,8 @@ def centred_product_norm(correlation: float) -> float:
 
 @claim(
     "rolora/eq-52",
-    where=r"Appendix A.3, eqs. (52) to (58), with $\bar a$ for the a in M in the text read here",
+    where=r"Appendix A.3, eqs. (52) to (58), with $\bar a$ for the a in M and $x_{i,j}$ for the row $x_{i,j}^\top$ "
+    "before it in the text read here",
     says=r"""With $M = a\bar b^\top - a^*b^{*\top}$ the summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) -
     w^\top M\bar b\|_{\psi_1} \le \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \|w^\top M\bar b\|_{\psi_1} \le
     \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| +
@@ -317,8 +320,8 @@ SECOND: dict[str, Any] = {
 
 @claim(
     "rolora/eq-59",
-    where=r"Appendix A.3, eqs. (59) to (61) with the sentence before them, with $\bar a$ for the a in M in the text "
-    "read here",
+    where=r"Appendix A.3, eqs. (59) to (61) with the sentence before them, with $\bar a$ for the a in M and $x_{i,j}$ "
+    r"for the row $x_{i,j}^\top$ before it in the text read here",
     says=r"""The summands in (51) are mutually independent and have zero mean. For any fixed $w \in \mathcal
     N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$:
     $P\{|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}M) - w^\top M]\bar b| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|\} \le

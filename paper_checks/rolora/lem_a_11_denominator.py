@@ -176,7 +176,7 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
     intended=Intended(
         "expectation of (49)",
         r"(83) says that it “uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; with "
-        "that, only “probability at least $1 - q^{-10}$” of Lemma A.9 fails",
+        r"that, only “probability at least $1 - q^{-10}$” of Lemma A.9 fails; A.4 has $q = \max\{\log N, d\}$",
     ),
     print="inconsistent",
 )

@@ -89,10 +89,9 @@ def size_of_summand() -> tuple[float, str]:
     expect=("holds", "proof"),
     intended=Intended(
         "a and w fixed",
-        r"“(23) is due to Corollary A.5”, which is “for any fixed $a \in \mathbb R^d$”; “samples for each updating "
-        "step” (Lemma 5.3)",
+        r"“(23) is due to Corollary A.5”, which is “for any fixed $a \in \mathbb R^d$”: these lines are for such an a, "
+        "and (18) is for that of Algorithm 2",
     ),
-    print="unstated",
 )
 def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     """The factors are independent, since v is orthogonal to a; w at every angle to b*.
@@ -242,7 +241,6 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
         r"the norms are those of (22) to (25), by Corollary A.5 “for any fixed $a \in \mathbb R^d$”; K = 0 is "
         r"degenerate",
     ),
-    print="unstated",
 )
 def eq_30(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     """In units of the operator norm, for w at several angles to b*, with the exact norm of a summand.

@@ -3,19 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 from math import exp, log, log1p
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from paper_checks.claim import Best, Evidence, Intended, Reading, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.relations import Relation, Relations, relations
+from paper_checks.rolora.lem_a_9_sums import product_tail
 from paper_checks.rolora.measurements.laws import BEST_C1, BEST_C3, student_tail
-from paper_checks.rolora.measurements.settings import Setting, tried_settings
+from paper_checks.rolora.measurements.settings import PLANE, Setting, tried_settings
+
+
+@dataclass(frozen=True)
+class Union:
+    r"""What (32) to (35) are judged on.
+
+    Attributes:
+        points: values of the threshold of the net and of the exponential.
+        rows: log-probability that $|a^\top S_iu|$ reaches $\epsilon_2$, with 1 if it is that of some unit vectors a and
+            u at a right angle, of any samples in two dimensions, and 0 if it is that of fixed ones, then $\epsilon_2$,
+            $\epsilon_0$, m and d.
+    """
+
+    points: list[Point]
+    rows: NDArray[np.float64]
+
+
+def tail_of_some_pair(room: float, m: int) -> float:
+    r"""Return $\log P(\max|a^\top X^\top Xu| \ge room\,m)$ over orthogonal unit vectors a and u, in two dimensions.
+
+    The maximum is half the difference of the eigenvalues of $X^\top X$. With half their sum T it has, by the density
+    of the eigenvalues of a Wishart matrix, the probability $\int_x^\infty(T^2 - x^2)^{(m-1)/2}e^{-T}dT/\Gamma(m)$, $x =
+    room\,m$. With $T = x\cosh u$ the integrand is smooth in $\log u$ and vanishes at both ends, so that the trapezoidal
+    rule is exact to rounding.
+    """
+    x = room * m
+    middle = np.arccosh(m / (2.0 * x) * (1.0 + np.sqrt(1.0 + 4.0 * room**2)))  # where the integrand is largest
+    width = min(20.0 / np.sqrt(m), 6.0)
+    u = middle * np.exp(np.linspace(-2.0 * width, min(width, 2.0), 8001))
+    logs = m * (log(x) + u + np.log(-np.expm1(-2.0 * u)) - log(2.0)) + np.log(u) - gammaln(m)
+    logs -= 0.5 * x * (np.exp(np.minimum(u, 700.0)) + np.exp(-u))
+    top = float(logs.max())
+    return top + log(float(np.trapezoid(np.exp(logs - top), np.log(u))))
+
+
+def measure_union(context: Context) -> Union:
+    """Measure both laws over thresholds and numbers of samples."""
+    rows = []
+    for e_2, e_0, m in product((0.001, 0.1, 0.5, 0.9, 0.999), (0.01, 0.5, 0.99), (1, 10, 1000, 30_000)):
+        fixed = product_tail(e_2, m)
+        rows += [(fixed, 0.0, e_2, e_0, float(m), float(d)) for d in (2, 1000)]
+        rows.append((tail_of_some_pair(e_2, m), 1.0, e_2, e_0, float(m), 2.0))
+    return Union(generic_points(context, sympy.symbols("e E"), 3), np.array(rows))
 
 
 @claim(
@@ -25,46 +74,57 @@ from paper_checks.rolora.measurements.settings import Setting, tried_settings
     \mathcal N}|v^\top w| \ge \epsilon_2mK\} \le \sum_{w \in \mathcal N}P\{|v^\top w| \ge \epsilon_2mK\} \le
     (\frac2{\epsilon_0} + 1)^d \cdot 2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) -
     c_3\epsilon_2^2m)$, with the row vector $v^\top$ of (19) and $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.""",
-    measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
-    mutants=({"one": 0}, {"extra": 1}),
+    measure=measure_union,
+    mutants=({"one": 0}, {"extra": 1}, {"per": 2}),
     readings=(
         Reading(
-            "a independent of the samples",
-            r"For $K > 0$ and a independent of the samples (the first iteration, or fresh samples): (32) to (35).",
-            why="(34) is from (28), which is for a fixed w and an a that the samples do not move, and divides by norms "
-            "that are 0 for $K = 0$.",
+            "for a positive K",
+            r"For $K > 0$: (32) to (35), where (34) puts (29) for each w, so for an a that (29) is for; from (32) to "
+            r"(35) directly, with $c_3 = \frac1{100}$, for every a, of the same samples too.",
+            why="For K = 0, $b^* = 0$ or an angle of 0, the event occurs on all samples. (36) goes on from (32) and "
+            "(35) alone.",
         ),
     ),
-    because="a is taken as independent of the samples, and Algorithm 2 uses the same ones in every iteration; $b^* = "
-    "0$ is a degenerate case.",
     uses=("rolora/eq-26", "rolora/def-A.6"),
     expect=("holds", "proof"),
     intended=Intended(
-        "a independent of the samples",
-        "sums (29), which is “for any fixed $w$” and a fixed a; $b^* = 0$, that is K = 0, is degenerate",
+        "for a positive K",
+        "“Combining (17), (18), (20), and (35), we get” (36), which uses (32) and (35) only; K = 0 is degenerate, and "
+        "(34) alone is for the a of (29)",
     ),
-    print="unstated",
 )
-def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
-    """The powers for d = 1 to 4, E standing for the exponential.
+def eq_32(data: Union, one: int = 1, extra: int = 0, weight: float = 1.0, per: int = 100) -> Evidence:
+    """The powers for d = 1 to 4, E standing for the exponential, then (32) against (35) by exact laws.
 
     Args:
-        points: values of the threshold and of the exponential.
+        data: values of the threshold and of the exponential, and probabilities of (32).
         one: printed as 1 in (35).
         extra: added to the power.
         weight: of the last side.
+        per: for every a, $c_3$ is 1 over this.
     """
     e, E = sympy.symbols("e E")
     scale = 2 * rational(weight) * E
     equations = [
         Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra)) for d in range(1, 5)
     ]
-    return judge_identity(
-        equations,
-        points,
-        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the net "
-        "decides and the net could be left out, with its power of d",
+    identity = judge_identity(equations, data.points, "d from 1 to 4, any threshold")
+    left, every, e_2, e_0, m, d = data.rows.T
+    right = log(2.0) + d * np.log(one + 2.0 / e_0) - np.where(every == 1.0, 1.0 / per, BEST_C3) * e_2**2 * m
+    bound = judge_inequality(
+        left,
+        right,
+        1e-9 * (1.0 + np.abs(left)),
+        case=lambda index: dict(zip(("eps_2", "eps_0", "m", "d"), map(float, data.rows[index, 2:]), strict=True)),
+        lines=np.where(every == 1.0, "(32) and (35), every a", "(32) and (35), a independent of the samples").tolist(),
+        domain=tried(("eps_2", e_2, OPEN_UNIT), ("eps_0", e_0, OPEN_UNIT), ("m", m, FROM_ONE), ("d", d, PLANE)),
+        scope=f"the powers for d from 1 to 4; (32) against (35) by {len(left)} exact laws: for a independent of the "
+        f"samples, with c_3 = {BEST_C3:.4g}, and in two dimensions for every a, with c_3 = 1/{per}; the row vector is "
+        "a random number times b*, so that one point of the net decides and the net could be left out, with its power "
+        "of d",
+        printed="log of (32) against log of (35)",
     )
+    return judge_parts([identity, bound])
 
 
 def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:

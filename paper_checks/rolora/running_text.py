@@ -231,6 +231,9 @@ def run_interference(context: Context) -> list[Interference]:
     2 is most likely due to that.""",
     measure=run_interference,
     expect=("not checkable here", None),
+    intended=Intended(
+        "literal", "“most likely due to less accurate model aggregation, as demonstrated in (1) and (2)” (5.2)"
+    ),
     expect_reason="that the aggregation is in general inexact where clients differ in both factors is rolora/eq-1; "
     "that this is the cause of a decline cannot be decided from what is printed: Figure 2 has no numbers, and what its "
     "runs need is not all printed (rolora/fig-2). In Tables 1 and 6, of which it is not said, the methods that average "
@@ -281,6 +284,9 @@ def needed_samples(context: Context) -> Mapping[int, float]:
     says="The requirement on the sample complexity is well supported by earlier work.",
     measure=needed_samples,
     expect=("not checkable here", None),
+    intended=Intended(
+        "literal", "“well-supported, as demonstrated in (Collins et al., 2022; Du et al., 2021)” (after Theorem 5.4)"
+    ),
     expect_reason="it is a statement about what other papers show. For a random start the requirement comes to a q "
     "that "
     r"grows like the cube of d, since its thresholds are below $(1 - (\delta^0)^2)/16$, which is of the order of 1/d",

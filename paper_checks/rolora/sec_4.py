@@ -47,7 +47,8 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
-        "after (4): “As in Algorithm 1, all clients freeze $A^t$ and update $B^t$ in the odd communication round”",
+        "“odd and even communication rounds designated for updating, aggregating A and B, respectively” (before (3)) "
+        "against “all clients freeze $A^t$ and update $B^t$ in the odd communication round” (after (4))",
     ),
     print="inconsistent",
 )
@@ -148,6 +149,10 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
     kind="algorithm",
     importance="detail",
     expect=("holds", "search"),
+    intended=Intended(
+        "literal",
+        "“RoLoRA framework overview” (Figure 1); the text after (4) goes through the same steps of two rounds",
+    ),
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
     """In one iteration B travels first, then A, and the server's new factor is the mean of what came."""

@@ -220,7 +220,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
 
 @identities(
     "rolora/cor-A.5",
-    where="Appendix A.2, Corollary A.5",
+    where="Appendix A.2, Corollary A.5; the sums of its proof end at N in the text read here, where d is meant",
     says=r"""For x with independent standard normal entries and any fixed a, $a^\top x$ is sub-Gaussian and $\|a^\top
     x\|_{\psi_2} \le C'\|a\|$, $C'$ some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard normal
     variables.""",
@@ -233,6 +233,11 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
         Dropped("a is fixed", {"fixed": False}),
     ),
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        r"“where $C'$ is some absolute constant” (Corollary A.5), and its proof begins with “$a^\top x = \sum_{i=1}^d "
+        r"a_i\xi_i$”, so d for N below it",
+    ),
 )
 def cor_A_5(
     points: list[Point], C: float = 1.0, independent: bool = True, variance: int = 1, fixed: bool = True

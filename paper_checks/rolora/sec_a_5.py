@@ -116,7 +116,7 @@ def draw_pairs(context: Context) -> list[Pair]:
 
 @relations(
     "rolora/a5-minimiser",
-    where=r"Appendix A.5, after eq. (246); the transpose of $\bar b^*$ is missing in the print",
+    where=r"Appendix A.5, after eq. (246); the transpose of $\bar b^*$ is missing in the text read here",
     says=r"""$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$;
     the solution is unique, with $a' = a^*$ and $b' = \bar b^*$; the minimum global error is $\frac1N\sum_i\|a^*(b_i^* -
     \bar b^*)^\top\|^2$.""",
@@ -240,9 +240,15 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     measure=run_to_the_end,
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
     importance="result",
-    because="The iterations of Theorem A.14, with a c that ignores the step, do not reach the accuracy.",
+    because="Only the iteration count of Theorem A.14 needs a c tied to the step (thm-A.14); the sentence gives no "
+    "count.",
     readings=(
-        LITERAL,
+        Reading(
+            "with the iterations of Theorem A.14 and a free c",
+            r"After the $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ iterations of Theorem A.14, "
+            r"with any $c \in (0, 1)$, RoLoRA's global loss is at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$.",
+            why="“By Theorem A.14” can take over its number of iterations.",
+        ),
         Reading(
             "at recovery",
             r"Where $\delta^T \le \epsilon$ RoLoRA's global loss at $(a^T, b^{T+1})$ is at most $\gamma^2 + \|\bar "
@@ -259,9 +265,9 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     intended=Intended(
         "at recovery",
         r"“By Theorem A.14, RoLoRA achieves $\epsilon$-accurate recovery” (A.5), so the loss where "
-        r"$\delta^T \le \epsilon$, at $b^{T+1}$ of the theorem",
+        r"$\delta^T \le \epsilon$, at its $b^{T+1}$; it sets “the step size $\eta \le \frac1{2L_{max}^2}$”; no "
+        "count is named",
     ),
-    print="unstated",
 )
 def a5_loss(
     found: list[Reached],

@@ -82,6 +82,11 @@ def table_12(
     best={"share": Best(0.83, "counted: five of six")},
     importance="result",
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        "“the highest scores across most metrics, demonstrating slightly improved performance”, “more evident in "
+        "certain subcategories” (B.2.5)",
+    ),
 )
 def txt_table12_most(
     table: Mapping[str, Mapping[str, Score]], method: str = "RoLoRA", share: float = 0.5, groups: int = 2

@@ -219,10 +219,17 @@ def thm_5_4(
     ),
     uses=("rolora/thm-5.4",),
     importance="result",
-    because=r"With a c that ignores the step T is too small for short steps. With $c = \eta\|b^*\|^2$ it is for the "
-    "longest ones.",
+    because="Only the iteration count of Theorem 5.4 needs a c tied to the step and steps that are not too long "
+    "(thm-5.4); the text gives no count.",
     readings=(
-        LITERAL,
+        Reading(
+            "with the iterations of Theorem 5.4 and a free c",
+            r"After the $T \ge \frac2{c(1 - (\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$ iterations of Theorem 5.4, "
+            r"with any $c \in (0, 1)$, the expected global loss of RoLoRA is at most $(1 + "
+            r"\epsilon)\|b^*\|^2\epsilon^2$, and the loss caused by the angle at most $\|b^*\|^2\epsilon^2$, where "
+            r"FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$.",
+            why="“By Theorem 5.4” can take over its number of iterations.",
+        ),
         Reading(
             "c of the step",
             r"With $c = \eta\|b^*\|^2$ in Theorem 5.4 the expected global loss of RoLoRA is at most $(1 + "
@@ -234,13 +241,15 @@ def thm_5_4(
         ),
         Reading(
             "at recovery",
-            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA at $(a^T, b^{T+1})$, on samples that "
-            r"$a^T$ is independent of and for $m \ge 4$, is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss "
+            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA at $(a^T, b^{T+1})$ over the $X_i$, "
+            r"$a^T$ being fixed as $a^0$ is in (11), is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss "
             r"caused by the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$; and "
-            r"with a proper step size (every $0 < \eta \le \frac1{2L_{max}^2}$ will do, $b^* \ne 0$), on the events of "
-            r"Theorem 5.4 as corrected, more iterations make $\epsilon$ arbitrarily small.",
+            r"with a proper step size, on the events of Theorem 5.4, more iterations make $\epsilon$ arbitrarily "
+            "small.",
             {"given": True},
-            r"The loss is named as what $\epsilon$-accurate recovery means; m is large in Section 5.1.",
+            r"The loss is named as what $\epsilon$-accurate recovery means. It is so for $m \ge 4$, and Theorem 5.4 "
+            r"has $m = \Omega(q)$. Every step with $0 < \eta \le \frac1{2L_{max}^2}$ is proper, where $b^* \ne 0$ and "
+            "the events are those of the theorem as corrected.",
             ({"one": 0.9},),
         ),
     ),
@@ -248,11 +257,9 @@ def thm_5_4(
     expect=("holds", "proof"),
     intended=Intended(
         "at recovery",
-        r"“By Theorem 5.4 ... achieves $\epsilon$-accurate recovery ... Specifically, the expected "
-        "global loss” (5.1): the loss given recovery; “with proper choice of step size $\\eta$” (A.4): the step is "
-        "chosen",
+        r"“achieves $\epsilon$-accurate recovery ... Specifically, the expected global loss” (5.1): the loss given "
+        r"recovery, “over all the randomness in the $X_i$” (11); “with proper choice of step size $\eta$” (A.4)",
     ),
-    print="unstated",
 )
 def s5_rolora_loss(
     courses: list[Course],

@@ -208,42 +208,43 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     "printed at (134), (138), (142), (144), (158) and (159) and are not judged here, that of (166) in "
     "rolora/a4-first-step",
     says=r"""From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $\|\nabla_al - E[\nabla_al]\| \le
-    2\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and
-    $\eta \le \frac1{L_{max}^2}$, with $P = I_d - a^*(a^*)^\top$: $\hat a^+ = a - \eta E[\nabla_al] + \eta(E[\nabla_al]
-    - \nabla_al)$, $P\hat a^+ = Pa - \eta PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top -
-    a^*b^{*\top})\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar b^\top\bar b + \eta P(E[\nabla_al] -
-    \nabla_al) = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$; $\|P\hat a^+\| \le \|Pa\||1 -
-    2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, $\frac{\|P\hat a^+\|}{\|\hat a^+\|} \le \frac{\|Pa\||1
-    - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|}$, $\delta^1 \le \frac{\delta^0|1 -
-    2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|} = \frac{E_1 + E_2}{\|\hat a^+\|}$; $E_2 =
-    \eta\|E[\nabla_al] - \nabla_al\| \le 2\eta\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$; $\|\bar b\| = \|g - (g
-    - \bar b)\| \ge \|g\| - \|g - \bar b\| = \sqrt{1 - (\delta^0)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 -
-    (\delta^0)^2}\|b^*\| - \epsilon'\delta^0\|b^*\| \ge 0$; $\|\bar b\|^2 \ge (\sqrt{1 - (\delta^0)^2}\|b^*\| -
-    \epsilon'\delta^0\|b^*\|)^2 = (1 - (\delta^0)^2)\|b^*\|^2 + (\epsilon')^2(\delta^0)^2\|b^*\|^2 -
-    2\epsilon'\delta^0\sqrt{1 - (\delta^0)^2}\|b^*\|^2 \ge (1 - (\delta^0)^2)\|b^*\|^2 +
-    (\epsilon')^2(\delta^0)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge (1 - (\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$; $E_1
-    = \delta^0|1 - 2\eta\bar b^\top\bar b| \le \delta^0|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$; $\|\hat
-    a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge a^\top a - 2\eta
-    a^\top\nabla_al = 1 - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top(\nabla_al - E[\nabla_al]) - 2\eta a^\top
-    E[\nabla_al]$; $2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot \|\nabla_al - E[\nabla_al]\| =
-    2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2$; $2\eta a^\top E[\nabla_al] =
-    4\eta a^\top(a\bar b^\top - a^*b^{*\top})\bar b = 4\eta a^\top(a\bar b^\top - a^*b^{*\top})g - 4\eta a^\top(a\bar
-    b^\top - a^*b^{*\top})(g - \bar b)$, where $a^\top(a\bar b^\top - a^*b^{*\top})g = -a^\top((I_d -
-    aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = (\bar b - g)^\top g$ and $a^\top(a\bar b^\top - a^*b^{*\top})(g - \bar
-    b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b - g) = -(g - \bar b)^\top(\bar b - g) = -(g -
-    \bar b)^2$, so that $2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g - \bar b)^2 \le 4\eta\|g - \bar
-    b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^0\|b^*\|^2 + 4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le
-    4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 -
-    4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\delta^1 \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \frac{\delta^0(1 -
-    2\eta((1 - (\delta^0)^2) - \epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2)}{\sqrt{1 -
-    4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}} = \delta^0C$; thresholds
-    can be chosen with $1 - (\delta^0)^2 > \max(4(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 + \epsilon'),
-    2\epsilon' + 2\tilde\epsilon(\epsilon' + 1)^2)$, and then $C = \frac{1 - 2\eta(1 - (\delta^0)^2)\|b^*\|^2 +
-    2\eta\epsilon'\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon' +
-    1)^2 + (\epsilon')^2 + \epsilon')\|b^*\|^2}} \le \frac{1 - 2\eta(1 - (\delta^0)^2)\|b^*\|^2 + \eta(2\epsilon' +
-    2\tilde\epsilon(\epsilon' + 1)^2)\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 +
-    \epsilon')\|b^*\|^2}} \le \frac{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}{\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}} =
-    \sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}$, so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.""",
+    2\tilde\epsilon((\epsilon')^2 + \epsilon')\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon <
+    \frac{1-(\delta^0)^2}{16}$ and $\eta \le \frac1{L_{max}^2}$, with $P = I_d - a^*(a^*)^\top$: $\hat a^+ = a - \eta
+    E[\nabla_al] + \eta(E[\nabla_al] - \nabla_al)$, $P\hat a^+ = Pa - \eta PE[\nabla_al] + \eta P(E[\nabla_al] -
+    \nabla_al) = Pa - 2\eta P(a\bar b^\top - a^*b^{*\top})\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar
+    b^\top\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] -
+    \nabla_al)$; $\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$,
+    $\frac{\|P\hat a^+\|}{\|\hat a^+\|} \le \frac{\|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] -
+    \nabla_al\|}{\|\hat a^+\|}$, $\delta^1 \le \frac{\delta^0|1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] -
+    \nabla_al\|}{\|\hat a^+\|} = \frac{E_1 + E_2}{\|\hat a^+\|}$; $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le
+    2\eta\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$; $\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g - \bar
+    b\| = \sqrt{1 - (\delta^0)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 - (\delta^0)^2}\|b^*\| - \epsilon'\delta^0\|b^*\|
+    \ge 0$; $\|\bar b\|^2 \ge (\sqrt{1 - (\delta^0)^2}\|b^*\| - \epsilon'\delta^0\|b^*\|)^2 = (1 -
+    (\delta^0)^2)\|b^*\|^2 + (\epsilon')^2(\delta^0)^2\|b^*\|^2 - 2\epsilon'\delta^0\sqrt{1 - (\delta^0)^2}\|b^*\|^2 \ge
+    (1 - (\delta^0)^2)\|b^*\|^2 + (\epsilon')^2(\delta^0)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge (1 -
+    (\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$; $E_1 = \delta^0|1 - 2\eta\bar b^\top\bar b| \le \delta^0|1 -
+    2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$; $\|\hat a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a +
+    \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge a^\top a - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top\nabla_al = 1 -
+    2\eta a^\top(\nabla_al - E[\nabla_al]) - 2\eta a^\top E[\nabla_al]$; $2\eta a^\top(\nabla_al - E[\nabla_al]) \le
+    2\eta\|a\| \cdot \|\nabla_al - E[\nabla_al]\| = 2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\tilde\epsilon(\epsilon'
+    + 1)^2\|b^*\|^2$; $2\eta a^\top E[\nabla_al] = 4\eta a^\top(a\bar b^\top - a^*b^{*\top})\bar b = 4\eta a^\top(a\bar
+    b^\top - a^*b^{*\top})g - 4\eta a^\top(a\bar b^\top - a^*b^{*\top})(g - \bar b)$, where $a^\top(a\bar b^\top -
+    a^*b^{*\top})g = -a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = (\bar b - g)^\top g$ and $a^\top(a\bar
+    b^\top - a^*b^{*\top})(g - \bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b - g) = -(g -
+    \bar b)^\top(\bar b - g) = -(g - \bar b)^2$, so that $2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g
+    - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^0\|b^*\|^2 +
+    4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\|\hat a^+\|^2 \ge 1 -
+    4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\delta^1 \le \frac{E_1
+    + E_2}{\|\hat a^+\|} \le \frac{\delta^0(1 - 2\eta((1 - (\delta^0)^2) - \epsilon')\|b^*\|^2 +
+    2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2)}{\sqrt{1 - 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 -
+    4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}} = \delta^0C$; thresholds can be chosen with $1 - (\delta^0)^2 >
+    \max(4(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 + \epsilon'), 2\epsilon' + 2\tilde\epsilon(\epsilon' +
+    1)^2)$, and then $C = \frac{1 - 2\eta(1 - (\delta^0)^2)\|b^*\|^2 + 2\eta\epsilon'\|b^*\|^2 +
+    2\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 +
+    \epsilon')\|b^*\|^2}} \le \frac{1 - 2\eta(1 - (\delta^0)^2)\|b^*\|^2 + \eta(2\epsilon' + 2\tilde\epsilon(\epsilon' +
+    1)^2)\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon' + 1)^2 + (\epsilon')^2 + \epsilon')\|b^*\|^2}} \le \frac{1
+    - \eta(1 - (\delta^0)^2)\|b^*\|^2}{\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}} = \sqrt{1 - \eta(1 -
+    (\delta^0)^2)\|b^*\|^2}$, so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.""",
     measure=draw_steps,
     readings=(
         LITERAL,
@@ -260,14 +261,15 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     ),
     control=Form(
         r"""The statement for $\eta \le 1/(4L_{max}^2)$, without $-(g - \bar b)^\top(\bar b - g)$ before (155), with
-        (49) for $E[\nabla_al]$.""",
+        (49) for $E[\nabla_al]$ and the factor of (76) in the second premise.""",
         {"longest": 0.25, "minus": False},
     ),
     correction=Form(
-        r"""For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, and with $(g - \bar b)^\top(\bar b - g)$ for its
-        negative before (155), every line holds as printed, $E[\nabla_al]$ being (49) throughout, which (126) puts for
-        it. There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$; for longer steps it can be much below 0: then a lower bound
-        of $\|\bar b\|$ does not bound its modulus, as (144) has it, and (160) leaves the bars out.""",
+        r"""For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, with the factor $(\epsilon' + 1)^2$ of (76) in the
+        second premise, and with $(g - \bar b)^\top(\bar b - g)$ for its negative before (155), every line holds as
+        printed, $E[\nabla_al]$ being (49) throughout, which (126) puts for it. There $1 - 2\eta\|\bar b\|^2 \ge
+        -\epsilon'^2$; for longer steps it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its
+        modulus, as (144) has it, and (160) leaves the bars out.""",
         {"longest": 0.5, "minus": False},
         mutants=({"longest": 0.55}, {"widest": 0.108}, {"minus": True}),
     ),
@@ -282,13 +284,13 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         "longest": ("(144)", "(160)"),
         "widest": ("(162) to (165)", "the condition before (161)"),
     },
-    because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars. Lemma A.10's "
-    "factor is quoted, (134) has (76)'s.",
+    because=r"Long steps break (144), and (160) drops bars. Slips: Lemma A.10's factor for (76)'s, a minus before "
+    r"(155), $\delta^t$ in (157).",
     expect=("corrected", "proof"),
     intended=Intended(
         "with the misprints put right",
-        r"“(126) uses $E[\nabla_al(a, \bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$”; (134) and (152) have the "
-        r"factor of (76); (155) has $+4\eta(g - \bar b)^2$, as without the minus before it",
+        r"“By Lemma A.10, we get” the factor $(\epsilon')^2 + \epsilon'$, but (134), (152) have $(\epsilon' + 1)^2$ of "
+        r"(76); “(126) uses” (49); (155) has $+4\eta(g - \bar b)^2$, as without the minus before it",
     ),
     print="inconsistent",
 )

@@ -13,8 +13,16 @@ from paper_checks.rolora.replays.shared.nets_and_norms import norm_of_rank_one, 
 from paper_checks.rolora.replays.shared.tails import tail_of_length, tail_of_products
 
 
+def every_factor(c3: Fraction) -> None:
+    """Show that the singular values of the samples give the exponent with this constant for every a."""
+    z = Fraction(2, 5)
+    # t^2/2 = rho^2 m/50 = eps_2^2 m/100; and d > eps_2^2 m/50 makes d log 3 more than c_3 eps_2^2 m.
+    met = 2 * z + z**2 <= 1 and c3 <= Fraction(1, 100) and surely(iv.log(3) - interval(50 * c3))
+    require(met, "the constant for every a")
+
+
 @proof("rolora/eq-32")
-def eq_32(one: Fraction = Fraction(1)) -> str:
+def eq_32(one: Fraction = Fraction(1), per: Fraction = Fraction(100)) -> str:
     r"""(33) adds up over the points of the net, (34) puts (29) for each of them, (35) writes the power in another way.
 
     For K = 0 the event occurs on all samples. For K > 0 the maximum over the net reaches a bound only where one of its
@@ -24,11 +32,21 @@ def eq_32(one: Fraction = Fraction(1)) -> str:
     than $\epsilon_0$ apart from one another. Every other one is then within $\epsilon_0$ of one of them. The balls of
     radius $\frac12\epsilon_0$ about them are disjoint and lie in the ball of radius $1 + \frac12\epsilon_0$, so that
     there are at most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
+
+    From (32) to (35) for every a, with $c_3 = 1/100$: let $K = \delta\|b^*\| > 0$ and $a^* = ca + \delta u$ with a unit
+    vector u across a, so that $|v^\top w| = m|a^\top(S_i - I)u|\,\delta|b^{*\top}w|$ with $S_i = X_i^\top X_i/m$. For a
+    w on the sphere it reaches $\epsilon_2mK$ only where $\|S_i - I\|_{op} \ge \epsilon_2 > \rho$, $\rho^2 =
+    \frac12\epsilon_2^2$, which does not depend on a. The singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$
+    but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le \frac1{25}\rho^2m$, $t = \frac15\rho\sqrt
+    m$ keeps that to $z\sqrt m$, $z = \frac25\rho$, and $2z + z^2 \le \rho$: it fails with probability at most
+    $2e^{-\rho^2m/50} = 2e^{-\epsilon_2^2m/100}$, which is less than (35). Where d is larger, $d\log3 >
+    \frac1{100}\epsilon_2^2m$ and (35) is above 1.
     """
     d = sympy.Symbol("d", positive=True)
     require(sympy.cancel((1 + x / 2) / (x / 2) - (2 + one * x) / x) == 0, "the volumes of balls")
     require(sympy.simplify(sympy.exp(d * sympy.log(1 + 2 / x)) - (one + 2 / x) ** d) == 0, "the power")
-    return "Boole's inequality, volumes of balls, and a power"
+    every_factor(1 / per)
+    return "Boole's inequality, volumes of balls, a power, and singular values for every a"
 
 
 @proof("rolora/eq-36")
@@ -52,10 +70,7 @@ def eq_36(c1: Fraction = Fraction(16, 9), c3: str = "0.3774", every: Fraction = 
     """
     tail_of_length(c1)
     tail_of_products(c3)
-    z = Fraction(2, 5)
-    # t^2/2 = rho^2 m/50 = eps_2^2 m/100; and d > eps_2^2 m/50 makes d log 3 more than c_3 eps_2^2 m.
-    met = 2 * z + z**2 <= 1 and every <= Fraction(1, 100) and surely(iv.log(3) - interval(50 * every))
-    require(met, "the constant for every a")
+    every_factor(every)
     return "(18) and (26), singular values for every a, and a union over the clients"
 
 

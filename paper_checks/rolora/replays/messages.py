@@ -27,6 +27,9 @@ def txt_half_cost_as_printed(values: Values) -> Violation:
     )
 
 
+ROBERTA_LARGE = [(1024, 1024)] * 4 + [(1024, 4096), (4096, 1024)]
+"""Inputs and outputs of the six matrices of a layer."""
+
 LLAMA_2_7B = [(4096, 4096)] * 4 + [(4096, 11008)] * 2 + [(11008, 4096)]
 """Inputs and outputs of the seven matrices of a layer."""
 
@@ -78,7 +81,11 @@ def txt_half_cost_square(share: Fraction = Fraction(1, 2)) -> str:
     r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
 
     LoRA sends both in every round, 2rd numbers; RoLoRA sends one of them in each round, now B, now A, and FFA-LoRA B in
-    all: half as many. Several square matrices add up.
+    all: half as many. Several square matrices add up. So do the six matrices of a layer of RoBERTa-Large: four are
+    square, of 1024, one has 1024 inputs and 4096 outputs, and one has them the other way round, so that inputs and
+    outputs are 9216 each.
     """
     square_matrices_send(share)
-    return "sizes of the factors of a square matrix"
+    total_in, total_out = (sum(shape[k] for shape in ROBERTA_LARGE) for k in range(2))
+    require(total_in == total_out == 9216, "a layer of RoBERTa-Large")
+    return "sizes of the factors of a square matrix, and of a layer of RoBERTa-Large"
