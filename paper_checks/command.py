@@ -378,7 +378,10 @@ def _findings(options: argparse.Namespace) -> int:
     if options.json is not None:
         _write_json([entry for paper in papers for entry in as_findings(paper)], options.json)
     else:
-        print("\n\n".join(findings_text(paper, _encoding()) for paper in papers))
+        whole = bool(options.papers_asked) or len(papers) == 1
+        print("\n\n".join(findings_text(paper, _encoding(), whole) for paper in papers))
+        if not whole:
+            print("\n`rankproof findings PAPER` prints what holds, and each finding with its witness and advice.")
     return AS_EXPECTED
 
 

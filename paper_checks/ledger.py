@@ -140,6 +140,7 @@ class Ledger:
         headlines: dict[str, str] = {}
         for paper in self.papers:
             told = [(one.claims, one.says) for page in paper.pages for one in page.headlines]
+            told += [(one.claims, one.says) for one in paper.facts]
             told += [(one.entries, f"{one.headline} {one.witness}") for one in paper.findings]
             for ids, says in told:
                 for id in ids:

@@ -122,6 +122,7 @@ class Paper:
         together: groups of neighbouring themes that share runs, which one worker then makes once.
         called: name of its method.
         main: what it proposes, its main claim, and whether that survives the checks: two short sentences.
+        facts: what matters most to somebody who uses or cites it, three points with the claims that carry them.
         cited: authors, date, and what its versions are.
         link: where it can be read; empty if nowhere.
         rewritten: the command that writes its pages.
@@ -136,6 +137,7 @@ class Paper:
     together: tuple[tuple[str, ...], ...] = ()
     called: str = ""
     main: str = ""
+    facts: tuple[Headline, ...] = ()
     cited: str = ""
     link: str = ""
     rewritten: str = "rankproof pages"

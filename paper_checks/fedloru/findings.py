@@ -7,7 +7,7 @@ from paper_checks.paper import Finding
 FINDINGS = (
     Finding(
         "bulk-counted-at-edge",
-        "Theorem 3.2's bound on the gap of stable ranks is four times too large: it puts all bulk eigenvalues at "
+        "Theorem 3.2's lower bound on the gap of stable ranks is four times too large: it puts all bulk eigenvalues at "
         "the edge of the bulk",
         "changes a main result",
         (

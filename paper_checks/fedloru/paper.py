@@ -199,6 +199,24 @@ PAPER = Paper(
     "said to have a Hessian of larger stable rank, and the method to have the rate of FedAvg. Both claims survive with "
     "corrections (the bound on the gap is four times too large, the rate needs restarted factors and weights of sum "
     "1), but gradients of lower rank need not be better aligned.",
+    facts=(
+        Headline(
+            "On fewer samples the Hessian has the larger stable rank, as Theorem 3.2 says, and the gap grows in "
+            "proportion to the number of weights. The printed lower bound on the gap is four times too large.",
+            ("fedloru-v2/thm-3.2",),
+        ),
+        Headline(
+            "Gradients of lower rank need not be better aligned between clients. Up to the last outlier Theorem 3.3 "
+            "is right for clients without gradient errors of their own.",
+            ("fedloru-v2/thm-3.3",),
+        ),
+        Headline(
+            "FedLoRU keeps the rate of FedAvg if the weights of each round's clients add up to 1 and the factors "
+            "restart at AB = 0 after each accumulation. Algorithm 1 leaves the restart out, and the constants of "
+            "Theorem 4.2 are too small.",
+            ("fedloru-v2/thm-4.2-rate", "fedloru-v2/thm-4.2", "fedloru-v2/alg-1"),
+        ),
+    ),
     cited="Haemin Park and Diego Klabjan, arXiv 2409.12371: first version of September 2024 (fedloru-v1), submission "
     "to ICLR 2025 (fedloru-iclr), second version of November 2025 (fedloru-v2)",
     link="https://arxiv.org/abs/2409.12371",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paper_checks.fedlrt.findings import FINDINGS
 from paper_checks.fedlrt.pages import ANALYSIS, THEMES
-from paper_checks.paper import Paper
+from paper_checks.paper import Headline, Paper
 
 PAPER = Paper(
     "fedlrt",
@@ -18,6 +18,23 @@ PAPER = Paper(
     main="Clients train a small matrix of coefficients in bases that all share, and the server adapts the rank; each "
     "round is said to lower the global loss up to the cost of truncation. Before truncation it does, with better "
     "constants, but truncation costs more than stated, and the cheaper correction needs a stronger assumption.",
+    facts=(
+        Headline(
+            r"Before truncation a round with the full correction lowers the loss by at least what is stated. "
+            r"Truncation can cost more than $L\vartheta$: the right bound is $\vartheta\|\nabla\mathcal{L}\| + \frac "
+            r"L2\vartheta^2$.",
+            ("fedlrt/thm-8", "fedlrt/thm-2"),
+        ),
+        Headline(
+            "Theorem 3 controls only the gradient within the low-rank bases, so a run can stop away from any "
+            "stationary point.",
+            ("fedlrt/claim-thm3-text", "fedlrt/thm-3"),
+        ),
+        Headline(
+            "The simplified correction lowers the loss only under an assumption that is stronger than Assumption 1.",
+            ("fedlrt/thm-4", "fedlrt/assumption-1"),
+        ),
+    ),
     cited="Steffen Schotthöfer and M. Paul Laiu, arXiv 2406.17887, preprint of 27 June 2024",
     link="https://arxiv.org/abs/2406.17887v1",
     rewritten="make docs",

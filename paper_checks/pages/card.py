@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections import Counter
@@ -16,7 +17,7 @@ from paper_checks.engine.judging import obtained_beside
 from paper_checks.engine.lines import Strength
 from paper_checks.formal.theorems import FormalTheorem, Role
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
-from paper_checks.paper import Paper
+from paper_checks.paper import Headline, Paper
 from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result, Run
 
@@ -433,12 +434,45 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
 
 
-def findings_text(paper: Paper, encoding: str = "utf-8") -> str:
-    """Return what was found about a paper as plain text of at most 100 columns, the most consequential first."""
+LEGEND = (
+    "Holds: true as its author means it. Corrected: not true, but a corrected statement of the same use is. Refuted: "
+    "not true, and nothing of the same use is left. Ambiguous: the author can mean two things, and one is not true. "
+    "Misprint, unstated, inconsistent: how the print differs from what is meant. `rankproof show ID` prints the card "
+    "of an entry with its corrected statement."
+)
+
+
+def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> str:
+    """Return what was found about a paper as plain text of at most 100 columns, the most consequential first.
+
+    Args:
+        paper: the paper.
+        encoding: of the terminal; text for another one than UTF-8 is ASCII.
+        whole: include what holds, and each finding's witness, advice and entries; else its headline alone.
+    """
     title = f"{paper.called or paper.name}: {paper.title}" if paper.called else paper.title
     lines = [*textwrap.wrap(title, WIDTH), "=" * min(len(title), WIDTH)]
     lines += textwrap.wrap(plain_text(paper.main, encoding), WIDTH)
     expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
+
+    def points(heading: str, headlines: Sequence[Headline]) -> list[str]:
+        carried = ["; ".join(f"{id}: {expected[id]}" for id in one.claims) for one in headlines]
+        said = [f"{plain_text(one.says, encoding)} ({ids})" for one, ids in zip(headlines, carried, strict=True)]
+        return (
+            ["", heading, *itertools.chain(*(_point(f"{n}.", text) for n, text in enumerate(said, 1)))] if said else []
+        )
+
+    lines += points("In short", paper.facts)
+    if not whole:
+        found = [f"[{one.id}] {plain_text(end_sentence(one.headline), encoding)}" for one in paper.findings]
+        changes = [f"{sentence_case(one.changes)}." for one in paper.findings]
+        heads = [changed if changed not in changes[:place] else "" for place, changed in enumerate(changes)]
+        for head, text in zip(heads, found, strict=True):
+            lines += ["", head] if head else []
+            lines += _point("-", text)
+        return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+    lines += points("What you can rely on", [one for page in paper.pages for one in page.headlines])
+    lines += ["", *textwrap.wrap(LEGEND, WIDTH, break_on_hyphens=False)]
     for number, finding in enumerate(paper.findings, 1):
         lines += ["", *textwrap.wrap(f"{number}. [{finding.id}] {sentence_case(finding.changes)}.", WIDTH)]
         lines += _entry("found", plain_text(end_sentence(finding.headline), encoding))
@@ -446,13 +480,19 @@ def findings_text(paper: Paper, encoding: str = "utf-8") -> str:
         lines += _entry("advice", plain_text(end_sentence(finding.advice), encoding))
         lines += _entry("entries", "; ".join(f"{id} ({expected[id]})" for id in finding.entries))
     plain = sum(claim.is_plain for claim in paper.claims())
+    held = sum(claim.expect == "holds" for claim in paper.claims())
     rest = (
-        f"{plain} of {len(expected)} entries hold as printed, and the findings explain the others. `rankproof show ID` "
-        "prints the card of an entry. Holds: true as its author means it. Corrected: not true, but a corrected "
-        "statement of the same use is. Misprint, unstated, inconsistent: how the print differs from what is meant."
+        f"{held} of {len(expected)} entries hold as their authors mean them, {plain} of them as printed. The findings "
+        "explain the others."
     )
     lines += ["", *textwrap.wrap(rest, WIDTH, break_on_hyphens=False)]
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def _point(mark: str, text: str) -> list[str]:
+    """Return an item of a list, wrapped, with its further lines indented."""
+    indent = " " * (len(mark) + 1)
+    return textwrap.wrap(f"{mark} {text}", WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def end_sentence(text: str) -> str:

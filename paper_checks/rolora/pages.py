@@ -63,7 +63,7 @@ ANALYSIS = Page(
         ),
         Headline(
             r"For steps up to $1/(2L_{max}^2)$ every iteration shrinks the angle at the stated rate, inequality (80). "
-            r"It does so with the same samples throughout, without any probability, where every client's $X_i^\\top "
+            r"It does so with the same samples throughout, without any probability, where every client's $X_i^\top "
             r"X_i/m$ is within $\frac3{10}|\cos\theta(a^0, a^*)|$ of the identity.",
             ("rolora/lem-5.3", "rolora/thm-5.4"),
         ),

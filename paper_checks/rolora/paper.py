@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.paper import Paper
+from paper_checks.paper import Headline, Paper
 from paper_checks.rolora.findings import FINDINGS
 from paper_checks.rolora.pages import ANALYSIS, ANALYSIS_THEMES, NUMBER_THEMES, NUMBERS
 
@@ -16,6 +16,24 @@ PAPER = Paper(
     called="RoLoRA",
     main="Clients train the two factors of LoRA in turn, so that averages are exact. On a linear model the stated rate "
     "of convergence holds for steps up to half of the largest one allowed, and fails at the largest.",
+    facts=(
+        Headline(
+            r"RoLoRA converges at the stated rate for steps up to $1/(2L_{max}^2)$, half of the largest one admitted. "
+            "At the largest the angle shrinks more slowly than stated, with unlimited samples only like "
+            r"$1/\sqrt t$ in the end.",
+            ("rolora/thm-5.4", "rolora/lem-5.3", "rolora/txt-exponential"),
+        ),
+        Headline(
+            "FFA-LoRA's loss has a floor, as stated, because its factor A stays frozen. RoLoRA goes below it with "
+            "more iterations.",
+            ("rolora/s5-saturate", "rolora/prop-5.5", "rolora/s5-rolora-loss"),
+        ),
+        Headline(
+            "Table 1 overstates RoLoRA's lead: four averages, all of other methods, are printed too low. The order "
+            "of the methods stays.",
+            ("rolora/table-1",),
+        ),
+    ),
     cited="Shuangyi Chen, Yuanxin Guo, Yue Ju, Harik Dalal, Zhongwen Zhu and Ashish Khisti, arXiv 2502.01755; the "
     "statements are those of its anonymous conference submission",
     link="https://arxiv.org/abs/2502.01755",

@@ -131,6 +131,27 @@ def test_findings_are_printed_with_what_they_change_and_explain(capsys):
             assert f"{id} ({LEDGER.select([id])[0].expect}" in told
 
 
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_three_facts_come_first_with_the_verdicts_that_carry_them(paper):
+    assert len(paper.facts) == 3
+    text = " ".join(findings_text(paper).split())
+    for fact in paper.facts:
+        for id in fact.claims:
+            assert f"{id}: {LEDGER.select([id])[0].expect}" in text[: text.index("What you can rely on")]
+
+
+def test_all_papers_together_are_an_index(capsys):
+    assert rankproof.main(["findings"]) == 0
+    text = capsys.readouterr().out
+    for paper in PAPERS:
+        for finding in paper.findings:
+            assert text.count(f"- [{finding.id}] ") == sum(
+                one.id == finding.id for other in PAPERS for one in other.findings
+            )
+    assert "witness" not in text.split("`rankproof findings PAPER`")[0]
+    assert all(len(line) <= 100 for line in text.splitlines())
+
+
 def test_findings_of_all_papers_as_json(capsys):
     assert rankproof.main(["findings", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
