@@ -134,6 +134,13 @@ class Membership:
                 f"silo {name}: the digest of its data covers no {_format_names(unread)}; other data there would "
                 f"not be noticed; add an attribute fingerprint to its client that identifies them"
             )
+        cached = content.get("cached")
+        if about.data and isinstance(cached, list) and cached and all(isinstance(name, str) for name in cached):
+            self._say(
+                f"silo {name}: the digest of its data leaves out the cached properties {_format_names(cached)}; other "
+                f"data there would not be noticed; name them in an attribute fingerprint of its client, or compute "
+                f"them in its __init__"
+            )
         others = _describe_versions(content.get("versions"))
         if others:
             self._say(f"silo {name}: {others}; its bits may differ")
@@ -258,7 +265,7 @@ def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
     assert isinstance(samples, float)
     if samples == 0.0:
         raise MessageError("has no samples; give it data, or leave its name out of the app's silos")
-    if not 1.0 <= samples <= MOST_SAMPLES:
+    if not (1.0 <= samples <= MOST_SAMPLES and samples.is_integer()):
         raise MessageError(f"says that it has {samples:g} samples, which is not a number of samples")
     return ClientFacts(samples, bool(values), frozenset(statistics), str(data))
 
