@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from math import sqrt
+from math import hypot, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -519,7 +519,7 @@ def paired_difference(pairs: Sequence[float]) -> tuple[float, float | None]:
         return mean, None
     from scipy.stats import t
 
-    spread = sqrt(sum((pair - mean) ** 2 for pair in pairs) / (len(pairs) - 1))
+    spread = hypot(*(pair - mean for pair in pairs)) / sqrt(len(pairs) - 1)  # squares may overflow
     return mean, float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
 
 

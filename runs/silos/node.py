@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import reprlib
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256

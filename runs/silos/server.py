@@ -125,6 +125,11 @@ def _stored_facts(folder: Path) -> Mapping[str, Any] | None:
 
 def _read_config(config: Mapping[str, Any]) -> tuple[Plan, Path, AnswerPolicy, Limits]:
     """Return the plan, the folder, the policy and the limits of an app's config."""
+    under: dict[str, str] = {}
+    for name in config:
+        other = under.setdefault(name.replace("-", "_"), name)
+        if other != name:
+            raise RunError(f"the app's config has both {other} and {name}, which are one option; leave one of them out")
     given = {name.replace("-", "_"): value for name, value in config.items() if value != ""}
     try:
         algorithm, folder = str(given.pop("algorithm")), Path(str(given.pop("folder"))).expanduser()
