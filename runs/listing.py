@@ -18,7 +18,7 @@ from typing import Any
 from rmt.results import Result
 from runs.format import printable
 from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index, require_file
-from runs.settings import EARLIER_NAMES, STAYING, RunError
+from runs.settings import CONTENT, EARLIER_NAMES, SIZES, START, STAYING, RunError
 from runs.tables import Mark, rows_of
 
 METRICS, LEDGER = "metrics.csv", "ledger.csv"
@@ -29,6 +29,8 @@ EVERY = "-every-"
 """In a folder's name, before the number of rounds between evaluations: a second run of the same settings."""
 GIVEN = ("data", "partition", "network")
 """Kinds of inputs from the user's files and functions; their digests distinguish runs."""
+DIGITS = 12
+"""Number of digits of a digest in a label."""
 LEVEL = 0.95
 """Confidence level of the intervals of paired differences."""
 Row = Mapping[str, Any]
@@ -366,8 +368,9 @@ def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
 def group_runs(runs: Sequence[FoundRun]) -> list[Group]:
     """Group runs that differ only in their seeds; labels say what distinguishes the groups.
 
-    Runs on other data are other groups. What a function gives may be drawn from the seed, and does not part runs where
-    each seed has its own.
+    Runs on other data are other groups, and so are runs of silos that differ in their start, their sizes or their data.
+    What a function gives may be drawn from the seed, and does not part runs where each seed has its own. Functions of
+    an app for silos do not get the seed.
 
     Raises:
         RunError: Two runs are of the same settings and seed.
@@ -415,8 +418,11 @@ def _by_given(
     """
     parting: list[str] = []
     by_seed: list[str] = []
-    for name in GIVEN:
-        among = of_data if name == "data" else runs
+    silos = dict.fromkeys(name for run in runs for name in run.given if name.startswith(CONTENT))
+    for name in (*GIVEN, START, SIZES, *sorted(silos)):
+        among = runs if name in ("partition", "network") else of_data
+        if name == SIZES:  # whose order is that of the silos
+            among = [run for run in of_data if run.settings.get("silos") == runs[0].settings.get("silos")]
         known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}
         values, seeds = ({pair[place] for pair in known} for place in (0, 1))
         drawn = name == "network" or (name == "data" and ":" in runs[0].problem)
@@ -425,9 +431,14 @@ def _by_given(
             (by_seed if own else parting).append(name)
     parts: dict[tuple[str, ...], list[FoundRun]] = {}
     for run in runs:
-        words = tuple(f"{name}={printable(str(run.given.get(name, 'unknown')))}" for name in parting)
-        parts.setdefault(words, []).append(run)
-    return [(part, list(words), by_seed) for words, part in parts.items()]
+        parts.setdefault(tuple(str(run.given.get(name, "unknown")) for name in parting), []).append(run)
+    return [(part, [_word(name, part[0]) for name in parting], by_seed) for part in parts.values()]
+
+
+def _word(name: str, run: FoundRun) -> str:
+    """Return a word for an input of a run; 12 digits of a digest tell it from others."""
+    value = run.given.get(name, "unknown")
+    return f"{printable(name)}={format_value(value)[: None if isinstance(value, list) else DIGITS]}"
 
 
 def _labels(runs: Sequence[FoundRun]) -> list[str]:

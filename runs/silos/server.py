@@ -17,20 +17,11 @@ from runs.catalogue import CONDUCT, algorithm_of, options_of
 from runs.folder import CHECKPOINTS, Metrics, train
 from runs.index import SETTINGS, require_file
 from runs.plan import Parts, Plan, make_plan
-from runs.settings import Conduct, RunError
+from runs.settings import CONTENT, Conduct, RunError
 from runs.silos.client_store import RUN
 from runs.silos.executor import Silos
 from runs.silos.given import check_start
-from runs.silos.problem import (
-    CONTENT,
-    RUN_NAME,
-    SILOS,
-    Evaluate,
-    RemoteClient,
-    RemoteClients,
-    SiloProblem,
-    SiloSettings,
-)
+from runs.silos.problem import RUN_NAME, SILOS, Evaluate, RemoteClient, RemoteClients, SiloProblem, SiloSettings
 from runs.silos.transport import AnswerPolicy, Transport
 from runs.silos.wire import Limits, printable
 
