@@ -17,7 +17,7 @@ from typing import Any
 
 from rmt.results import Result
 from runs.format import printable
-from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index, require_file
+from runs.index import SETTINGS, digest_of, is_edited, known_digest, last_index, require_file
 from runs.settings import CONTENT, EARLIER_NAMES, SIZES, START, STAYING, RunError
 from runs.tables import Mark, rows_of
 
@@ -99,7 +99,7 @@ class FoundRun(Result):
         return self._of_silos("suspects")
 
     def _of_silos(self, part: str) -> dict[str, str]:
-        content = _last_index(self.folder)
+        content = last_index(self.folder)
         found = content.get(part, {}) if str(content.get("run")) in _digests(self.folder) else {}
         return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
 
@@ -198,7 +198,7 @@ def _read_run(folder: Path) -> FoundRun:
             )
     if rows and rows[-1]["round"] > rounds:
         raise _table_error(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
-    settings = _as_stored(stored, _last_index(folder).get("run"))
+    settings = _as_stored(stored, last_index(folder).get("run"))
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
     given = part if isinstance(part := stored.get("given"), dict) else {}
@@ -207,7 +207,7 @@ def _read_run(folder: Path) -> FoundRun:
 
 def _is_edited(folder: Path) -> bool:
     """Return whether the settings were changed, by the checkpoints or, without any, by the folder's record."""
-    run = _last_index(folder).get("run")
+    run = last_index(folder).get("run")
     return is_edited(folder) if run is None else str(run) not in _digests(folder)
 
 
@@ -304,19 +304,9 @@ def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -
                 raise _table_error(path, f"{total} bytes {way} until round {number}, where {METRICS} has {row[name]}")
 
 
-def _last_index(folder: Path) -> dict[str, Any]:
-    """Return the content of the last complete index of a run's checkpoints; empty if there is none."""
-    paths = (folder / "checkpoints").glob("round-*.json")
-    named = {int(found[1]): path for path in paths if (found := NAME.fullmatch(path.name))}
-    for _, path in sorted(named.items(), reverse=True):
-        with suppress(RunError, OSError):  # as a run does that goes on from the one before
-            return read_index(path)
-    return {}
-
-
 def _mark_of(table: Path) -> Mark | None:
     """Return the mark of a table at the last checkpoint; None if it is unknown."""
-    marks = _last_index(table.parent).get("marks")
+    marks = last_index(table.parent).get("marks")
     with suppress(ValueError):
         return Mark.of(marks.get(table.name)) if isinstance(marks, dict) else None
     return None

@@ -91,7 +91,6 @@ class Silos:
         self._roll = Membership(self.names, line, self._limits, lambda text: self.say(printable(text, LINE)))
         self._known: dict[tuple[int, int], set[str]] = {}
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
-        self._left_out: dict[int, str] = {}
         self._suspects: dict[str, str] = {}
         self._missed: tuple[int, set[int]] = (0, set())
         self._rehearsal: Rehearsal | None = None
@@ -132,7 +131,7 @@ class Silos:
     @property
     def left_out(self) -> Mapping[str, str]:
         """Reasons why silos are left out of the rest of the run, by name."""
-        return {self.names[number]: why for number, why in self._left_out.items()}
+        return {self.names[number]: why for number, why in self._roll.left_out.items()}
 
     @property
     def suspects(self) -> Mapping[str, str]:
@@ -149,22 +148,33 @@ class Silos:
             self._roll.expect_data(number, digests.get(name, ""))
 
     def leave_out(self, silos: Mapping[str, str]) -> None:
-        """Leave out the silos that a stored run had left out."""
-        self._left_out |= {self.names.index(name): why for name, why in silos.items() if name in self.names}
+        """Leave out the silos that a stored run had left out, and no others."""
+        for number, name in enumerate(self.names):
+            if name in silos:
+                self._roll.leave_out(number, silos[name])
+            elif name in self.left_out:
+                self._roll.take_back(number)
 
-    def meet(self, weights: Collection[str] | None = None) -> Sequence[ClientFacts]:
+    def meet(
+        self, weights: Collection[str] | None = None, without: Mapping[str, tuple[str, float, str]] | None = None
+    ) -> Sequence[ClientFacts]:
         """Wait until every silo has identified itself, and compare their facts.
 
         Args:
             weights: Names of the start's weights; default: silos are compared with one another only.
+            without: Silos that a stored run had left out, which nobody waits for: for each name the reason, the number
+                of samples and the digest of the data in that run.
 
         Raises:
             FederationError: Some have not in the time of a trip, or cannot take part, or differ.
         """
+        gone = {self.names.index(name): facts for name, facts in (without or {}).items()}
+        for number, (why, samples, data) in gone.items():
+            self._roll.leave_out(number, why, ClientFacts(samples, False, frozenset(), data))
         until = time.monotonic() + self._patience.seconds
-        while not (len(self._roll.places) == len(self.names) and self._roll.settle()):
+        while self._roll.missing or not self._roll.settle():
             if time.monotonic() > until:
-                missing = [name for number, name in enumerate(self.names) if number not in self._roll.places]
+                missing = [self.names[number] for number in self._roll.missing]
                 refused = "; ".join(f"node {node} was refused: {why}" for node, why in self._roll.refused.items())
                 said = f"no silo named {', '.join(missing)} in {self._patience.seconds:g} s; {refused or 'start it'}"
                 raise FederationError(printable(said, LINE))
@@ -179,13 +189,17 @@ class Silos:
             raise FederationError(printable(odd, LINE))
         for text in self._roll.describe_large():
             self.say(text)
+        usual = next(about for number, about in sorted(self._roll.about.items()) if number not in gone)
+        for number in gone:  # all silos of the run had the same network
+            about = self._roll.about[number]
+            self._roll.about[number] = about._replace(values=usual.values, statistics=usual.statistics)
         return [self._roll.about[number] for number in range(len(self.names))]
 
     def _exchange(self, trip: Exchange) -> dict[int, Reply]:
         """Return the checked answers to an exchange."""
         if self._missed[0] != trip.round:
             self._missed = (trip.round, set())
-        absent = self._left_out.keys() | self._missed[1]
+        absent = self._roll.left_out.keys() | self._missed[1]
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
         expected = self._expect(trip)
@@ -428,7 +442,7 @@ class Silos:
 
     def _format_names(self, numbers: Sequence[int]) -> str:
         """Format the names of silos, with known reasons."""
-        why = {**self._roll.unfit, **self._left_out}
+        why = {**self._roll.unfit, **self._roll.left_out}
         return ", ".join(
             self.names[number] + (f" ({printable(why[number])})" if number in why else "") for number in numbers
         )
@@ -452,7 +466,7 @@ class Silos:
                 f"{said}; that may be the cause, so no silo is left out: look at {' and '.join(before)}, or begin "
                 "another run without"
             )
-        self._left_out[number] = f"left out in round {trip.round}: {why}"
+        self._roll.leave_out(number, f"left out in round {trip.round}: {why}")
 
     def _note(self, trip: Exchange, number: int, what: str, detail: str = "") -> None:
         text = ", ".join(filter(None, (what, detail)))

@@ -2,12 +2,13 @@
 
 import errno
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from silo_line import Beside, silos_of
 from test_hostile_silos import W, mean_of, uploaded
+from test_silo_hellos import Growing
 from test_silos import NAMES, Met
 from test_silos import given as run_of
 
@@ -17,15 +18,17 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.tree import Tree
 from runs.settings import RunError
+from runs.silos.executor import Silos
 from runs.silos.server import serve
 from runs.silos.wire import Message, Packed, pack, unpack
 from workloads.written import FolderRecord
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
+def one_thread(monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    monkeypatch.setattr(Silos.__init__, "__defaults__", (*Silos.__init__.__defaults__[:-1], 1e-3))  # the pause
     yield
     torch.set_num_threads(threads)
 
@@ -390,3 +393,76 @@ def test_two_runs_of_one_plan_do_not_forget_what_the_others_clients_keep(tmp_pat
     run("other", 10, 0.2)
     run("again", 10)
     assert run("one", 10)["loss"] == run("again", 10)["loss"]
+
+
+def leaving(folder, rounds, south, there=NAMES, later=None):
+    """A run whose silo south has other data, given as numbers, in other rounds."""
+    asked = []
+
+    def change(node, request, letter):
+        content = json.loads(request.text)
+        asked.extend([content["silo"]] if content["kind"] == "trip" else [])
+        return letter
+
+    clients = [Squared(torch.eye(5, 3, dtype=torch.float64) * factor) for factor in (1.0, 1.1, south)]
+    line = Beside({n: s for n, s in silos_of(clients, NAMES, folder).items() if s.name in there}, change)
+    if later is not None and 102 in line.silos:
+        line.silos[102] = Growing(line.silos[102], lambda round: later(round) or clients[2])
+    config = {"algorithm": "pfedloru", "silos": ",".join(NAMES), "folder": str(folder / "results"), "rounds": rounds}
+    config |= {"steps": 2, "rank": 1, "learning_rate": 0.05, "seconds": 0.5, "wrong": "left out", "least": 2}
+    return serve(config, line, lambda: {"W": torch.full((3, 2), 0.1, dtype=torch.float64)}), asked
+
+
+def changed_in_round_2(round):
+    return Squared(torch.eye(5, 3, dtype=torch.float64) * 3.0) if round >= 2 else None
+
+
+class Wider(Squared):
+    takes_values = True
+
+
+@pytest.mark.parametrize("now", ["as it was", "changed", "more", "another network", "broken", "away"])
+def test_a_run_goes_on_without_the_silo_that_it_left_out_whatever_that_has_become(now, tmp_path):
+    (whole, _), (first, _) = (
+        leaving(tmp_path / name, rounds, 1.2, later=changed_in_round_2) for name, rounds in (("whole", 5), ("cut", 3))
+    )
+    assert (whole["round"], first["round"]) == (5, 3)
+    content = json.loads((tmp_path / "cut" / "results" / "checkpoints" / "round-000003.json").read_text())["content"]
+    assert list(content["left_out"]) == ["south"]
+    own = Squared(torch.eye(5, 3, dtype=torch.float64) * 3.0)
+    become = {
+        "as it was": lambda round: None,
+        "changed": lambda round: own,
+        "more": lambda round: replace(own, samples=9.0),
+        "another network": lambda round: Wider(own.x),
+        "broken": lambda round: replace(own, samples=float("nan")),
+    }
+    there = NAMES[:2] if now == "away" else NAMES
+    last, asked = leaving(tmp_path / "cut", 5, 1.2, there, later=become.get(now))
+    assert last == whole
+    assert set(asked) == {"north", "east"}
+    log = (tmp_path / "cut" / "results" / "log.txt").read_text()
+    assert "south: left out" not in log
+    settings = [json.loads((tmp_path / name / "results" / "settings.json").read_text()) for name in ("whole", "cut")]
+    assert settings[0]["given"]["sizes of silos"] == settings[1]["given"]["sizes of silos"] == [4.0, 4.0, 4.0]
+    assert "content of silo south" in settings[1]["given"]
+
+
+def test_silos_that_are_not_left_out_are_still_needed_and_compared(tmp_path):
+    leaving(tmp_path, 3, 1.2, later=changed_in_round_2)
+    with pytest.raises(FederationError, match=r"^no silo named east in 0.5 s; start it$"):
+        leaving(tmp_path, 5, 1.2, ("north", "south"))
+    for path in (tmp_path / "results" / "checkpoints").glob("round-000003.safetensors"):
+        path.unlink()  # round 2, whose checkpoint is left, has left it out, too
+    assert leaving(tmp_path, 5, 3.0)[0]["round"] == 5
+
+
+def test_a_run_that_goes_on_from_before_it_left_a_silo_out_asks_it_again(tmp_path):
+    def changed_in_round_3(round):
+        return changed_in_round_2(round - 1)
+
+    leaving(tmp_path, 3, 1.2, later=changed_in_round_3)
+    (tmp_path / "results" / "checkpoints" / "round-000003.safetensors").unlink()
+    last, asked = leaving(tmp_path, 5, 1.2)
+    assert last["round"] == 5
+    assert "south" in asked
