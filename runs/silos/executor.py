@@ -20,7 +20,16 @@ from algorithms.partial_sums import Form, flatten, fold
 from runs.silos.client_store import TOKEN
 from runs.silos.expected import ExpectedUpload, Rehearsal, ZeroLossClient, describe_misfit
 from runs.silos.membership import Membership, failure_text
-from runs.silos.norms import FAR, NormComparison, compare_norms, largest_number, largest_squarable, norm_of, sent_norm
+from runs.silos.norms import (
+    FAR,
+    NormComparison,
+    compare_norms,
+    largest_norm,
+    largest_number,
+    largest_squarable,
+    norm_of,
+    sent_norm,
+)
 from runs.silos.problem import local_loss
 from runs.silos.registered import answered_kinds, describe_draw, sent_kinds, work_name
 from runs.silos.transport import AnswerPolicy, ClientFacts, Transport
@@ -93,6 +102,8 @@ class Silos:
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
         self._suspects: dict[str, str] = {}
         self._missed: tuple[int, set[int]] = (0, set())
+        self._sent: tuple[int, dict[int, float]] = (0, {})
+        self._earlier: dict[str, dict[int, float]] = {}
         self._rehearsal: Rehearsal | None = None
 
     def replies(self, trip: Exchange) -> Iterator[Reply]:
@@ -203,6 +214,7 @@ class Silos:
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
         expected = self._expect(trip)
+        self._remember_sent(trip)
         sent = (
             self._pack(trip.name, {"sent": dict(trip.sent), "draw": describe_draw(trip.draw)})
             if not trip.each
@@ -413,6 +425,9 @@ class Silos:
         """
         norms = {number: norm_of(reply.upload) for number, reply in found.items()}
         sent = {number: sent_norm(trip.arguments_for(number), reply.upload) for number, reply in found.items()}
+        for number in found:
+            if len(found) == 1 and sent[number] is None and trip.work is not local_loss:
+                sent[number] = self._norm_to_compare(trip, number)
         among = compare_norms(norms, sent)
         self._require_decided(trip, among)
         for number, one in among.items():
@@ -426,6 +441,30 @@ class Silos:
                 self._note(trip, number, said)
             if remembered:
                 self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
+            self._earlier.setdefault(work_name(trip.work), {})[number] = one.norm
+
+    def _remember_sent(self, trip: Exchange) -> None:
+        """Remember the norms of what clients are sent in a round, for uploads with which nothing else is comparable.
+
+        Ranks change shapes, as in FeDLRT, where coefficients of twice the rank answer bases without coefficients.
+        """
+        if self._sent[0] != trip.round:
+            self._sent = (trip.round, {})
+        common = largest_norm(trip.sent.values())
+        for number in trip.cohort:
+            own = largest_norm(values[number] for values in trip.each.values())
+            self._sent[1][number] = max(common, own, self._sent[1].get(number, 0.0))
+
+    def _norm_to_compare(self, trip: Exchange, number: int) -> float:
+        """Return the largest norm that is usual after what a client was sent, and in what others answer to this work.
+
+        A quadratic loss has gradients in factors that grow with the square of the model.
+        """
+        broadcast = largest_norm([*trip.shared.values(), *trip.equipped.values()])
+        received = max(broadcast, self._sent[1].get(number, 0.0))
+        others = sorted(norm for other, norm in self._earlier.get(work_name(trip.work), {}).items() if other != number)
+        usual = others[(len(others) - 1) // 2] if others else 0.0
+        return max(received, received * received, usual)
 
     def _require_decided(self, trip: Exchange, among: Mapping[int, NormComparison]) -> None:
         """End the round if half of the silos sent far more than the other half, because neither half is a majority."""

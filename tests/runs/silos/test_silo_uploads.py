@@ -11,14 +11,17 @@ from test_hostile_silos import W, mean_of, uploaded
 from test_silo_hellos import Growing
 from test_silos import NAMES, Met
 from test_silos import given as run_of
+from torch.utils._pytree import tree_map
 
 import rankproof
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.tree import Tree
+from runs.catalogue import ALGORITHMS, options_of
 from runs.settings import RunError
 from runs.silos.executor import Silos
+from runs.silos.registered import answered_kinds
 from runs.silos.server import serve
 from runs.silos.wire import Message, Packed, pack, unpack
 from workloads.written import FolderRecord
@@ -466,3 +469,60 @@ def test_a_run_that_goes_on_from_before_it_left_a_silo_out_asks_it_again(tmp_pat
     last, asked = leaving(tmp_path, 5, 1.2)
     assert last["round"] == 5
     assert "south" in asked
+
+
+def multiplied(odd, times):
+    """Answers of a silo that multiplies all its uploads but its loss, of any structure."""
+
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") != odd or content["kind"] != "done" or asked["work"] == "problem.local_loss":
+            return letter
+        upload = unpack(Packed(content["upload"], letter.blobs["upload"]), answered_kinds())
+        packed = pack(tree_map(lambda leaf: leaf * times, upload), answered_kinds())
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+
+    return change
+
+
+def alone(folder, algorithm, times, odd="east", **more):
+    """Lines about norms and refusals, and the error, of a run whose rounds have one silo each."""
+    parts = run_of(algorithm)
+    config = {"algorithm": algorithm, "silos": ",".join(NAMES), "folder": str(folder / "results"), "rounds": 6}
+    config |= {"seed": 3, "cohort": 1, "seconds": 5.0, "steps": 3, "learning_rate": 0.05, "least": 1, **more}
+    options = options_of(algorithm, "silos", {})
+    config |= {name: value for name, value in {"rank": 2, "tau": 2}.items() if name in options}
+    line = Beside(silos_of(parts.problem.clients, NAMES, folder), multiplied(odd, times))
+    error = ""
+    try:
+        serve(config, line, lambda: parts.problem.start)
+    except FederationError as raised:
+        error = str(raised)
+    log = folder / "results" / "log.txt"
+    said = log.read_text().splitlines() if log.exists() else []
+    return [text for text in said if "norm" in text or "refused" in text], error
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("wrong", ["stop", "left out"])
+@pytest.mark.parametrize("times", [1e12, 1e60, -1e120])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in ("central", "local", "rolora-exact")])
+def test_a_silo_alone_whose_upload_is_far_too_large_is_named_and_no_other(algorithm, times, wrong, tmp_path):
+    said, error = alone(tmp_path, algorithm, times, wrong=wrong)
+    assert "east" in error
+    assert not [name for name in ("north", "south") if name in error]
+    assert said
+    assert all("silo east: " in text for text in said)
+
+
+@pytest.mark.parametrize("times", [1e4, 1e8])
+@pytest.mark.parametrize("algorithm", ["fedlrt", "fedlrt-full", "fedlrt-plain"])
+def test_a_large_upload_of_another_shape_than_was_sent_is_reported(algorithm, times, tmp_path):
+    said, _ = alone(tmp_path, algorithm, times)
+    assert said
+    assert "silo east: " in said[0]
+
+
+@pytest.mark.parametrize("algorithm", ["fedlrt", "fedlrt-full", "fedlrt-plain"])
+def test_honest_silos_alone_in_their_rounds_are_not_reported(algorithm, tmp_path):
+    assert alone(tmp_path, algorithm, 1.0) == ([], "")
