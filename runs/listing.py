@@ -359,8 +359,8 @@ def group_runs(runs: Sequence[FoundRun]) -> list[Group]:
     """Group runs that differ only in their seeds; labels say what distinguishes the groups.
 
     Runs on other data are other groups, and so are runs of silos that differ in their start, their sizes or their data.
-    What a function gives may be drawn from the seed, and does not part runs where each seed has its own. Functions of
-    an app for silos do not get the seed.
+    The inputs that a user's function returns may be drawn from the seed, and do not part runs where each seed has its
+    own. An app for silos does not get the seed in its functions.
 
     Raises:
         RunError: Two runs are of the same settings and seed.

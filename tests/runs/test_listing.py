@@ -573,7 +573,7 @@ def test_a_pipe_with_the_name_of_a_runs_file_is_refused_and_not_waited_for(name,
 
 
 def silo_given(start="s", sizes=(40.0, 40.0), a="a", b="b", run="1", **more):
-    """What the settings of a run of silos a and b hold besides its options."""
+    """The facts that the settings of a run of silos a and b hold besides its options."""
     digests = {name: digest * 64 for name, digest in (("content of silo a", a), ("content of silo b", b)) if digest}
     return {"start": start * 64, "sizes of silos": list(sizes), **digests, "name at the silos": run, **more}
 

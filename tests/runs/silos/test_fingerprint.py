@@ -1,4 +1,4 @@
-"""The fingerprint covers every attribute of a client: whatever else the class that has it is."""
+"""The fingerprint covers every attribute of a client, regardless of the kind of object that has it."""
 
 import functools
 import math
