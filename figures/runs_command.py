@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from math import isfinite
+from math import hypot, isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -263,7 +263,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
 def _summary(group: Group, metric: str, number: int) -> dict[str, str]:
     values = list(group.values(metric, number).values())
     mean = sum(values) / len(values)
-    spread = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else None
+    spread = hypot(*(value - mean for value in values)) / sqrt(len(values) - 1) if len(values) > 1 else None
     done = [run.done for run in group.runs.values()]
     return {
         "runs": group.label,

@@ -114,7 +114,7 @@ def train(
         else:
             before, tables = None, {}
             _require_removable(folder, checkpoints)
-        if before and before.left_out and hasattr(parts.executor, "leave_out"):
+        if before and hasattr(parts.executor, "leave_out"):
             parts.executor.leave_out(before.left_out)
         if before and before.suspects and hasattr(parts.executor, "suspect"):
             parts.executor.suspect(before.suspects)

@@ -51,6 +51,16 @@ def read_index(path: Path) -> dict[str, Any]:
     raise RunError(f"{path} is damaged or of another version")
 
 
+def last_index(folder: Path) -> dict[str, Any]:
+    """Return the content of the last complete index of a run's checkpoints; empty if there is none."""
+    paths = (folder / "checkpoints").glob("round-*.json")
+    named = {int(found[1]): path for path in paths if (found := NAME.fullmatch(path.name))}
+    for _, path in sorted(named.items(), reverse=True):
+        with suppress(RunError, OSError):  # as a run does that goes on from the one before
+            return read_index(path)
+    return {}
+
+
 def digest_of(identity: Mapping[str, Any]) -> str:
     """Return the first digits of the hash of a run's identity."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from math import sqrt
+from math import hypot, sqrt
 from pathlib import Path
 from typing import Any
 
 from rmt.results import Result
 from runs.format import printable
-from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index, require_file
-from runs.settings import EARLIER_NAMES, STAYING, RunError
+from runs.index import SETTINGS, digest_of, is_edited, known_digest, last_index, require_file
+from runs.settings import CONTENT, EARLIER_NAMES, SIZES, START, STAYING, RunError
 from runs.tables import Mark, rows_of
 
 METRICS, LEDGER = "metrics.csv", "ledger.csv"
@@ -29,6 +29,8 @@ EVERY = "-every-"
 """In a folder's name, before the number of rounds between evaluations: a second run of the same settings."""
 GIVEN = ("data", "partition", "network")
 """Kinds of inputs from the user's files and functions; their digests distinguish runs."""
+DIGITS = 12
+"""Number of digits of a digest in a label."""
 LEVEL = 0.95
 """Confidence level of the intervals of paired differences."""
 Row = Mapping[str, Any]
@@ -97,7 +99,7 @@ class FoundRun(Result):
         return self._of_silos("suspects")
 
     def _of_silos(self, part: str) -> dict[str, str]:
-        content = _last_index(self.folder)
+        content = last_index(self.folder)
         found = content.get(part, {}) if str(content.get("run")) in _digests(self.folder) else {}
         return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
 
@@ -196,7 +198,7 @@ def _read_run(folder: Path) -> FoundRun:
             )
     if rows and rows[-1]["round"] > rounds:
         raise _table_error(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
-    settings = _as_stored(stored, _last_index(folder).get("run"))
+    settings = _as_stored(stored, last_index(folder).get("run"))
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
     given = part if isinstance(part := stored.get("given"), dict) else {}
@@ -205,7 +207,7 @@ def _read_run(folder: Path) -> FoundRun:
 
 def _is_edited(folder: Path) -> bool:
     """Return whether the settings were changed, by the checkpoints or, without any, by the folder's record."""
-    run = _last_index(folder).get("run")
+    run = last_index(folder).get("run")
     return is_edited(folder) if run is None else str(run) not in _digests(folder)
 
 
@@ -302,19 +304,9 @@ def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -
                 raise _table_error(path, f"{total} bytes {way} until round {number}, where {METRICS} has {row[name]}")
 
 
-def _last_index(folder: Path) -> dict[str, Any]:
-    """Return the content of the last complete index of a run's checkpoints; empty if there is none."""
-    paths = (folder / "checkpoints").glob("round-*.json")
-    named = {int(found[1]): path for path in paths if (found := NAME.fullmatch(path.name))}
-    for _, path in sorted(named.items(), reverse=True):
-        with suppress(RunError, OSError):  # as a run does that goes on from the one before
-            return read_index(path)
-    return {}
-
-
 def _mark_of(table: Path) -> Mark | None:
     """Return the mark of a table at the last checkpoint; None if it is unknown."""
-    marks = _last_index(table.parent).get("marks")
+    marks = last_index(table.parent).get("marks")
     with suppress(ValueError):
         return Mark.of(marks.get(table.name)) if isinstance(marks, dict) else None
     return None
@@ -366,8 +358,9 @@ def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
 def group_runs(runs: Sequence[FoundRun]) -> list[Group]:
     """Group runs that differ only in their seeds; labels say what distinguishes the groups.
 
-    Runs on other data are other groups. What a function gives may be drawn from the seed, and does not part runs where
-    each seed has its own.
+    Runs on other data are other groups, and so are runs of silos that differ in their start, their sizes or their data.
+    The inputs that a user's function returns may be drawn from the seed, and do not part runs where each seed has its
+    own. An app for silos does not get the seed in its functions.
 
     Raises:
         RunError: Two runs are of the same settings and seed.
@@ -415,8 +408,11 @@ def _by_given(
     """
     parting: list[str] = []
     by_seed: list[str] = []
-    for name in GIVEN:
-        among = of_data if name == "data" else runs
+    silos = dict.fromkeys(name for run in runs for name in run.given if name.startswith(CONTENT))
+    for name in (*GIVEN, START, SIZES, *sorted(silos)):
+        among = runs if name in ("partition", "network") else of_data
+        if name == SIZES:  # whose order is that of the silos
+            among = [run for run in of_data if run.settings.get("silos") == runs[0].settings.get("silos")]
         known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}
         values, seeds = ({pair[place] for pair in known} for place in (0, 1))
         drawn = name == "network" or (name == "data" and ":" in runs[0].problem)
@@ -425,9 +421,14 @@ def _by_given(
             (by_seed if own else parting).append(name)
     parts: dict[tuple[str, ...], list[FoundRun]] = {}
     for run in runs:
-        words = tuple(f"{name}={printable(str(run.given.get(name, 'unknown')))}" for name in parting)
-        parts.setdefault(words, []).append(run)
-    return [(part, list(words), by_seed) for words, part in parts.items()]
+        parts.setdefault(tuple(str(run.given.get(name, "unknown")) for name in parting), []).append(run)
+    return [(part, [_word(name, part[0]) for name in parting], by_seed) for part in parts.values()]
+
+
+def _word(name: str, run: FoundRun) -> str:
+    """Return a word for an input of a run; 12 digits of a digest tell it from others."""
+    value = run.given.get(name, "unknown")
+    return f"{printable(name)}={format_value(value)[: None if isinstance(value, list) else DIGITS]}"
 
 
 def _labels(runs: Sequence[FoundRun]) -> list[str]:
@@ -519,7 +520,7 @@ def paired_difference(pairs: Sequence[float]) -> tuple[float, float | None]:
         return mean, None
     from scipy.stats import t
 
-    spread = sqrt(sum((pair - mean) ** 2 for pair in pairs) / (len(pairs) - 1))
+    spread = hypot(*(pair - mean for pair in pairs)) / sqrt(len(pairs) - 1)  # squares may overflow
     return mean, float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import (
+    ALGORITHMS,
     CONDUCT,
     LANGUAGE,
     RUN,
@@ -39,7 +40,8 @@ from workloads.written import FolderRecord, ForeignFileError
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
-
+PER_CLIENT = ("ranks", "client_ranks")
+"""Options of the catalogue's algorithms with one number for each client."""
 _PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
 Given = Mapping[str, str | Sequence[float]]
 
@@ -143,6 +145,10 @@ def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: 
     cohort, clients = RUN.build(settings).cohort, problem_settings_of(problem, settings).clients
     if cohort is not None and cohort > clients:
         raise RunError(f"cohort must be at most the number of clients, {clients}, got {cohort}")
+    for name in PER_CLIENT if algorithm in ALGORITHMS else ():
+        if settings.get(name) and len(settings[name]) != clients:
+            given_ranks = ",".join(map(str, settings[name]))
+            raise RunError(f"{name} must be a rank for each of {clients} clients, between commas, got {given_ranks}")
     return Plan(algorithm, problem, settings, conduct)
 
 

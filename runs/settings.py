@@ -109,6 +109,8 @@ PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
 COMPUTED = "computation in the network"
 """Name of the numbers that a problem's network makes of the same weights and samples."""
+START, SIZES, CONTENT = "start", "sizes of silos", "content of silo "
+"""Names of the start of a run of silos, of their sizes, and of a silo's data, which the name of the silo follows."""
 STAYING = (*PLACE, "evaluate_every", "keep_every")
 """Settings of a run's conduct that its folder keeps; the first versions had these among what decides the numbers."""
 

@@ -18,7 +18,7 @@ from workloads.files import write_whole
 TEMPLATES = resources.files("runs.silos") / "written"
 FILES = ("pyproject.toml", "README.md", "LICENSE", "silos/server_app.py", "silos/client_app.py", "silos/task.py")
 """Files of the app; in the package each has the suffix .template, so that nothing takes them for its own."""
-SHOWN: Mapping[str, Any] = {**SUGGESTED, "steps": 10, "learning_rate": 0.05, "client_ranks": "2,1"}
+SHOWN: Mapping[str, Any] = {**SUGGESTED, "steps": 10, "learning_rate": 0.05}
 """Values with which the written example learns, of those options that an algorithm has."""
 
 
@@ -53,7 +53,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         "silos": ",".join(silos),
         "first": silos[0],
         "nodes": "\n\n".join(_start_of(name, port) for port, name in enumerate(silos, 9094)),
-        "options": "\n".join(_options(algorithm)),
+        "options": "\n".join(_options(algorithm, len(silos))),
     }
     texts = {name: (TEMPLATES / f"{Path(name).name}.template").read_text(encoding="utf-8") for name in FILES}
     contents = {folder / name: Template(text).substitute(words) for name, text in texts.items()}
@@ -63,13 +63,14 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
     return list(contents)
 
 
-def _options(algorithm: str) -> list[str]:
+def _options(algorithm: str, silos: int) -> list[str]:
     """Return the lines of the app's config for the algorithm's options, which every run may change."""
     lines = []
-    for name, option in options_of(algorithm, SILOS, SHOWN).items():
+    shown = {**SHOWN, "client_ranks": ",".join(str(2 - number % 2) for number in range(silos))}
+    for name, option in options_of(algorithm, SILOS, shown).items():
         if name in (SILOS, "clients"):
             continue
-        value = SHOWN.get(name, option.default)
+        value = shown.get(name, option.default)
         text = '""' if value in (None, MISSING, ()) else _toml(value)
         lines.append(f"{name.replace('_', '-')} = {text}  # {option.help.splitlines()[0]}" if option.help else text)
     return lines

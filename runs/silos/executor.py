@@ -20,7 +20,16 @@ from algorithms.partial_sums import Form, flatten, fold
 from runs.silos.client_store import TOKEN
 from runs.silos.expected import ExpectedUpload, Rehearsal, ZeroLossClient, describe_misfit
 from runs.silos.membership import Membership, failure_text
-from runs.silos.norms import FAR, NormComparison, compare_norms, largest_number, largest_squarable, norm_of, sent_norm
+from runs.silos.norms import (
+    FAR,
+    NormComparison,
+    compare_norms,
+    largest_norm,
+    largest_number,
+    largest_squarable,
+    norm_of,
+    sent_norm,
+)
 from runs.silos.problem import local_loss
 from runs.silos.registered import answered_kinds, describe_draw, sent_kinds, work_name
 from runs.silos.transport import AnswerPolicy, ClientFacts, Transport
@@ -91,9 +100,10 @@ class Silos:
         self._roll = Membership(self.names, line, self._limits, lambda text: self.say(printable(text, LINE)))
         self._known: dict[tuple[int, int], set[str]] = {}
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
-        self._left_out: dict[int, str] = {}
         self._suspects: dict[str, str] = {}
         self._missed: tuple[int, set[int]] = (0, set())
+        self._sent: tuple[int, dict[int, float]] = (0, {})
+        self._earlier: dict[str, dict[int, float]] = {}
         self._rehearsal: Rehearsal | None = None
 
     def replies(self, trip: Exchange) -> Iterator[Reply]:
@@ -132,7 +142,7 @@ class Silos:
     @property
     def left_out(self) -> Mapping[str, str]:
         """Reasons why silos are left out of the rest of the run, by name."""
-        return {self.names[number]: why for number, why in self._left_out.items()}
+        return {self.names[number]: why for number, why in self._roll.left_out.items()}
 
     @property
     def suspects(self) -> Mapping[str, str]:
@@ -149,22 +159,33 @@ class Silos:
             self._roll.expect_data(number, digests.get(name, ""))
 
     def leave_out(self, silos: Mapping[str, str]) -> None:
-        """Leave out the silos that a stored run had left out."""
-        self._left_out |= {self.names.index(name): why for name, why in silos.items() if name in self.names}
+        """Leave out the silos that a stored run had left out, and no others."""
+        for number, name in enumerate(self.names):
+            if name in silos:
+                self._roll.leave_out(number, silos[name])
+            elif name in self.left_out:
+                self._roll.take_back(number)
 
-    def meet(self, weights: Collection[str] | None = None) -> Sequence[ClientFacts]:
+    def meet(
+        self, weights: Collection[str] | None = None, without: Mapping[str, tuple[str, float, str]] | None = None
+    ) -> Sequence[ClientFacts]:
         """Wait until every silo has identified itself, and compare their facts.
 
         Args:
             weights: Names of the start's weights; default: silos are compared with one another only.
+            without: Silos that a stored run had left out, which nobody waits for: for each name the reason, the number
+                of samples and the digest of the data in that run.
 
         Raises:
             FederationError: Some have not in the time of a trip, or cannot take part, or differ.
         """
+        gone = {self.names.index(name): facts for name, facts in (without or {}).items()}
+        for number, (why, samples, data) in gone.items():
+            self._roll.leave_out(number, why, ClientFacts(samples, False, frozenset(), data))
         until = time.monotonic() + self._patience.seconds
-        while not (len(self._roll.places) == len(self.names) and self._roll.settle()):
+        while self._roll.missing or not self._roll.settle():
             if time.monotonic() > until:
-                missing = [name for number, name in enumerate(self.names) if number not in self._roll.places]
+                missing = [self.names[number] for number in self._roll.missing]
                 refused = "; ".join(f"node {node} was refused: {why}" for node, why in self._roll.refused.items())
                 said = f"no silo named {', '.join(missing)} in {self._patience.seconds:g} s; {refused or 'start it'}"
                 raise FederationError(printable(said, LINE))
@@ -179,16 +200,21 @@ class Silos:
             raise FederationError(printable(odd, LINE))
         for text in self._roll.describe_large():
             self.say(text)
+        usual = next(about for number, about in sorted(self._roll.about.items()) if number not in gone)
+        for number in gone:  # all silos of the run had the same network
+            about = self._roll.about[number]
+            self._roll.about[number] = about._replace(values=usual.values, statistics=usual.statistics)
         return [self._roll.about[number] for number in range(len(self.names))]
 
     def _exchange(self, trip: Exchange) -> dict[int, Reply]:
         """Return the checked answers to an exchange."""
         if self._missed[0] != trip.round:
             self._missed = (trip.round, set())
-        absent = self._left_out.keys() | self._missed[1]
+        absent = self._roll.left_out.keys() | self._missed[1]
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
         expected = self._expect(trip)
+        self._remember_sent(trip)
         sent = (
             self._pack(trip.name, {"sent": dict(trip.sent), "draw": describe_draw(trip.draw)})
             if not trip.each
@@ -399,6 +425,9 @@ class Silos:
         """
         norms = {number: norm_of(reply.upload) for number, reply in found.items()}
         sent = {number: sent_norm(trip.arguments_for(number), reply.upload) for number, reply in found.items()}
+        for number in found:
+            if len(found) == 1 and sent[number] is None and trip.work is not local_loss:
+                sent[number] = self._norm_to_compare(trip, number)
         among = compare_norms(norms, sent)
         self._require_decided(trip, among)
         for number, one in among.items():
@@ -412,6 +441,30 @@ class Silos:
                 self._note(trip, number, said)
             if remembered:
                 self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
+            self._earlier.setdefault(work_name(trip.work), {})[number] = one.norm
+
+    def _remember_sent(self, trip: Exchange) -> None:
+        """Remember the norms of what clients are sent in a round, for uploads with which nothing else is comparable.
+
+        Ranks change shapes, as in FeDLRT, where coefficients of twice the rank answer bases without coefficients.
+        """
+        if self._sent[0] != trip.round:
+            self._sent = (trip.round, {})
+        common = largest_norm(trip.sent.values())
+        for number in trip.cohort:
+            own = largest_norm(values[number] for values in trip.each.values())
+            self._sent[1][number] = max(common, own, self._sent[1].get(number, 0.0))
+
+    def _norm_to_compare(self, trip: Exchange, number: int) -> float:
+        """Return the largest norm that is usual after what a client was sent, and in what others answer to this work.
+
+        A quadratic loss has gradients in factors that grow with the square of the model.
+        """
+        broadcast = largest_norm([*trip.shared.values(), *trip.equipped.values()])
+        received = max(broadcast, self._sent[1].get(number, 0.0))
+        others = sorted(norm for other, norm in self._earlier.get(work_name(trip.work), {}).items() if other != number)
+        usual = others[(len(others) - 1) // 2] if others else 0.0
+        return max(received, received * received, usual)
 
     def _require_decided(self, trip: Exchange, among: Mapping[int, NormComparison]) -> None:
         """End the round if half of the silos sent far more than the other half, because neither half is a majority."""
@@ -428,7 +481,7 @@ class Silos:
 
     def _format_names(self, numbers: Sequence[int]) -> str:
         """Format the names of silos, with known reasons."""
-        why = {**self._roll.unfit, **self._left_out}
+        why = {**self._roll.unfit, **self._roll.left_out}
         return ", ".join(
             self.names[number] + (f" ({printable(why[number])})" if number in why else "") for number in numbers
         )
@@ -452,7 +505,7 @@ class Silos:
                 f"{said}; that may be the cause, so no silo is left out: look at {' and '.join(before)}, or begin "
                 "another run without"
             )
-        self._left_out[number] = f"left out in round {trip.round}: {why}"
+        self._roll.leave_out(number, f"left out in round {trip.round}: {why}")
 
     def _note(self, trip: Exchange, number: int, what: str, detail: str = "") -> None:
         text = ", ".join(filter(None, (what, detail)))

@@ -4,8 +4,8 @@ Numbers and texts that a client holds are read: tensors, arrays, tables, and wha
 generators of random numbers, loggers, locks and threads are left out, because they may differ in each process. What
 lies in files is not read, except for their names. A client may say itself what its data are, by an attribute
 `fingerprint`: a text, or the names of the attributes that count. Objects that are not made of attributes are read as
-pickle takes them apart. The kinds of those that even pickle cannot are reported. Sets and tables are read in an order
-of their contents.
+pickle takes them apart. The kinds of those that even pickle cannot are reported, and so are cached properties, which
+are not read because they may not be computed yet. Sets and tables are read in an order of their contents.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ _POINTER = struct.calcsize("P")
 _OWN_DICT, _OWN_WEAK = 1 << 4, 1 << 3
 """Flags of types whose dictionary and weak references lie outside of the object's size, in CPython."""
 _OF_NETWORKS = ("_parameters", "_modules")
+_OF_ARRAYS = frozenset(vars(np.ma.masked_array([0]))) | {"_mmap", "filename", "offset", "mode"}
+"""Attributes that numpy gives to masked arrays, which are read as numbers and mask, and to arrays in files."""
+_TABLES = ("pandas", "polars", "pyarrow")
+"""Packages whose tables are read as numbers; their attributes are objects of C, or caches."""
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), PurePath, Enum, np.generic, torch.dtype, torch.device)
 
 
@@ -70,11 +74,13 @@ class Fingerprint(NamedTuple):
         digest: The digest; none where nothing could be read.
         unread: Kinds of objects that could not be read, by name.
         has_data: Whether there is more than numbers and texts that stand alone, such as a size and the name of a file.
+        cached: Cached properties in the data, which the digest leaves out, by class and name.
     """
 
     digest: bytes | None
     unread: tuple[str, ...]
     has_data: bool = False
+    cached: tuple[str, ...] = ()
 
 
 def fingerprint(client: Any) -> bytes | None:
@@ -86,10 +92,13 @@ def fingerprint_of(client: Any) -> Fingerprint:
     """Return the digest of a client's data, with the kinds of objects in it that could not be read.
 
     Raises:
-        FederationError: The client's `fingerprint` is neither a text nor names of its attributes.
+        FederationError: The client's `fingerprint` is neither a text nor names of its attributes, or is a text that
+            consists of such names.
     """
     said = getattr(client, "fingerprint", None)
     own = said is not None and not callable(said)
+    if own and isinstance(said, str):
+        _require_no_names(client, said)
     reader = _Reader()
     named = _named_parts(client, said) if own and not isinstance(said, _PLAIN) else None
     try:
@@ -102,7 +111,36 @@ def fingerprint_of(client: Any) -> Fingerprint:
     except Exception:  # of any object that a client holds
         return Fingerprint(None, ())
     digest = reader.digest.digest() if reader.found else None
-    return Fingerprint(digest, tuple(dict.fromkeys(reader.unread)), reader.has_data or own)
+    unread, cached = (tuple(dict.fromkeys(names)) for names in (reader.unread, reader.cached))
+    return Fingerprint(digest, unread, reader.has_data or own, cached)
+
+
+def _require_no_names(client: Any, text: str) -> None:
+    """Refuse a text that consists of names of attributes, as that of a tuple without its comma does.
+
+    Raises:
+        FederationError: It does.
+    """
+    known = {name for name, _ in _attributes(client) if name != "fingerprint"}
+    missing = object()
+    if inspect.getattr_static(client, text, missing) is missing and not _consists_of(text, known):
+        return
+    raise FederationError(
+        f"its client's fingerprint is the text {text[:80]!a}, which consists of names of the client's attributes: to "
+        f'name attributes, write a tuple of them with commas, such as ("x",); to identify the data by a text, use '
+        f"another one"
+    )
+
+
+def _consists_of(text: str, names: set[str]) -> bool:
+    """Return whether a text consists of names, with nothing but spaces, commas, semicolons and quotes in between."""
+    ends = {0}
+    for start in range(len(text)):
+        if start in ends and text[start] in " ,;'\"":
+            ends.add(start + 1)
+        elif start in ends:
+            ends |= {start + len(name) for name in names if name and text.startswith(name, start)}
+    return bool(text.strip(" ,;'\"")) and len(text) in ends
 
 
 def _named_parts(client: Any, names: Any) -> list[tuple[str, Any]]:
@@ -128,6 +166,7 @@ class _Reader:
     def __init__(self) -> None:
         self.digest, self.found, self.has_data = sha256(), False, False
         self.unread: list[str] = []
+        self.cached: list[str] = []
         self._within: set[int] = set()
         self._many = False
 
@@ -146,8 +185,12 @@ class _Reader:
             whole = value.detach().to_dense() if value.layout is not torch.strided else value.detach()
             numbers = whole.resolve_conj().resolve_neg().cpu().contiguous().flatten().view(torch.uint8)
             self._data(f"tensor {value.dtype} {tuple(value.shape)}", numbers.numpy().data, alone=not value.ndim)
+        elif isinstance(value, np.ndarray | np.void) and value.dtype.names is not None:
+            self._note("records", str(value.shape).encode())  # field by field, because bytes between them are random
+            self.named([(name, value[name]) for name in value.dtype.names])
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
-            self._data(f"array {value.dtype.str} {value.shape}", value.tobytes(), alone=not value.ndim)
+            kind = f"{value.dtype.str} {value.dtype}" if value.dtype.kind == "V" else value.dtype.str
+            self._data(f"array {kind} {value.shape}", value.tobytes(), alone=not value.ndim)
             if isinstance(value, np.ma.MaskedArray):
                 self.read(np.ma.getmaskarray(value))
         elif value is None:  # holds nothing, so that a client of it alone is not known by it
@@ -185,14 +228,20 @@ class _Reader:
                 self.read(value.__self__)
         else:
             self._object(value)
-        if isinstance(value, dict | list | tuple | set | frozenset) and _attributes(value):
-            self.named(_attributes(value))
+            return
+        if _may_have_own_attributes(value):
+            self.named(self._attributes(value))
+
+    def _attributes(self, value: Any) -> list[tuple[str, Any]]:
+        """Return the attributes of an object, and remember the cached properties among them."""
+        self.cached += [f"{type(value).__qualname__}.{name}" for name in sorted(_cached_names(type(value)))]
+        return _attributes(value)
 
     def _object(self, value: Any) -> None:
         """Read the attributes of an object, and its pickled state if it holds more."""
         self._note("object", type(value).__qualname__.encode())
         known = len(self.unread)
-        self.named(_attributes(value))
+        self.named(self._attributes(value))
         hidden = _holds_more(value) and not isinstance(value, _EMPTY)
         if not hidden and (len(self.unread) == known or not _is_taken_apart(type(value))):
             return
@@ -286,18 +335,41 @@ def _is_taken_apart(kind: type) -> bool:
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
-    """Return the attributes an object was built from: fields of a dataclass, else all except cached values."""
-    if is_dataclass(value):
-        names = [entry.name for entry in fields(value)]
-    else:
-        slots = [name for kind in type(value).__mro__ for name in _listed(kind.__dict__.get("__slots__", ()))]
-        names = sorted({*getattr(value, "__dict__", {}), *slots} - {"__dict__", "__weakref__"})
-    kind = type(value)
-    computed = {
-        name for name in names if isinstance(inspect.getattr_static(kind, name, None), functools.cached_property)
-    }
-    kept = [name for name in names if name not in computed and name not in _OF_NETWORKS and hasattr(value, name)]
-    return [(name, getattr(value, name)) for name in kept]
+    """Return the attributes of an object: fields of a dataclass, then all others except cached values."""
+    own = getattr(value, "__dict__", {})
+    slots = () if isinstance(value, _PLAIN) else _slots(type(value))  # those of a path are caches
+    fixed = [entry.name for entry in fields(value)] if is_dataclass(value) else []
+    names = [*fixed, *sorted({*own, *slots} - {*fixed, "__dict__", "__weakref__"})]
+    left = _cached_names(type(value)) | set(_OF_NETWORKS)
+    if isinstance(value, np.memmap | np.ma.MaskedArray):
+        left |= _OF_ARRAYS
+    kept = [name for name in names if name not in left and (name in own or hasattr(value, name))]
+    return [(name, own[name] if name in own else getattr(value, name)) for name in kept]
+
+
+def _cached_names(kind: type) -> set[str]:
+    """Return the names of the cached properties of a class."""
+    named = {name: entry for one in reversed(kind.__mro__) for name, entry in vars(one).items()}
+    return {name for name, entry in named.items() if isinstance(entry, functools.cached_property)}
+
+
+def _slots(kind: type) -> list[str]:
+    """Return the names of a type's slots; private ones are stored under a name with that of their class."""
+    return [
+        f"_{one.__name__.lstrip('_')}{name}"
+        if name.startswith("__") and not name.endswith("__") and one.__name__.strip("_")
+        else name
+        for one in kind.__mro__
+        for name in _listed(one.__dict__.get("__slots__", ()))
+    ]
+
+
+def _may_have_own_attributes(value: Any) -> bool:
+    """Return whether somebody may have added attributes to an object that is read by its contents."""
+    if isinstance(value, Enum | type) or inspect.ismodule(value) or inspect.isbuiltin(value) or inspect.ismethod(value):
+        return False
+    packages = {one.__module__.partition(".")[0] for one in type(value).__mro__}
+    return packages.isdisjoint(_TABLES)
 
 
 def _listed(slots: Any) -> tuple[str, ...]:

@@ -136,6 +136,7 @@ def measure(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
 
 
 def _number(name: str, value: Any) -> int | float:
+    """Return a number as the tables of a run have it: whole numbers of more than 63 bits become floats."""
     one: Any = value
     if isinstance(value, Tensor):
         one = value.item() if value.numel() == 1 and not not_dense(value) else None
@@ -147,7 +148,7 @@ def _number(name: str, value: Any) -> int | float:
             said = ascii(value)
         raise FederationError(f"evaluate must return numbers by name, {_EXAMPLE}, got {said[:80]} for {name!a}")
     try:
-        return one if type(one) is int and one is value else float(one)
+        return one if type(one) is int and one is value and abs(one) < 2**63 else float(one)
     except OverflowError as error:
         raise FederationError(f"evaluate returns a number for {name!a} that does not fit in a float") from error
 

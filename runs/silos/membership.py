@@ -41,6 +41,7 @@ class Membership:
         places: Nodes of the connected clients, by the clients' numbers.
         about: Facts that each silo reported about its client. Once the run relies on them, they have to be the same
             when a silo returns. Before that, the facts of a node that leaves are forgotten: they may be another's.
+        left_out: Why silos are left out of the rest of the run, by their clients' numbers; nothing is compared of them.
         unfit: Why a missing silo was refused, by its client's number.
         refused: Why nodes were refused that do not name a silo of this run, or do not answer.
     """
@@ -57,6 +58,7 @@ class Membership:
         self._names, self._line, self._limits, self._say = names, line, limits, say
         self.places: dict[int, int] = {}
         self.about: dict[int, ClientFacts] = {}
+        self.left_out: dict[int, str] = {}
         self.unfit: dict[int, str] = {}
         self.refused: dict[int, str] = {}
         self._unread: set[int] = set()
@@ -82,11 +84,34 @@ class Membership:
             if ticket is not None:
                 self._greeted[node] = ticket, nonce
 
+    @property
+    def missing(self) -> list[int]:
+        """Clients' numbers of the silos that are not connected and not left out."""
+        return [number for number in range(len(self._names)) if number not in {*self.places, *self.left_out}]
+
     def settle(self) -> bool:
         """Bind the silos to their facts if all of them are still connected, and return whether they are."""
         self._look()
-        self._settled = len(self.places) == len(self._names)
+        self._settled = not self.missing
         return self._settled
+
+    def leave_out(self, number: int, why: str, about: ClientFacts | None = None) -> None:
+        """Leave a silo out of the rest of the run.
+
+        Args:
+            number: Number of its client.
+            why: Reason.
+            about: Facts that the run has about it; default: those that it reported.
+        """
+        self.left_out[number] = why
+        self.unfit.pop(number, None)
+        if about is not None:
+            self.about[number] = about
+
+    def take_back(self, number: int) -> None:
+        """Take part again with a silo that was left out, and ask it who it is."""
+        self.left_out.pop(number, None)
+        self.places.pop(number, None)
 
     def _look(self) -> set[int]:
         """Return the connected nodes, and forget the places of those that left."""
@@ -96,7 +121,7 @@ class Membership:
             self._refused = {}  # one of them may be the silo that went
         for number in went:
             del self.places[number]
-            if not self._settled:
+            if not self._settled and number not in self.left_out:
                 self.about.pop(number, None)
         return there
 
@@ -122,6 +147,9 @@ class Membership:
         self.unfit.pop(number, None)
         self.refused.pop(node, None)
         name = self._names[number]
+        if about is None:
+            self._say(f"silo {name}: there, but {self.left_out[number]}")
+            return
         self._say(f"silo {name}: there, with {about.samples:g} samples")
         if not self.about[number].data or (about.data and content.get("bare") is True):
             self._say(
@@ -134,12 +162,19 @@ class Membership:
                 f"silo {name}: the digest of its data covers no {_format_names(unread)}; other data there would "
                 f"not be noticed; add an attribute fingerprint to its client that identifies them"
             )
+        cached = content.get("cached")
+        if about.data and isinstance(cached, list) and cached and all(isinstance(name, str) for name in cached):
+            self._say(
+                f"silo {name}: the digest of its data leaves out the cached properties {_format_names(cached)}; other "
+                f"data there would not be noticed; name them in an attribute fingerprint of its client, or compute "
+                f"them in its __init__"
+            )
         others = _describe_versions(content.get("versions"))
         if others:
             self._say(f"silo {name}: {others}; its bits may differ")
 
-    def _identify(self, answer: Message, nonce: str) -> tuple[int, ClientFacts, Mapping[str, Any]]:
-        """Return the client's number of a new node, its facts, and its whole answer.
+    def _identify(self, answer: Message, nonce: str) -> tuple[int, ClientFacts | None, Mapping[str, Any]]:
+        """Return the client's number of a new node, its facts unless it is left out, and its whole answer.
 
         Raises:
             MessageError: It is not a silo of the run, or cannot take part.
@@ -153,6 +188,8 @@ class Membership:
         number = self._names.index(name)
         if number in self.places:
             raise MessageError(f"silo {name} is the name of another node; it is asked again when that node has left")
+        if number in self.left_out:
+            return number, None, content
         if content.get("kind") == "failed":
             raise _UnfitError(number, f"silo {name}: {failure_text(content)}")
         if content.get("kind") != "hello":
@@ -210,24 +247,25 @@ class Membership:
         Args:
             weights: Names of the start's weights, where they are known.
         """
-        for number, about in sorted(self.about.items()):
+        there = {number: about for number, about in self.about.items() if number not in self.left_out}
+        for number, about in sorted(there.items()):
             unknown = sorted(about.statistics.difference(weights)) if weights is not None else []
             if unknown:
                 listed = _format_names(unknown)
                 return (
                     f"silo {self._names[number]} observes {listed}, which the start does not have; give it that network"
                 )
-        kinds = [(about.values, about.statistics) for _, about in sorted(self.about.items())]
+        kinds = [(about.values, about.statistics) for _, about in sorted(there.items())]
         most = max(kinds, key=kinds.count, default=None)
         if most is None or kinds.count(most) == len(kinds):
             return None
-        numbers = sorted(self.about)
+        numbers = sorted(there)
         if 2 * kinds.count(most) <= len(kinds):
             said = "; ".join(f"{self._names[number]} {_describe_network(self.about[number])}" for number in numbers)
             return f"silos have different networks, and no network has a majority: {said}; give all the same"
         odd = [number for number, kind in zip(numbers, kinds, strict=True) if kind != most]
         said = "; ".join(f"silo {self._names[number]} {_describe_network(self.about[number])}" for number in odd)
-        usual = next(about for about in self.about.values() if (about.values, about.statistics) == most)
+        usual = next(about for about in there.values() if (about.values, about.statistics) == most)
         common = _describe_network(usual).removeprefix("has a network that ")
         return f"{said}, where most silos' network {common}; give it the same"
 
@@ -258,7 +296,7 @@ def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
     assert isinstance(samples, float)
     if samples == 0.0:
         raise MessageError("has no samples; give it data, or leave its name out of the app's silos")
-    if not 1.0 <= samples <= MOST_SAMPLES:
+    if not (1.0 <= samples <= MOST_SAMPLES and samples.is_integer()):
         raise MessageError(f"says that it has {samples:g} samples, which is not a number of samples")
     return ClientFacts(samples, bool(values), frozenset(statistics), str(data))
 

@@ -6,12 +6,12 @@ A silo does only registered work, and sends its upload. The client's state stays
 from __future__ import annotations
 
 import json
+import reprlib
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from algorithms.descent import statistics_of, takes_values
 from algorithms.exchange import Acknowledgement, is_whole
 from algorithms.federation import Client, Exchange, FederationError, Reply, Sequential, Work
 from runs.silos.client_store import ClientStore, keyed_digest
-from runs.silos.fingerprint import fingerprint_of
+from runs.silos.fingerprint import Fingerprint, fingerprint_of
 from runs.silos.guarded import check_losses
 from runs.silos.registered import answered_kinds, find_draw, sent_kinds, works
 from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, Packed, pack, printable, read, to_json, unpack
@@ -75,7 +75,7 @@ class Node:
         missing = sorted(digest for digest in needed if keeping.load_broadcast(digest) is None)
         if missing:
             return Message(to_json({"echo": echo, "kind": "missing", "values": missing}), {})
-        facts, *_ = self._facts()
+        facts, _ = self._facts()
         round, work = order.whole_number("round"), order.digest(facts)
         with keeping.begin(round, work) as free:
             if not free:
@@ -89,31 +89,30 @@ class Node:
         content = {"echo": echo, "kind": "done", "facts": facts, **done.structure}
         return Message(to_json(content), {"upload": done.blob})
 
-    def _facts(self) -> tuple[dict[str, Any], Sequence[str], bool]:
-        """Return the facts on which the run relies, what the digest lacks, and whether there are data."""
-        samples = float(self.client.samples)
-        if not isfinite(samples):
-            raise FederationError(f"its client has {samples} samples; samples must be a whole number of at least 1")
-        digest, unread, has_data = fingerprint_of(self.client)
+    def _facts(self) -> tuple[dict[str, Any], Fingerprint]:
+        """Return the facts on which the run relies, and the fingerprint of the data."""
+        samples = _samples_of(self.client)
+        found = fingerprint_of(self.client)
         facts = {
             "samples": samples,
             "values": takes_values(self.client),
             "statistics": sorted(statistics_of(self.client)),
-            "data": "" if digest is None else keyed_digest(self.folder, digest),
+            "data": "" if found.digest is None else keyed_digest(self.folder, found.digest),
         }
-        return facts, unread, has_data
+        return facts, found
 
     def _about(self, content: Mapping[str, Any]) -> dict[str, Any]:
         if content.get("protocol") != PROTOCOL:
             raise FederationError(other_protocol("the server", content, f"silo {self.name}"))
-        facts, unread, has_data = self._facts()
+        facts, found = self._facts()
         return {
             "silo": self.name,
             "protocol": PROTOCOL,
             "versions": versions(),
             **facts,
-            "bare": not has_data,
-            "unread": [name[:NAME] for name in unread[:MOST]],
+            "bare": not found.has_data,
+            "unread": [name[:NAME] for name in found.unread[:MOST]],
+            "cached": [name[:NAME] for name in found.cached[:MOST]],
         }
 
     def _reply(self, order: _Request, trip: Exchange, reply: Reply, keeping: ClientStore) -> Packed:
@@ -131,6 +130,24 @@ class Node:
         tokens = {*kept.values(), *personal.values(), *order.table("kept").values(), *order.table("personal").values()}
         keeping.tidy(trip.round, tokens)
         return Packed({"upload": upload.structure, "keep": kept, "personal": personal}, upload.blob)
+
+
+def _samples_of(client: Client) -> float:
+    """Return the number of samples of a client.
+
+    Raises:
+        FederationError: It is not a whole number that a float represents.
+    """
+    said: Any = client.samples
+    try:
+        samples = float("nan") if isinstance(said, bool | str | bytes) else float(said)
+        exact = samples.is_integer() and bool(samples == said)
+    except (ArithmeticError, RuntimeError, TypeError, ValueError):
+        exact = False
+    if not exact:
+        got = "a number beyond 2^53" if is_whole(said) else f"{reprlib.repr(said)}"
+        raise FederationError(f"its client has {got} samples; samples must be a whole number of at least 1")
+    return samples
 
 
 def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:

@@ -6,7 +6,7 @@ of 1 where all others report more, does not make others outliers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import exp, hypot, log, sqrt
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ class NormComparison(NamedTuple):
 
     Attributes:
         norm: The norm.
-        usual: Largest of the median norm of the others, the norm of what was sent of the same kind, and 1.
+        usual: Largest of the median norm of the others, the norm of what was sent that is comparable, and 1.
         remembered: Whether it may spoil the model although it is accepted.
         reported: Whether it is reported in every exchange.
         far: Whether it is refused.
@@ -47,8 +47,8 @@ def compare_norms(norms: Mapping[int, float], sent: Mapping[int, float | None]) 
 
     Args:
         norms: Norms of the uploads, by client.
-        sent: Norm of what each client was sent, where that is of the same kind as its upload; it decides where half of
-            the cohort differs from the other half, and for a cohort of one.
+        sent: Norm of what each client was sent, where that is comparable with its upload; it decides where half of the
+            cohort differs from the other half, and for a cohort of one.
     """
     return {
         number: _compare(norm, [other for one, other in norms.items() if one != number], sent.get(number))
@@ -70,6 +70,11 @@ def largest_number(leaf: Tensor) -> float:
 def largest_squarable(leaf: Tensor) -> float:
     """Return the number whose squares, as many as a tensor has numbers, can just be added in its type."""
     return sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / max(1, leaf.numel()))
+
+
+def largest_norm(sent: Iterable[Any]) -> float:
+    """Return the largest norm of one of several values, which does not depend on their shapes."""
+    return max((norm_of(value) for value in sent), default=0.0)
 
 
 def sent_norm(sent: Mapping[str, Any], upload: Any) -> float | None:

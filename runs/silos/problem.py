@@ -15,15 +15,13 @@ from algorithms.descent import takes_values
 from algorithms.federation import Client, Federation, FederationError, Memory, Reply
 from algorithms.tree import Tree
 from algorithms.weights import dense_tree
-from runs.settings import RunError, at_least
+from runs.settings import CONTENT, SIZES, START, RunError, at_least
 from runs.silos.given import measure
 
 SILOS = "silos"
 """Name of the problem in runs."""
 RUN_NAME = "name at the silos"
 """Name of what a run's settings have of the name under which silos keep what belongs to it."""
-CONTENT = "content of silo "
-"""Name of what a run's settings have of a silo's data, before the name of the silo."""
 Evaluate = Callable[[Mapping[str, Any]], Mapping[str, float]]
 
 
@@ -144,7 +142,7 @@ class SiloProblem:
             digest.update(f"{name} {tuple(entry.shape)} {entry.dtype} ".encode() + numbers)
         data = {f"{CONTENT}{client.name}": client.data for client in self.clients.clients if client.data}
         own = {RUN_NAME: self.run} if self.run else {}
-        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data, **own}
+        return {START: digest.hexdigest(), SIZES: list(self.clients.sizes), **data, **own}
 
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
         """Evaluate weights; the silos' mean loss takes an exchange, which the ledger counts.

@@ -15,22 +15,13 @@ from torch import Tensor
 
 from runs.catalogue import CONDUCT, algorithm_of, options_of
 from runs.folder import CHECKPOINTS, Metrics, train
-from runs.index import SETTINGS, require_file
+from runs.index import SETTINGS, last_index, require_file
 from runs.plan import Parts, Plan, make_plan
-from runs.settings import Conduct, RunError
+from runs.settings import CONTENT, SIZES, Conduct, RunError
 from runs.silos.client_store import RUN
 from runs.silos.executor import Silos
 from runs.silos.given import check_start
-from runs.silos.problem import (
-    CONTENT,
-    RUN_NAME,
-    SILOS,
-    Evaluate,
-    RemoteClient,
-    RemoteClients,
-    SiloProblem,
-    SiloSettings,
-)
+from runs.silos.problem import RUN_NAME, SILOS, Evaluate, RemoteClient, RemoteClients, SiloProblem, SiloSettings
 from runs.silos.transport import AnswerPolicy, Transport
 from runs.silos.wire import Limits, printable
 
@@ -71,7 +62,8 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
         )
     name, run = _name_of(plan, folder)
     silos = Silos(settings.names, line, name, patience, limits, say)
-    clients = [RemoteClient(name, *about) for name, about in zip(settings.names, silos.meet(first.keys()), strict=True)]
+    met = silos.meet(first.keys(), _known_left_out(folder, settings.names))
+    clients = [RemoteClient(name, *about) for name, about in zip(settings.names, met, strict=True)]
     silos.expect_data(_known_data(folder, settings.names))
     problem = SiloProblem(RemoteClients(tuple(clients)), first, evaluate, run)
     try:
@@ -111,6 +103,24 @@ def _known_data(folder: Path, names: Sequence[str]) -> dict[str, str]:
     return {name: digest for name, digest in found.items() if isinstance(digest, str)}
 
 
+def _known_left_out(folder: Path, names: Sequence[str]) -> dict[str, tuple[str, float, str]]:
+    """Return the silos that the run in a folder has left out: why, their numbers of samples, and digests of their data.
+
+    Empty if it has left out all of them, or if its settings lack the numbers.
+    """
+    left, sizes = last_index(folder).get("left_out"), (_stored_facts(folder) or {}).get(SIZES)
+    if not isinstance(left, dict) or not isinstance(sizes, list) or set(names) <= left.keys():
+        return {}
+    if len(sizes) != len(names) or not all(type(size) is float for size in sizes):
+        return {}
+    digests = _known_data(folder, names)
+    return {
+        name: (str(left[name]), size, digests.get(name, ""))
+        for name, size in zip(names, sizes, strict=True)
+        if name in left
+    }
+
+
 def _stored_facts(folder: Path) -> Mapping[str, Any] | None:
     """Return the given facts in the settings of a run; None without settings."""
     try:
@@ -125,6 +135,11 @@ def _stored_facts(folder: Path) -> Mapping[str, Any] | None:
 
 def _read_config(config: Mapping[str, Any]) -> tuple[Plan, Path, AnswerPolicy, Limits]:
     """Return the plan, the folder, the policy and the limits of an app's config."""
+    under: dict[str, str] = {}
+    for name in config:
+        other = under.setdefault(name.replace("-", "_"), name)
+        if other != name:
+            raise RunError(f"the app's config has both {other} and {name}, which are one option; leave one of them out")
     given = {name.replace("-", "_"): value for name, value in config.items() if value != ""}
     try:
         algorithm, folder = str(given.pop("algorithm")), Path(str(given.pop("folder"))).expanduser()

@@ -570,3 +570,65 @@ def test_a_pipe_with_the_name_of_a_runs_file_is_refused_and_not_waited_for(name,
         assert said.count("\n") == 1
     else:
         assert name == LEDGER, "which not every command reads"
+
+
+def silo_given(start="s", sizes=(40.0, 40.0), a="a", b="b", run="1", **more):
+    """The facts that the settings of a run of silos a and b hold besides its options."""
+    digests = {name: digest * 64 for name, digest in (("content of silo a", a), ("content of silo b", b)) if digest}
+    return {"start": start * 64, "sizes of silos": list(sizes), **digests, "name at the silos": run, **more}
+
+
+@pytest.mark.parametrize(
+    ("changes", "labels"),
+    [
+        ([{}, {}, {}, {}], ["fedavg", "fedlin"]),
+        (
+            [{}, {"b": "c"}, {"b": "d"}, {"b": "e"}],
+            [
+                f"{name} content of silo b={digit * 12}"
+                for name, digit in zip(["fedavg"] * 2 + ["fedlin"] * 2, "bcde", strict=True)
+            ],
+        ),
+        (
+            [{}, {}, {"a": "e"}, {"a": "e"}],
+            [f"fedavg content of silo a={'a' * 12}", f"fedlin content of silo a={'e' * 12}"],
+        ),
+        ([{}, {"start": "t"}, {}, {"start": "t"}], [f"{n} start={d * 12}" for n in ("fedavg", "fedlin") for d in "st"]),
+        ([{}, {}, {}, {"start": "t"}], [f"fedavg start={'s' * 12}", *(f"fedlin start={d * 12}" for d in "st")]),
+        (
+            [{"sizes": (40.0, 70.0)}, {"sizes": (70.0, 40.0)}, {"sizes": (40.0, 70.0)}, {"sizes": (40.0, 70.0)}],
+            ["fedavg sizes of silos=40.0,70.0", "fedavg sizes of silos=70.0,40.0", "fedlin sizes of silos=40.0,70.0"],
+        ),
+        ([{"b": ""}, {}, {}, {}], ["fedavg", "fedlin"]),
+        ([{"a": "", "b": ""}] * 4, ["fedavg", "fedlin"]),
+        (
+            [{"b": ""}, {}, {"b": "c"}, {}],
+            [
+                "fedavg content of silo b=unknown",
+                f"fedavg content of silo b={'b' * 12}",
+                f"fedlin content of silo b={'c' * 12}",
+                f"fedlin content of silo b={'b' * 12}",
+            ],
+        ),
+    ],
+)
+def test_runs_of_silos_on_other_data_or_of_another_start_are_other_groups(changes, labels, tmp_path):
+    for place, change in enumerate(changes):
+        given = silo_given(run=f"{place}" * 24, **change)
+        algorithm, seed = ("fedavg", "fedlin")[place // 2], place % 2
+        folder = tmp_path / f"{place}"
+        write_run(folder, [1.0, 0.5], seed, algorithm, "silos", given=given, silos="a,b", clients=2)
+    found = group_runs(find_runs(tmp_path))
+    assert [group.label for group in found] == labels
+    assert not [group for group in found if group.by_seed]
+
+
+def test_runs_of_other_silos_differ_in_them_and_in_the_data_of_those_they_share(tmp_path):
+    write_run(tmp_path / "0", [1.0, 0.5], problem="silos", given=silo_given(), silos="a,b")
+    more = {"content of silo c": "c" * 64}
+    given = silo_given(sizes=(40.0, 40.0, 9.0), b="e", **more)
+    write_run(tmp_path / "1", [1.0, 0.5], problem="silos", given=given, silos="a,b,c")
+    assert [group.label for group in group_runs(find_runs(tmp_path))] == [
+        f"fedavg silos=a,b content of silo b={'b' * 12}",
+        f"fedavg silos=a,b,c content of silo b={'e' * 12}",
+    ]

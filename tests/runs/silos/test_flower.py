@@ -16,6 +16,7 @@ from silo_line import Beside, silos_of
 import rankproof
 from algorithms.federation import FederationError
 from runs.catalogue import ALGORITHMS
+from runs.plan import make_plan, parts_of
 from runs.settings import RunError
 from runs.silos.app import write_app
 from runs.silos.server import serve
@@ -44,6 +45,19 @@ def test_the_written_app_trains_as_it_is_and_goes_on(algorithm, tmp_path, monkey
     assert float(table[-1].split(",")[place]) < float(table[1].split(",")[place]) or algorithm == "local"
 
 
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_the_written_app_has_a_rank_for_each_silo(count, tmp_path):
+    names = "abcd"[:count]
+    write_app(tmp_path / "app", "mfedloru", tuple(names))
+    app = tomllib.loads((tmp_path / "app" / "pyproject.toml").read_text())["tool"]["flwr"]["app"]
+    assert app["config"]["client-ranks"] == "2,1,2,1"[: 2 * count - 1]
+    problem = make_plan("mfedloru", "quadratics", {"clients": count})
+    parts = parts_of(problem)
+    line = Beside(silos_of(parts.problem.clients, names, tmp_path))
+    config = {**app["config"], "folder": str(tmp_path / "results"), "seconds": 20.0, "rounds": 1}
+    assert serve(config, line, lambda: {"W": parts.problem.start["W"]})["round"] == 1
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -65,6 +79,12 @@ def test_the_written_app_trains_as_it_is_and_goes_on(algorithm, tmp_path, monkey
         ({"alignment": True}, "function evaluate"),
         ({"seed": -1}, "seed"),
         ({"cohort": 3}, "number of clients"),
+        ({"learning-rate": 0.1, "learning_rate": 0.2}, "has both learning-rate and learning_rate, which are one opt"),
+        ({"learning_rate": "", "learning-rate": 0.2}, "has both learning_rate and learning-rate, which are one opt"),
+        ({"evaluate-every": 1, "evaluate_every": 1}, "has both evaluate-every and evaluate_every"),
+        ({"algorithm": "flexlora", "rank": 2, "ranks": "2,1,1"}, "^ranks must be a rank for each of 2 .*, got 2,1,1$"),
+        ({"algorithm": "fedhm", "ranks": "1"}, "^ranks must be a rank for each of 2 .*, got 1$"),
+        ({"algorithm": "mfedloru", "client-ranks": "1"}, "^client_ranks must be a rank for each of 2 .*, got 1$"),
     ],
 )
 def test_a_config_that_does_not_serve_is_refused_before_a_silo_is_asked(changes, why, tmp_path):

@@ -208,6 +208,21 @@ def test_numbers_of_torch_and_numpy_are_written_as_numbers(value, written, tmp_p
     assert trained(tmp_path, [Linear()], evaluate=lambda w: {"accuracy": value})["round"] == 2
 
 
+@pytest.mark.parametrize("value", [2**63 - 1, 2**63, -(2**63), 10**19, -(10**300)])
+def test_whole_numbers_of_any_size_can_be_listed_and_compared(value, tmp_path, capsys):
+    for seed, flops in enumerate((value, value // 2)):
+        trained(tmp_path / f"{seed}", [Linear()], evaluate=lambda w, f=flops: {"flops": f}, seed=seed, rounds=1)
+    header, *rows = (tmp_path / "0" / "run" / "metrics.csv").read_text().splitlines()
+    written = {row.split(",")[header.split(",").index("flops")] for row in rows}
+    assert written == {str(value) if abs(value) < 2**63 else str(float(value))}
+    capsys.readouterr()
+    for words in (["list"], ["compare", "--metric", "flops"]):
+        assert rankproof.main(["runs", words[0], str(tmp_path), *words[1:]]) == 0
+    mean, deviation = value / 2 + value / 4, abs(value / 4) * 2**0.5
+    assert {f"{mean:.4g}", f"{deviation:.4g}"} <= set(capsys.readouterr().out.split())
+    assert rankproof.main(["runs", "show", str(tmp_path / "0" / "run")]) == 0
+
+
 @pytest.mark.parametrize(
     ("found", "why"),
     [
@@ -225,6 +240,7 @@ def test_numbers_of_torch_and_numpy_are_written_as_numbers(value, written, tmp_p
         ({"accuracy": torch.ones(1, device="meta")}, "got a Tensor that is not one number"),
         ({"accuracy": [0.5]}, "got a list for 'accuracy'"),
         ({"accuracy": np.array([10**400], dtype=object)}, "does not fit in a float"),
+        ({"accuracy": 10**400}, "for 'accuracy' that does not fit in a float$"),
         *(
             ({name: 5.0}, f"with the name '{name}', which is a column")
             for name in ("round", "rank", "bytes_up", "bytes_down")

@@ -2,30 +2,36 @@
 
 import errno
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from silo_line import Beside, silos_of
 from test_hostile_silos import W, mean_of, uploaded
+from test_silo_hellos import Growing
 from test_silos import NAMES, Met
 from test_silos import given as run_of
+from torch.utils._pytree import tree_map
 
 import rankproof
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.tree import Tree
+from runs.catalogue import ALGORITHMS, options_of
 from runs.settings import RunError
+from runs.silos.executor import Silos
+from runs.silos.registered import answered_kinds
 from runs.silos.server import serve
 from runs.silos.wire import Message, Packed, pack, unpack
 from workloads.written import FolderRecord
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
+def one_thread(monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    monkeypatch.setattr(Silos.__init__, "__defaults__", (*Silos.__init__.__defaults__[:-1], 1e-3))  # the pause
     yield
     torch.set_num_threads(threads)
 
@@ -390,3 +396,133 @@ def test_two_runs_of_one_plan_do_not_forget_what_the_others_clients_keep(tmp_pat
     run("other", 10, 0.2)
     run("again", 10)
     assert run("one", 10)["loss"] == run("again", 10)["loss"]
+
+
+def leaving(folder, rounds, south, there=NAMES, later=None):
+    """A run whose silo south has other data, given as numbers, in other rounds."""
+    asked = []
+
+    def change(node, request, letter):
+        content = json.loads(request.text)
+        asked.extend([content["silo"]] if content["kind"] == "trip" else [])
+        return letter
+
+    clients = [Squared(torch.eye(5, 3, dtype=torch.float64) * factor) for factor in (1.0, 1.1, south)]
+    line = Beside({n: s for n, s in silos_of(clients, NAMES, folder).items() if s.name in there}, change)
+    if later is not None and 102 in line.silos:
+        line.silos[102] = Growing(line.silos[102], lambda round: later(round) or clients[2])
+    config = {"algorithm": "pfedloru", "silos": ",".join(NAMES), "folder": str(folder / "results"), "rounds": rounds}
+    config |= {"steps": 2, "rank": 1, "learning_rate": 0.05, "seconds": 0.5, "wrong": "left out", "least": 2}
+    return serve(config, line, lambda: {"W": torch.full((3, 2), 0.1, dtype=torch.float64)}), asked
+
+
+def changed_in_round_2(round):
+    return Squared(torch.eye(5, 3, dtype=torch.float64) * 3.0) if round >= 2 else None
+
+
+class Wider(Squared):
+    takes_values = True
+
+
+@pytest.mark.parametrize("now", ["as it was", "changed", "more", "another network", "broken", "away"])
+def test_a_run_goes_on_without_the_silo_that_it_left_out_whatever_that_has_become(now, tmp_path):
+    (whole, _), (first, _) = (
+        leaving(tmp_path / name, rounds, 1.2, later=changed_in_round_2) for name, rounds in (("whole", 5), ("cut", 3))
+    )
+    assert (whole["round"], first["round"]) == (5, 3)
+    content = json.loads((tmp_path / "cut" / "results" / "checkpoints" / "round-000003.json").read_text())["content"]
+    assert list(content["left_out"]) == ["south"]
+    own = Squared(torch.eye(5, 3, dtype=torch.float64) * 3.0)
+    become = {
+        "as it was": lambda round: None,
+        "changed": lambda round: own,
+        "more": lambda round: replace(own, samples=9.0),
+        "another network": lambda round: Wider(own.x),
+        "broken": lambda round: replace(own, samples=float("nan")),
+    }
+    there = NAMES[:2] if now == "away" else NAMES
+    last, asked = leaving(tmp_path / "cut", 5, 1.2, there, later=become.get(now))
+    assert last == whole
+    assert set(asked) == {"north", "east"}
+    log = (tmp_path / "cut" / "results" / "log.txt").read_text()
+    assert "south: left out" not in log
+    settings = [json.loads((tmp_path / name / "results" / "settings.json").read_text()) for name in ("whole", "cut")]
+    assert settings[0]["given"]["sizes of silos"] == settings[1]["given"]["sizes of silos"] == [4.0, 4.0, 4.0]
+    assert "content of silo south" in settings[1]["given"]
+
+
+def test_silos_that_are_not_left_out_are_still_needed_and_compared(tmp_path):
+    leaving(tmp_path, 3, 1.2, later=changed_in_round_2)
+    with pytest.raises(FederationError, match=r"^no silo named east in 0.5 s; start it$"):
+        leaving(tmp_path, 5, 1.2, ("north", "south"))
+    for path in (tmp_path / "results" / "checkpoints").glob("round-000003.safetensors"):
+        path.unlink()  # round 2, whose checkpoint is left, has left it out, too
+    assert leaving(tmp_path, 5, 3.0)[0]["round"] == 5
+
+
+def test_a_run_that_goes_on_from_before_it_left_a_silo_out_asks_it_again(tmp_path):
+    def changed_in_round_3(round):
+        return changed_in_round_2(round - 1)
+
+    leaving(tmp_path, 3, 1.2, later=changed_in_round_3)
+    (tmp_path / "results" / "checkpoints" / "round-000003.safetensors").unlink()
+    last, asked = leaving(tmp_path, 5, 1.2)
+    assert last["round"] == 5
+    assert "south" in asked
+
+
+def multiplied(odd, times):
+    """Answers of a silo that multiplies all its uploads but its loss, of any structure."""
+
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") != odd or content["kind"] != "done" or asked["work"] == "problem.local_loss":
+            return letter
+        upload = unpack(Packed(content["upload"], letter.blobs["upload"]), answered_kinds())
+        packed = pack(tree_map(lambda leaf: leaf * times, upload), answered_kinds())
+        return Message(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+
+    return change
+
+
+def alone(folder, algorithm, times, odd="east", **more):
+    """Lines about norms and refusals, and the error, of a run whose rounds have one silo each."""
+    parts = run_of(algorithm)
+    config = {"algorithm": algorithm, "silos": ",".join(NAMES), "folder": str(folder / "results"), "rounds": 6}
+    config |= {"seed": 3, "cohort": 1, "seconds": 5.0, "steps": 3, "learning_rate": 0.05, "least": 1, **more}
+    options = options_of(algorithm, "silos", {})
+    config |= {name: value for name, value in {"rank": 2, "tau": 2}.items() if name in options}
+    line = Beside(silos_of(parts.problem.clients, NAMES, folder), multiplied(odd, times))
+    error = ""
+    try:
+        serve(config, line, lambda: parts.problem.start)
+    except FederationError as raised:
+        error = str(raised)
+    log = folder / "results" / "log.txt"
+    said = log.read_text().splitlines() if log.exists() else []
+    return [text for text in said if "norm" in text or "refused" in text], error
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("wrong", ["stop", "left out"])
+@pytest.mark.parametrize("times", [1e12, 1e60, -1e120])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in ("central", "local", "rolora-exact")])
+def test_a_silo_alone_whose_upload_is_far_too_large_is_named_and_no_other(algorithm, times, wrong, tmp_path):
+    said, error = alone(tmp_path, algorithm, times, wrong=wrong)
+    assert "east" in error
+    assert not [name for name in ("north", "south") if name in error]
+    assert said
+    assert all("silo east: " in text for text in said)
+
+
+@pytest.mark.parametrize("times", [1e4, 1e8])
+@pytest.mark.parametrize("algorithm", ["fedlrt", "fedlrt-full", "fedlrt-plain"])
+def test_a_large_upload_of_another_shape_than_was_sent_is_reported(algorithm, times, tmp_path):
+    said, _ = alone(tmp_path, algorithm, times)
+    assert said
+    assert "silo east: " in said[0]
+
+
+@pytest.mark.parametrize("algorithm", ["fedlrt", "fedlrt-full", "fedlrt-plain"])
+def test_honest_silos_alone_in_their_rounds_are_not_reported(algorithm, tmp_path):
+    assert alone(tmp_path, algorithm, 1.0) == ([], "")
