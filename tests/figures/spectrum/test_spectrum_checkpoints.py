@@ -139,7 +139,7 @@ def test_equal_files_in_double_precision_have_equal_rows(tmp_path, matrix):
     settings = SpectrumSettings(outliers=2)
     names = ("tiny_networks:mlp", "tiny_networks:pair")
     table = measure_checkpoints(SpectrumRequest(*names, matrix=matrix, double=True, settings=settings), tmp_path)
-    loss = float(torch.nn.functional.cross_entropy(exact(tiny_networks.X.double()), tiny_networks.Y))
+    loss = torch.nn.functional.cross_entropy(exact(tiny_networks.X.double()), tiny_networks.Y).item()
     assert table.loss.to_numpy() == pytest.approx(loss, rel=1e-13)
     for place, rows in table.groupby("place"):
         assert rows.eigenvalue.to_numpy() == pytest.approx(rows.eigenvalue.iloc[0], rel=1e-12), place
