@@ -299,7 +299,7 @@ def rows_of(batch: Batch) -> int | None:
 def rows_are_samples(count: Callable[[Batch], int], batch: Batch) -> bool:
     """Return whether dimension 0 indexes samples: the counts of two parts of the rows add up to that of all.
 
-    They do not for time-first batches, or for one sequence, whose parts are no samples.
+    They do not for time-first batches, or for one sequence, because its parts are not samples.
     """
     rows = rows_of(batch)
     if rows is None or rows < 2 or count is size_of:
