@@ -16,6 +16,7 @@ from hessian.lanczos.krylov import Array, Progress
 from hessian.lanczos.memory import Budget, plan_pairs
 from hessian.lanczos.quadrature import SpectralMeasure, spectral_measure
 from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.loss.product_rounding import describe_limit
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import StableRankInterval
 from hessian.numerics.symmetric import CountedOperator, CurvatureError, SymmetricOperator
@@ -109,6 +110,7 @@ class SpectrumReport(Result):
         given_up: Compromises made for a budget of memory, in words; empty for none.
         missed: How far beyond the last values at either end an eigenvalue may be that is missing among them, such as a
             copy of a repeated one, but with a small chance; infinite if there was no search for such.
+        limit: Why no number of products would bring the residuals within the tolerance, in words; empty if more may.
     """
 
     settings: SpectrumSettings
@@ -127,6 +129,7 @@ class SpectrumReport(Result):
     seconds: dict[str, float]
     given_up: str = ""
     missed: float = inf
+    limit: str = ""
 
     def __post_init__(self) -> None:
         fix_arrays(self)
@@ -135,7 +138,7 @@ class SpectrumReport(Result):
         """Return stable rank, extreme eigenvalues and the fit in words."""
         rank = self.stable_rank.words()
         smallest = len(self.eigenvalues) - self.largest
-        unsettled = "" if self.converged else "; not converged: raise products"
+        unsettled = "" if self.converged else f"; not converged: {self.limit or 'raise products'}"
         if self.missed == inf:
             lacking = "; copies of repeated eigenvalues may be missing: raise products"
         elif self.missed > 2.0 * _find_tolerance(self.settings, self.dtype, self.stable_rank):
@@ -234,6 +237,8 @@ def measure_spectrum(
     except ValueError as error:  # a matrix without noise has a spectrum all the same
         why = str(error)
     dtype = str(operator.dtype).removeprefix("torch.")
+    allowed = _find_tolerance(settings, dtype, rank)
+    limited = 2.0 * pairs.rounding > allowed  # at twice their floor residuals are not reduced further
     return SpectrumReport(
         settings=settings,
         P=operator.P,
@@ -243,7 +248,7 @@ def measure_spectrum(
         eigenvalues=pairs.values,
         residuals=pairs.residuals,
         largest=largest,
-        converged=bool(pairs.residuals.max() <= _find_tolerance(settings, dtype, rank)),
+        converged=bool(pairs.residuals.max() <= allowed),
         measure=measure,
         fit=fit,
         no_fit=why,
@@ -251,6 +256,7 @@ def measure_spectrum(
         seconds=seconds,
         given_up="; ".join(given_up),
         missed=pairs.missed,
+        limit=describe_limit(pairs.rounding / rank.spectral_norm.value, operator.dtype) if limited else "",
     )
 
 

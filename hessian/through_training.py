@@ -7,7 +7,7 @@ the sum of the two angles. Residuals do not reveal an eigenvalue that has not be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import acos, asin, cos, pi
 
 import numpy as np
@@ -88,7 +88,9 @@ def state_spectrum(
         products=settings.products,
         progress=progress,
     )
-    pairs = RitzPairs(found.values[:wanted], found.vectors[:wanted], found.residuals[:wanted], found.missed)
+    pairs = replace(
+        found, values=found.values[:wanted], vectors=found.vectors[:wanted], residuals=found.residuals[:wanted]
+    )
     return StateSpectrum(rank, pairs, angles_of(found)[:wanted])
 
 

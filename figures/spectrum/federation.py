@@ -100,8 +100,8 @@ def curvatures(
     """
     network, data = problem.clients.network, problem.clients.data
     module = copy.deepcopy(network.testing.module)
+    module = module.double() if double else module  # before the weights, which would be rounded to its type
     module.load_state_dict(dict(weights), strict=False)
-    module = module.double() if double else module
     norms = "batch" if network.joint_in_tests else "running"
     for client in clients:
         x, y = network.prepare_samples(data, Batch(samples_of(problem, client)))

@@ -99,7 +99,7 @@ def operators_of(
 
     Args:
         request: Names, loss, matrix, device.
-        states: Each puts the network in a state, before it is moved to its device and dtype.
+        states: Each puts the network in a state, on its device and in its dtype.
         progress: Called with the current step.
 
     Raises:
@@ -113,13 +113,22 @@ def operators_of(
     count = count_of(request.count) if request.count is not None else size_of
     law = find_law(request.law) if request.law is not None else None
     say("building the model")
-    model = model_of(request.model)
+    model = _converted(request, model_of(request.model))  # before states are loaded, which would be rounded to its type
     say("reading the data")
     data = data_of(request.data)
     for state in states:
         state(model)
         say("checking loss and derivatives")
         yield _operator(request, model, loss, data, count, law, team)
+
+
+def _converted(request: SpectrumRequest, model: nn.Module) -> nn.Module:
+    """Return the network on its device and in its dtype."""
+    try:
+        model = model.to(request.device)
+        return model.double() if request.double else model
+    except Exception as error:  # a module may have a method of its own for that
+        raise user_error(error, f"moving the model to {request.device}") from error
 
 
 def _operator(
@@ -132,8 +141,6 @@ def _operator(
     team: Workers | None,
 ) -> Curvature:
     try:
-        model = model.to(request.device)
-        model = model.double() if request.double else model
         return Curvature(
             model,
             loss,

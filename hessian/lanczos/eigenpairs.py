@@ -101,7 +101,13 @@ def extreme_eigenpairs(
         copies = _Copies(scaled, largest, max(tolerance * norm, 2.0 * floor), floor, rows, progress)
         found = copies.search(found, others, rng.spawn(1)[0], left)
     unit = scaled.unit
-    return RitzPairs(found.values * unit, found.vectors, found.residuals * unit, found.missed * unit)
+    return replace(
+        found,
+        values=found.values * unit,
+        residuals=found.residuals * unit,
+        missed=found.missed * unit,
+        rounding=found.rounding * unit,
+    )
 
 
 def _restart(krylov: Krylov, limit: int, wanted: int, smallest: int) -> None:
@@ -238,4 +244,4 @@ class _Copies:
         vectors = torch.empty_like(listed.vectors)
         for place, one in enumerate(kept):
             vectors[place] = listed.vectors[one] if one < len(listed) else fresh.vectors[one - len(listed)]
-        return RitzPairs(values[kept], vectors, residuals[kept])
+        return replace(listed, values=values[kept], vectors=vectors, residuals=residuals[kept], missed=inf)

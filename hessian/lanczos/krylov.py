@@ -52,12 +52,14 @@ class RitzPairs:
         residuals: $\|Hu - \theta u\|_2$ with a floor for rounding; an eigenvalue lies within that of each value.
         missed: How far beyond the last values an eigenvalue may be that is missing among them, such as a copy of a
             repeated one, but with a small chance; infinite if there was no search for such.
+        rounding: The floor of the residuals.
     """
 
     values: Array
     vectors: Tensor
     residuals: Array
     missed: float = inf
+    rounding: float = 0.0
 
     def __post_init__(self) -> None:
         fix_arrays(self)
@@ -257,7 +259,8 @@ class Krylov:
         values, coefficients, residuals = self.ritz()
         order = np.sort(np.asarray(wanted, dtype=int))[::-1]
         vectors = combine(self._to_tensor(coefficients[:, order]), self.span)
-        return RitzPairs(values[order], vectors, residuals[order] + self.rounding + sqrt(self.lost_square))
+        floor = self.rounding
+        return RitzPairs(values[order], vectors, residuals[order] + floor + sqrt(self.lost_square), rounding=floor)
 
     def restart(self, kept: Positions | list[int]) -> None:
         """Restart with some Ritz vectors, by their positions, and the rows that wait (a thick restart)."""

@@ -45,7 +45,7 @@ from hessian.lanczos.probes import (
     quantile,
     sign_probes,
 )
-from hessian.loss.product_rounding import MOST
+from hessian.loss.product_rounding import MOST, describe_limit
 from hessian.numerics.intervals import Interval, StableRankInterval
 from hessian.numerics.symmetric import CountedOperator, CurvatureError, ScaledOperator, SymmetricOperator, rounding_of
 
@@ -261,7 +261,9 @@ class StableRankEstimator:
         known = known_square(krylov)
         values, _, residuals = krylov.ritz()
         top = int(np.abs(values).argmax())
-        slack = 2.0 * krylov.rounding / norm.low  # relative error of squares
+        unit = krylov.rounding / norm.low
+        slack = 2.0 * unit  # relative error of squares
+        least = (1 + slack) / (1 - slack) / (1 - unit) ** 2 - 1  # width that all products would leave
         norm = Interval(norm.value, norm.low - krylov.rounding, norm.high)
         square = Interval(known + rest.value, (known + rest.low) * (1 - slack), (known + rest.high) * (1 + slack))
         P = float(self.operator.P)  # no stable rank is below 1 or above this
@@ -287,6 +289,7 @@ class StableRankEstimator:
             probes=probes,
             products=self.operator.count,
             reached=(high - low) / value <= self.width,
+            limit=describe_limit(unit, self.operator.dtype) if least > self.width else "",
         )
 
 

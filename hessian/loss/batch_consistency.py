@@ -27,6 +27,8 @@ from hessian.numerics.vector_parts import Vector, detach_parts, norm_of, sizes_o
 TOLERANCE = 1e-6
 """Relative difference in double precision below which two losses or gradients are the same."""
 
+_TURN = "by x.transpose(0, 1) or x[None], and let the model turn them back"
+
 
 class _UnlikeError(Exception):
     """The parts cannot be compared; the message gives the reason."""
@@ -43,7 +45,10 @@ class BatchConsistency:
         needed: Something rests on it, so that a test that cannot be made needs somebody's word.
         vouched: The user has said what the loss is, where it cannot be tested.
         coupled: The model couples the samples of a batch, and is meant to: the loss alone is tested, on its outputs.
-        named: The user has named the reduction, so that the count need not be one of rows.
+        named: The reduction is named, so that the count need not be one of rows.
+        by_rows: Each row is a sample of its own in the result, so that the count has to be one of rows.
+        several: There are several batches.
+        offered: Keywords by which the user can say what the loss is: of `count` and `reduction`.
     """
 
     objective: Objective
@@ -53,6 +58,9 @@ class BatchConsistency:
     vouched: bool
     coupled: bool
     named: bool = False
+    by_rows: bool = False
+    several: bool = True
+    offered: Sequence[str] = ("count", "reduction")
 
     def require(self) -> None:
         """Compare all batches.
@@ -85,10 +93,13 @@ class BatchConsistency:
                 doubts.append(str(doubt))
             tail = take_rows(whole, slice(at, None)) if rows > 1 else whole
         if doubts and self.needed and not self.vouched:
+            ways = ["name reduction='mean' or reduction='sum'"] if "reduction" in self.offered else []
+            ways += ["count= for a mean over tokens"] if "count" in self.offered else []
+            remedy = f"{', or '.join(ways)}, to define the loss" if ways else "pass all data as one batch"
             raise CurvatureError(
-                f"cannot test whether the losses of the batches add up to the loss over all samples ({doubts[0]}): "
-                "name reduction='mean' or reduction='sum', or count= for a mean over tokens, to define the loss",
-                keywords=("reduction", "count"),
+                "cannot test whether the losses of the batches add up to the loss over all samples "
+                f"({doubts[0]}): {remedy}",
+                keywords=self.offered,
             )
 
     def _join(self, tail: Any, head: Any) -> Any:
@@ -103,6 +114,12 @@ class BatchConsistency:
         total = self._count(whole)
         if sum(counts) != total:
             found = f"{total} for batch {number}, and {' and '.join(map(str, counts))} for two parts of its rows"
+            if self.by_rows:
+                raise CurvatureError(
+                    f"count must be additive: it gives {found}. Each row is a sample here, so put the "
+                    f"samples along dimension 0, {_TURN}",
+                    keywords=("count",),
+                )
             if self.named:
                 raise _UnlikeError(f"count is not additive over rows: {found}")
             raise CurvatureError(
@@ -147,21 +164,39 @@ class BatchConsistency:
         word = "mean" if self.mean else "sum"
         if agree(not self.mean, allowed)[0]:
             other = "sum" if self.mean else "mean"
+            say = f"say reduction={other!r}, or " if "reduction" in self.offered else ""
             raise CurvatureError(
-                f"the loss is a {other} over samples, not a {word}: {shown}; say reduction={other!r}, or use a loss "
-                f"that is a {word}",
+                f"the loss is a {other} over samples, not a {word}: {shown}; {say}use a loss that is a {word}",
                 keywords=("reduction",),
             )
         raise CurvatureError(
             f"the loss is not a {word} over independent samples: {shown}. Class weights and ignored or padded targets "
-            "make it a mean over something else: give count= with the number that it divides by, or "
-            "reduction='sum' with a loss "
-            "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process. "
-            "Samples are along dimension 0: of time-first batches or single sequences, put the samples there, by "
-            "x.transpose(0, 1) or x[None], and let the model turn them back; or name both count=, a function that "
-            "counts the samples of a batch, and reduction=",
+            f"make it a mean over something else: {', or '.join(self._ways())}; a model must not couple the samples of "
+            f"a batch{self._whole()}. Samples are along dimension 0: of time-first batches or single sequences, put "
+            f"the samples there, {_TURN}{self._elsewhere()}",
             keywords=("count", "reduction"),
         )
+
+    def _ways(self) -> list[str]:
+        """Return in words how a loss that divides by something else than its samples can be measured."""
+        ways = ["give count= with the number that it divides by"] if "count" in self.offered else []
+        ways += ["name reduction='sum' with a loss that sums"] if "reduction" in self.offered else []
+        ways += ["leave samples with ignored targets out of the data"] if self.by_rows else []
+        return ways or ["measure Curvature, which takes count= and reduction="]
+
+    def _whole(self) -> str:
+        """Return in words how a loss of all samples together can be measured; empty if it cannot."""
+        if self.by_rows or (self.named and "reduction" not in self.offered):
+            return ""
+        if self.several:
+            return "; or pass all data as one batch, to one process"
+        return "; or leave out reduction=, so that the loss of the only batch is taken as it is"
+
+    def _elsewhere(self) -> str:
+        """Return in words how samples along another dimension can be counted; empty if they cannot."""
+        if self.by_rows or len(self.offered) < 2:
+            return ""
+        return "; or name both count=, a function that counts the samples of a batch, and reduction="
 
     def _count(self, item: Any) -> int:
         return count_samples(self.count, item["batch"], 0) if rows_of(item["batch"]) else 0
@@ -203,9 +238,8 @@ class BatchConsistency:
                 return float(value.detach()), _derivatives(value, variables, second)
         except CurvatureError as error:
             raise CurvatureError(
-                f"{error}, for only some of its samples: if targets are ignored, give count= with the number of "
-                f"the others",
-                keywords=("count",),
+                f"{error}, for only some of its samples: if targets are ignored, {', or '.join(self._ways())}",
+                keywords=("count", "reduction"),
             ) from error
         except USER_ERRORS as error:
             raise _UnlikeError(

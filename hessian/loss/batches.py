@@ -296,6 +296,32 @@ def rows_of(batch: Batch) -> int | None:
     return lengths.pop() if len(lengths) == 1 else None
 
 
+def rows_are_samples(count: Callable[[Batch], int], batch: Batch) -> bool:
+    """Return whether dimension 0 indexes samples: the counts of two parts of the rows add up to that of all.
+
+    They do not for time-first batches, or for one sequence, because its parts are not samples.
+    """
+    rows = rows_of(batch)
+    if rows is None or rows < 2 or count is size_of:
+        return rows is not None
+    at = (rows + 2) // 3  # unequal parts, as for the check that batches add up
+    return not why_not_additive(count, batch, [take_rows(batch, slice(at)), take_rows(batch, slice(at, None))])
+
+
+def why_not_additive(count: Callable[[Batch], int], batch: Batch, parts: Sequence[Batch]) -> str:
+    """Return in words why parts of a batch do not have its samples together; empty if they do."""
+    try:
+        whole, found = (sum(count_samples(count, one, 0) for one in some) for some in ([batch], parts))
+    except Exception as error:  # a user's function that takes whole batches alone
+        return f"count= fails on parts of it ({' '.join(str(error).split())[:120]})"
+    if found == whole:
+        return ""
+    return (
+        f"count= gives {whole} for its {rows_of(batch)} rows and {found} for {len(parts)} parts of them together, as "
+        "where dimension 0 is time"
+    )
+
+
 def take_rows(value: Any, rows: slice | Tensor) -> Any:
     """Take some rows of every tensor in a value."""
     return _map(value, lambda tensor: _leaf(tensor[rows], tensor) if tensor.ndim else tensor)

@@ -54,6 +54,8 @@ def checked_objective(
     law: Law | None = None,
     budget: Budget | None = None,
     in_interval: bool = False,
+    by_rows: bool = False,
+    offered: Sequence[str] = ("count", "reduction"),
 ) -> Objective:
     """Read the data and check what a curvature of the loss rests on.
 
@@ -70,6 +72,8 @@ def checked_objective(
         law: Law of the targets, for the Fisher matrix; default: that of the loss, where it is known.
         budget: Budget of memory, for the checks.
         in_interval: The result has an interval that takes account of rounding beyond that of the parameters' type.
+        by_rows: The result has a part for each row of the data, which must be a sample.
+        offered: Those of the keywords `count` and `reduction` that the user of the result can give, for messages.
 
     Raises:
         CurvatureError: The result would be wrong; the message names cause and remedy.
@@ -126,11 +130,22 @@ def checked_objective(
         if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
             raise
         raise CurvatureError(budget.describe_missing_double(held, numbers)) from error
-    several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
-    if several or reduction:
-        vouched = reduction is not None or count is not size_of
-        coupled = batch_norm == "batch"
-        BatchConsistency(draft, mean, count, several, vouched, coupled, named=reduction is not None).require()
+    if matrix == "empirical-fisher":  # a sum over samples, each a row of the output, even of a single batch
+        by_rows, offered = True, [name for name in offered if name != "count"]
+    needed = len(first) > 1 or matrix == "empirical-fisher"
+    if needed or reduction:
+        BatchConsistency(
+            draft,
+            mean,
+            count,
+            needed,
+            vouched=reduction is not None or count is not size_of,
+            coupled=batch_norm == "batch",
+            named=reduction is not None,
+            by_rows=by_rows,
+            several=len(first) > 1,
+            offered=offered,
+        ).require()
     draft.model.require_kept()
     value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
     return replace(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.utils import parametrizations
 from torch.nn.utils.weight_norm import WeightNorm
 
@@ -138,7 +139,7 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
     if batch_norm not in (None, "running", "batch"):
         raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}", keywords=("batch_norm",))
     for name, module in model.named_modules():
-        normalises = isinstance(module, nn.modules.batchnorm._BatchNorm)
+        normalises = isinstance(module, _BatchNorm)
         if normalises and module.running_mean is None and batch_norm != "batch":
             raise CurvatureError(
                 f"batch norm {name!r} keeps no running statistics (track_running_stats=False) and couples the samples "
@@ -187,10 +188,27 @@ class PureModel:
     """A model and its loss as a function of chosen parameters, the state of both otherwise as it was found.
 
     While `run` evaluates, the model holds other tensors in place of its parameters and buffers. A loss that reads the
-    parameters of the model, for a penalty, reads these, and its curvature is included.
+    parameters of the model, for a penalty, reads these, and its curvature is included. The modes are those in which
+    this object was made, because training may go on before all products and tests of them are.
     """
 
-    def __init__(self, model: nn.Module, loss: Any, chosen: dict[str, Tensor], batch_norm: str | None) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Any,
+        chosen: dict[str, Tensor],
+        batch_norm: str | None,
+        modes: Sequence[bool] | None = None,
+    ) -> None:
+        """Copy the state.
+
+        Args:
+            model: The model.
+            loss: The loss.
+            chosen: Copies of the chosen parameters.
+            batch_norm: `running`, `batch`, or nothing.
+            modes: Whether each module of model and loss is in training mode; default: as it is.
+        """
         self._model, self._loss, self._batch_norm = model, loss, batch_norm
         self._joint = _Joint(model, loss)
         self._chosen = {f"model.{name}": parameter for name, parameter in chosen.items()}
@@ -210,17 +228,23 @@ class PureModel:
         ]
         self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
         self._has_constants = False  # which are not cast with the weights; known after the first refusal
+        modules = list(self._joint.modules())
+        self._modes = tuple(module.training for module in modules) if modes is None else tuple(modes)
+        self._modules_in_modes = [
+            (module, batch_norm == "batch" if batch_norm and isinstance(module, _BatchNorm) else mode)
+            for module, mode in zip(modules, self._modes, strict=True)
+        ]
         self._weight_norm = has_weight_norm(model)
         self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
     def at(self, parameters: Sequence[Tensor]) -> PureModel:
         """Return the same model at other parameters, and move it to their device."""
         chosen = dict(zip((name.removeprefix("model.") for name in self._chosen), parameters, strict=True))
-        return PureModel(self._model.to(parameters[0].device), self._loss, chosen, self._batch_norm)
+        return PureModel(self._model.to(parameters[0].device), self._loss, chosen, self._batch_norm, self._modes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         chosen = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
-        return PureModel, (self._model, self._loss, chosen, self._batch_norm)
+        return PureModel, (self._model, self._loss, chosen, self._batch_norm, self._modes)
 
     @property
     def module(self) -> nn.Module:
@@ -269,7 +293,9 @@ class PureModel:
         rest |= {name: as_chosen(tensor).clone() for name, tensor in self._buffers.items()}  # of each call
         with ExitStack() as stack:
             stack.enter_context(_keep_attributes(self._joint))
-            stack.enter_context(_batch_norm(self._model, self._batch_norm))
+            for module, mode in self._modules_in_modes:
+                if module.training is not mode:
+                    module.training = mode  # an attribute, which is restored
             stack.enter_context(exact_evaluation())
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
             if self._weight_norm:
@@ -432,19 +458,6 @@ def _keep_attributes(joint: nn.Module) -> Iterator[None]:
             for name, value in attributes.items():
                 if now.get(name) is not value:
                     now[name] = value
-
-
-@contextmanager
-def _batch_norm(model: nn.Module, policy: str | None) -> Iterator[None]:
-    modules = [m for m in model.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)] if policy else []
-    modes = [module.training for module in modules]
-    try:
-        for module in modules:
-            module.training = policy == "batch"
-        yield
-    finally:
-        for module, mode in zip(modules, modes, strict=True):
-            module.training = mode
 
 
 def owner(name: str) -> str:

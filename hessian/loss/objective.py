@@ -240,7 +240,9 @@ class Objective:
         if found != rows:
             raise CurvatureError(
                 f"the empirical Fisher matrix needs a row of the output for each sample: {rows} rows for {found} "
-                "samples"
+                "samples: give data and output one row for each, and leave samples with ignored targets out of the "
+                "data; or leave out count=, and name reduction='sum' with a loss that sums",
+                keywords=("count", "reduction"),
             )
         return float(rows) if self.mean else 1.0
 

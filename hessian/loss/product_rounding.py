@@ -142,6 +142,19 @@ def require_little(
     )
 
 
+def describe_limit(rounding: float, own: torch.dtype) -> str:
+    """Return in words that no number of products reaches an accuracy, and the remedy.
+
+    Args:
+        rounding: Rounding of a product, relative to the largest.
+        own: Type of the products.
+    """
+    begin = f"products are rounded by {rounding:.1g} of the norm, so more of them do not help"
+    if own == torch.float64:
+        return f"{begin}: compute in double precision throughout the model, or ask for less"
+    return f"{begin}: leave out autocast and low precision, or measure model.double(), on the command line --double"
+
+
 class LargestNumber(saved_tensors_hooks):
     """The largest number of a batch, and of what operations keep for their derivatives while this is open."""
 

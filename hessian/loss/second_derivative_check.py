@@ -26,7 +26,7 @@ from math import inf
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, as_dtype, rows_of, take_rows
+from hessian.loss.batches import Batch, as_dtype, rows_are_samples, rows_of, take_rows
 from hessian.loss.factories import USER_ERRORS, user_error
 from hessian.loss.graphs import Block, Graph, Positions, inexact_embedding, require_dense
 from hessian.loss.objective import Objective
@@ -117,7 +117,8 @@ def require_second_derivatives(
             samples = rows_of(batch) or 0
             chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
         if tests_products:
-            few = [take_rows(batch, chosen)] if samples > count else []
+            apart = samples > count and rows_are_samples(objective.count, batch)
+            few = [take_rows(batch, chosen)] if apart else []
             parts = [*(few if few and _reach_all(objective, few[0], place) else []), batch]
             precision, tested = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
             if others:

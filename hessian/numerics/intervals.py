@@ -53,6 +53,7 @@ class StableRankInterval(Result):
         reached: The relative width asked for was reached.
         signs: The probes were random signs, without deflation.
         given_up: Compromises made for a budget of memory, in words; empty for none.
+        limit: Why no number of products would reach the width asked for, in words; empty if more may.
         gradients: Time of the products in units of a gradient over the same data, where that was measured.
     """
 
@@ -73,6 +74,7 @@ class StableRankInterval(Result):
     reached: bool
     signs: bool = False
     given_up: str = ""
+    limit: str = ""
     gradients: float | None = field(default=None, compare=False)
 
     @property
@@ -88,7 +90,7 @@ class StableRankInterval(Result):
         norm = "certified" if self.certified else "not certified"
         kind = "vectors of signs" if self.signs else "probes"
         share = f"{100 * self.statistical_width:.2g} % from {self.probes} {kind}" if self.probes else "nothing random"
-        goal = "" if self.reached else "; wider than requested: raise products"
+        goal = "" if self.reached else f"; wider than requested: {self.limit or 'raise products'}"
         return {
             "stable rank": f"{format_interval(self.value, self.low, self.high)} at {100 * self.confidence:g} %; "
             f"width {100 * self.deterministic_width:.2g} % from the norm ({norm}), {share}{goal}",

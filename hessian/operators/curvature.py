@@ -137,7 +137,8 @@ class Curvature:
             memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; if it leaves no room
                 for checks in double precision, they are in the model's own.
             workers: Workers that multiply: `Workers`, or their argument, a number of processes or devices such as
-                ``"cuda:0,cuda:1"``; default: this process. Batches stay whole; a single one is cut by samples.
+                ``"cuda:0,cuda:1"``; default: this process. Batches stay whole; a single one is cut along
+                dimension 0, where the counts of its parts must add up.
 
         Raises:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.

@@ -82,7 +82,7 @@ def exact_hessian(
         )
     parts = [slice(start, start + rows) for start in range(0, len(inputs), rows)]
     objective = checked_objective(
-        model, loss, [(inputs[part], targets[part]) for part in parts], reduction="mean"
+        model, loss, [(inputs[part], targets[part]) for part in parts], reduction="mean", offered=()
     )  # named: it must be a mean also where one part holds all samples
     parameters = list(objective.parameters)
     chunks = _Chunks(objective, progress)

@@ -121,6 +121,8 @@ def sample_factors(
         batch_norm=batch_norm,
         reduction="mean",
         count=count,
+        by_rows=True,
+        offered=("count",),
     )
     return _factors(objective)
 

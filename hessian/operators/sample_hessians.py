@@ -106,7 +106,15 @@ def sample_hessian_parts(
             keywords=("batch_norm",),
         )
     objective = checked_objective(
-        model, loss, data, parameters=parameters, batch_norm=batch_norm, reduction="mean", count=count
+        model,
+        loss,
+        data,
+        parameters=parameters,
+        batch_norm=batch_norm,
+        reduction="mean",
+        count=count,
+        by_rows=True,
+        offered=("count",),
     )
     P = sum(p.numel() for p in objective.parameters)
     if not 1 <= rank <= P:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from hessian.loss.batches import Batch, Batches, count_samples, iterate_tensors, rows_of, take_rows
+from hessian.loss.batches import Batch, Batches, count_samples, iterate_tensors, rows_of, take_rows, why_not_additive
 from hessian.loss.graphs import Block, Graph, Layout, Positions, separate_from
 from hessian.loss.objective import Objective
 from hessian.loss.routes import draw_rows, fault_of, weigh
@@ -215,11 +215,12 @@ class LocalShards:
 
 
 def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Batch], int]) -> Batches:
-    """Read data as batches for workers; a single batch is cut by samples, into one batch for each worker.
+    """Read data as batches for workers; a single batch is cut along dimension 0, into one batch for each worker.
 
     Args:
         data: Data as `Batches.of` takes them.
-        workers: Number of workers; fewer pieces are cut where a batch has fewer samples that count.
+        workers: Number of workers; fewer pieces are cut where a batch has fewer samples that count, or where the counts
+            of so many pieces do not add up.
         batch_norm: `batch` couples the samples of a batch.
         count: Samples of a batch.
 
@@ -227,7 +228,7 @@ def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Bat
         CurvatureError: A single batch that cannot be cut.
     """
     batches = Batches.of(data)
-    if not batches.resident:
+    if not batches.resident or workers == 1:
         return batches
     (batch,) = batches.source
     why = ""
@@ -235,15 +236,19 @@ def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Bat
         why = "batch norm couples the samples of a batch"
     elif (rows := rows_of(batch)) is None:
         why = "its tensors have several lengths"
+    else:
+        for number in range(min(workers, rows), 1, -1):
+            shards = [take_rows(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
+            if fault := why_not_additive(count, batch, shards):
+                why = fault
+            elif all(count_samples(count, piece, 0) for piece in shards):
+                return Batches(shards, resident=True)
     if why:
         raise CurvatureError(
-            f"the only batch cannot be divided among {workers} workers, because {why}: pass several batches"
+            f"the only batch cannot be divided among {workers} workers, because {why}: pass several batches, or leave "
+            "workers= out",
+            keywords=("workers", "count"),
         )
-    assert rows is not None
-    for number in range(min(workers, rows), 1, -1):
-        shards = [take_rows(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
-        if all(count_samples(count, piece, 0) for piece in shards):
-            return Batches(shards, resident=True)
     return batches
 
 

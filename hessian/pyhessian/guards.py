@@ -47,7 +47,7 @@ def require_fit(model: nn.Module, loss: Loss, batches: PlainBatches) -> None:
         raise CurvatureError(
             "PyHessian differentiates fused weight norm, whose second derivative is wrong: use Curvature"
         )
-    checked_objective(model, loss, batches.source)
+    checked_objective(model, loss, batches.source, offered=())
     _require_used(model, loss, *next(iter(batches)))
 
 

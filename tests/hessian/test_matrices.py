@@ -11,7 +11,7 @@ from torch.distributions import Gamma, Normal, Poisson
 from torch.func import functional_call
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 
-from hessian import Curvature, CurvatureError, stable_rank_of
+from hessian import Curvature, CurvatureError, exact_hessian, sample_factors, stable_rank_of
 from hessian.loss.output_curvature import MATRICES
 from workloads.image_networks.small import perceptron
 
@@ -427,3 +427,56 @@ def test_a_divergence_without_second_derivative_is_the_reason():
 
     with pytest.raises(CurvatureError, match="divergence of two laws Laplace, as torch computes it, has no second"):
         Curvature(network(), loss, (X, VALUES), matrix="fisher", law=law)
+
+
+def advice(**options):
+    """The error about targets of which some are ignored."""
+    y = CLASSES.clone()
+    y[::4] = -100
+    data = options.pop("data", lambda x, y: (x, y))(X, y)
+    with pytest.raises(CurvatureError) as caught:
+        Curvature(network(), options.pop("loss", torch.nn.CrossEntropyLoss()), data, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("data", [lambda x, y: (x, y), lambda x, y: [(x[:5], y[:5]), (x[5:], y[5:])]])
+def test_advice_about_ignored_targets_of_an_empirical_fisher_matrix_works(data):
+    def kept(batch):
+        return int((batch[1] >= 0).sum())
+
+    for options in ({}, {"reduction": "mean"}, {"count": kept}, {"count": kept, "reduction": "mean"}):
+        text = advice(matrix="empirical-fisher", data=data, **options)
+        assert "leave" in text
+        assert "out of the data" in text
+        assert "reduction='sum'" in text
+        assert "one batch" not in text
+        assert "give count=" not in text
+    y = CLASSES.clone()
+    y[::4] = -100
+    seen = y >= 0
+    left = Curvature(network(), cross_entropy, data(X[seen], CLASSES[seen]), matrix="empirical-fisher")
+    total = torch.nn.CrossEntropyLoss(reduction="sum")
+    summed = Curvature(network(), total, data(X, y), matrix="empirical-fisher", reduction="sum")
+    v = torch.linspace(-1.0, 2.0, left.P).double()
+    torch.testing.assert_close(summed @ v, int(seen.sum()) * (left @ v))
+
+
+def test_advice_about_one_batch_is_not_to_pass_one_batch():
+    text = advice(reduction="mean")
+    assert "one batch" not in text
+    assert "leave out reduction=" in text
+    assert "give count=" in text
+    several = advice(data=lambda x, y: [(x[:5], y[:5]), (x[5:], y[5:])])
+    assert "one batch, to one process" in several
+    y = CLASSES.clone()
+    y[::4] = -100
+    for make in (
+        lambda: exact_hessian(network(), torch.nn.CrossEntropyLoss(), X, y),
+        lambda: exact_hessian(network(), torch.nn.CrossEntropyLoss(), X, y, rows=4),
+    ):
+        with pytest.raises(CurvatureError, match=r"Curvature, which takes count= and reduction=") as caught:
+            make()
+        assert "one batch" not in str(caught.value)
+    with pytest.raises(CurvatureError, match=r"give count= with the number") as caught:
+        list(sample_factors(network(), torch.nn.CrossEntropyLoss(), (X, y)))
+    assert "reduction=" not in str(caught.value)

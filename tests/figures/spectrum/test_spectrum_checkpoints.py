@@ -126,6 +126,25 @@ def test_one_state_alone_has_no_overlaps(capsys, tmp_path, states):
     assert "nan" not in line.lower()
 
 
+@pytest.mark.parametrize("matrix", ["hessian", "residual"])
+def test_equal_files_in_double_precision_have_equal_rows(tmp_path, matrix):
+    """The network is built in single precision, and its own numbers are those of none of the files."""
+    exact = tiny_networks.mlp().double()
+    generator = torch.Generator().manual_seed(4)
+    state = {name: torch.randn(v.shape, generator=generator).double() for name, v in exact.state_dict().items()}
+    state = {name: value * (1.0 + 1e-9) for name, value in state.items()}
+    exact.load_state_dict(state)
+    for step in (1, 2):
+        torch.save(state, tmp_path / f"step-{step}.pt")
+    settings = SpectrumSettings(outliers=2)
+    names = ("tiny_networks:mlp", "tiny_networks:pair")
+    table = measure_checkpoints(SpectrumRequest(*names, matrix=matrix, double=True, settings=settings), tmp_path)
+    loss = torch.nn.functional.cross_entropy(exact(tiny_networks.X.double()), tiny_networks.Y).item()
+    assert table.loss.to_numpy() == pytest.approx(loss, rel=1e-13)
+    for place, rows in table.groupby("place"):
+        assert rows.eigenvalue.to_numpy() == pytest.approx(rows.eigenvalue.iloc[0], rel=1e-12), place
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128", "int64", "int8", "bool"])
 def test_weights_of_another_kind_of_number_are_one_line(capsys, tmp_path, states, dtype):
     state = torch.load(states[0] / "after-20.pt", weights_only=True)

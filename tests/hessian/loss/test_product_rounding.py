@@ -8,7 +8,15 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hessian import Curvature, CurvatureError, exact_hessian, stable_rank, stable_rank_of
+from hessian import (
+    Curvature,
+    CurvatureError,
+    SpectrumSettings,
+    exact_hessian,
+    measure_spectrum,
+    stable_rank,
+    stable_rank_of,
+)
 
 CE = nn.CrossEntropyLoss()
 
@@ -274,3 +282,65 @@ def test_a_miss_in_single_precision_names_why_double_precision_fails():
     x, y = drawn(60, 5, 3)
     with pytest.raises(CurvatureError, match=r"fails in double precision \(single precision only.*register_buffer"):
         stable_rank(Detached("single"), CE, (x, y))
+
+
+@pytest.mark.parametrize(("seed", "batches"), [(0, 2), (1, 1)])
+def test_training_that_goes_on_does_not_change_what_was_built(seed, batches):
+    """Dropout of the model and of the loss is on again, and the statistics of batch norm those of each batch."""
+
+    class Noisy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.drop = nn.Dropout(0.3)
+
+        def forward(self, out, y):
+            return CE(self.drop(out), y)
+
+    x, y = drawn(60, 5, 3, seed)
+    data = (40 * x, y) if batches == 1 else [(40 * x[:20], y[:20]), (40 * x[20:], y[20:])]
+    torch.manual_seed(seed)
+    norm = nn.BatchNorm1d(8)
+    model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), norm, nn.Dropout(0.5), nn.Linear(8, 3)).eval()
+    loss = Noisy().eval()
+    expected = stable_rank_of(Curvature(model, loss, data), rng=np.random.default_rng(0))
+    operator = Curvature(model, loss, data)
+    block = operator.block("4.*")
+    model.train()
+    loss.train()
+    assert stable_rank_of(operator, rng=np.random.default_rng(0)) == expected
+    assert stable_rank_of(block, rng=np.random.default_rng(0)).value > 0.0
+    assert operator.cost().gradient_seconds > 0.0
+    assert model[3].training
+    assert norm.training
+    assert loss.drop.training
+    assert norm.num_batches_tracked == 0
+
+
+def test_what_rounding_limits_asks_for_precision_and_not_for_products():
+    model, (x, y) = Inside(autocast, 0, (12, 9, 3)), drawn(90, 12, 3)
+    settings = SpectrumSettings(outliers=3, probes=1, steps=5, products=500, width=1e-3)
+    report = measure_spectrum(Curvature(model, CE, (x, y)), settings)
+    assert not report.converged
+    assert not report.stable_rank.reached
+    for label in ("stable rank", "eigenvalues", "residuals"):
+        text = report.words()[label]
+        assert "raise products" not in text
+        assert "products are rounded by " in text
+        assert "leave out autocast" in text
+        assert "--double" in text
+    report = measure_spectrum(Curvature(copy.deepcopy(model).double(), CE, (x.double(), y)), settings)
+    assert report.converged
+    assert report.stable_rank.reached
+
+
+def test_where_products_run_out_more_are_asked_for():
+    model, (x, y) = Inside(plain, 0, (12, 9, 3)), drawn(90, 12, 3)
+    settings = SpectrumSettings(outliers=3, probes=1, steps=5, products=32, width=1e-3)
+    words = measure_spectrum(Curvature(model, CE, (x, y)), settings).words()
+    assert "wider than requested: raise products" in words["stable rank"]
+    assert "not converged: raise products" in words["residuals"]
+    assert "rounded" not in "".join(words.values())
+    least = SpectrumSettings(outliers=3, probes=1, steps=5, tolerance=1e-30, width=1e-15)
+    report = measure_spectrum(Curvature(model.double(), CE, (x.double(), y)), least)
+    assert "ask for less" in report.words()["stable rank"]
+    assert "autocast" not in "".join(report.words().values())
