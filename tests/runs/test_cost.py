@@ -75,7 +75,7 @@ def test_a_gradient_over_all_of_a_clients_samples_is_counted_once_a_round(partit
 @pytest.mark.parametrize("cohort", [None, 1, 2])
 @pytest.mark.parametrize("algorithm", RANKED)
 def test_bytes_are_those_of_the_run(algorithm, cohort):
-    """What is sent to all clients, before the first round and in rounds that accumulate, counts as well."""
+    """Messages to all clients count once, as do those before the first round and of rounds that accumulate."""
     of = plan(algorithm, 5, 7, steps=2, batch=3, **({} if cohort is None else {"cohort": cohort}), **RANKED[algorithm])
     parts = parts_of(of)
     *_, last = rounds(parts.algorithm, parts.problem, rounds=7, cohort=cohort)
