@@ -168,7 +168,8 @@ ABOVE = {"L": "1", "steps": 1, "rate": "1/2"}
             "the printed bound as the requirement",
             r"In runs that satisfy (38) in every round the same, where a rate of at most $\frac1{Ls_*}$ obeys the "
             "learning rate requirement of Theorem 2.",
-            why=r"“$\leq \frac{1}{Ls_*}$, which obeys the learning rate requirement of Theorem 2” names no other bound.",
+            why=r"“$\leq \frac{1}{Ls_*}$, which obeys the learning rate requirement of Theorem 2”: no other bound is "
+            "named.",
         ),
         Reading(
             "given (38)",
@@ -187,8 +188,7 @@ ABOVE = {"L": "1", "steps": 1, "rate": "1/2"}
     ),
     uses=("fedlrt/thm-2",),
     because=r"It compares the rate with $\frac1{Ls_*}$, but Theorem 2 requires at most $\frac1{12Ls_*}$; the rate "
-    "obeys "
-    "both.",
+    "obeys both.",
     expect=("holds", "proof"),
     intended=Intended(
         "given (38)",
