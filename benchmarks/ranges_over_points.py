@@ -51,6 +51,7 @@ from paper_checks.fedlrt.measurements.legendre_runs import (
     own_targets,
     target_share,
 )
+from paper_checks.fedlrt.measurements.simplified_traces import SMALL
 from paper_checks.fedlrt.sec_4_1 import CLIENTS, LEVELS, count_rounds
 from toymodels.legendre import BASES, random_targets
 from workloads.files import write_whole
@@ -147,6 +148,7 @@ def deltas_of_assumption_1(seed: int) -> Numbers:
     return {
         "when the rank is found, global loss": found.test.of_mean[found.found],
         "when the rank is found, clients": found.test.of_clients[found.found],
+        "when the rank is found, clients, at most 0.1": float(found.test.of_clients[found.found] <= SMALL),
         "near the minimiser, global loss": found.test.of_mean[-1],
         "near the minimiser, clients": found.test.of_clients[-1],
     }
@@ -235,7 +237,7 @@ def quotients_of_paces(seed: int) -> Numbers:
 
 MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
     "fedlrt/exp-homogeneous, targets": (weak_targets, range(20)),
-    "fedlrt/claim-assumption-when": (deltas_of_assumption_1, range(8)),
+    "fedlrt/claim-assumption-when": (deltas_of_assumption_1, range(24)),
     "fedlrt/claim-hom-stepsize": (admitted_rates, range(120)),
     "fedlrt/claim-hom-stepsize, by basis": (admitted_rates_by_basis, range(24)),
     "fedlrt/claim-hom-rank, size 0.01": (median_ranks_from_small_starts, range(24)),

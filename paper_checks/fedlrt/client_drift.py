@@ -109,6 +109,10 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
     return found
 
 
+LONG_STEPS = {**two_parabolas()[1], "rate": "6/5", "steps": 5}
+"""The two parabolas with the rate of the long steps, twelve times 1/(L s) with L = 2 and s = 5."""
+
+
 @claim(
     "fedlrt/claim-fedlin",
     where="Section 2, after eq. (4)",
@@ -128,6 +132,12 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
             "(fedlrt/eq-4, fedlrt/alg-4). Where a loss is not convex, convergence to a stationary point is usually "
             "said of the gradients. That rates are small enough goes without saying, and the minimiser of (1) is "
             "spoken of as the only one.",
+        ),
+        Reading(
+            "any constant learning rate",
+            r"The same for every constant learning rate $\lambda > 0$.",
+            {"method": "long steps"},
+            "“constant learning rates” are named without a limit.",
         ),
     ),
     hypotheses=(Dropped(r"learning rates small enough, $\lambda \le 1/(Ls_*)$", {"method": "long steps"}),),
@@ -149,7 +159,8 @@ def claim_fedlin(
     promises = list[Relation]()
     for one, plain in zip(limits[method], limits["FedAvg"], strict=True):
         if one.minimiser is not None:
-            promises.append(same("the minimiser of (1)", one.end, one.minimiser + shift, relative=1e-6))
+            case = LONG_STEPS if method == "long steps" and one is limits[method][0] else None
+            promises.append(same("the minimiser of (1)", one.end, one.minimiser + shift, case, relative=1e-6))
         promises.append(same("a stationary point", one.slope, torch.full_like(one.slope, shift), relative=1e-6))
         trips = limits["FedLin"][0].trips
         promises.append(Relation("communication rounds", trips, plain.trips + more))

@@ -643,8 +643,8 @@ def claim_het_plateau(
     expect=("ambiguous", "search"),
     intended=Intended(
         "with the threshold of the homogeneous test",
-        r"“$\tau = 0.1$ was used” (Section 4.1), and the heterogeneous test is “a variation of the linear least "
-        "squares regression” before it.",
+        r"“stops at a point with slightly higher loss value” here, “converge to 1e-5” in Figure 1; $\tau$ is that of "
+        r"the test before: “$\tau = 0.1$ was used” (Section 4.1).",
     ),
     print="inconsistent",
     ambiguous=r"No $\tau$ is named for the heterogeneous test. It is 0.1 in the test before it and 0.01 in Table 2. "

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from algorithms.low_rank import USV, append_columns, augment, pad, product
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Intended, Reading
+from paper_checks.claim import Dropped, Intended, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.splitting import BEYOND
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
@@ -247,7 +247,12 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
     V] = [I; 0]$.""",
     measure=measure_wide,
     readings=(
-        LITERAL,
+        Reading(
+            "any QR decomposition",
+            r"The same with the orthogonal factors of any QR decompositions of $[U|G_U]$ and $[V|G_V]$ for $\tilde U$ "
+            r"and $\tilde V$.",
+            why="“A QR decomposition therefor only rearranges the columns” is said of any of them.",
+        ),
         Reading(
             "U kept in front",
             r"With the orthonormal $\tilde U = [U|\bar U]$ that spans the columns of $[U|G_U]$, and $\tilde V$ "
@@ -259,15 +264,14 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
     ),
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-6",),
-    because="A QR decomposition may begin with -u for a column u of U, as those of libraries do; with U kept in front "
-    "it holds.",
+    because="Some QR decompositions begin with -u for a column u of U, as those of libraries may; with U in front, as "
+    "printed, it holds.",
     expect=("holds", "proof"),
     intended=Intended(
         "U kept in front",
-        r"“such that $\widetilde U = [U,\bar U]$”, and (6) has “$[U^t|\bar U]$”: U stays in front, "
-        "whose columns a QR may otherwise negate.",
+        r"“such that $\widetilde U = [U,\bar U]$”; Section 3.1 has “We denote the augmented bases by $\tilde U = "
+        r"[U^t|\bar U]$”: U stays in front.",
     ),
-    print="unstated",
 )
 def eq_22(
     points: list[Wide], kept: bool = False, columns: int = 0, corner: float = 1.0, beyond: bool = False

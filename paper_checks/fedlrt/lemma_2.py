@@ -133,13 +133,18 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
 
 @identities(
     "fedlrt/lemma-2-step-21",
-    where="Appendix D, proof of Lemma 2, eq. (21)",
+    where="Appendix D, proof of Lemma 2, eq. (21), whose first line has lost its dots in the text read here",
     says=r"""$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - UU^\top)GVS^{-1}S - UU^\top GV = -(I - P_U)GV - P_UGV =
     (P_U - I)GV - P_UGV = -GV$ with $G = \nabla_W\mathcal{L}(USV^\top)$, by (5).""",
     measure=measure_symbols,
     mutants=[{"sign": -1}, {"left": True}, {"within": 0.99}],
     uses=("fedlrt/eq-5",),
     expect=("holds", "proof"),
+    intended=Intended(
+        "literal",
+        r"“consider the continuous time dynamics of $\dot{K}$”: the left side is $\dot K$, and the lines for U and S "
+        "of (5) are inserted.",
+    ),
 )
 def step_21(
     data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False, within: float = 1.0

@@ -113,7 +113,8 @@ def measure_simplified(context: Context) -> Simplified:
 @relations(
     "fedlrt/eq-9",
     where=r"Section 3.1, eq. (9), as the definition of $\check V_c$ (what it lacks of $V_c$, for $\approx$: "
-    "fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient)",
+    r"fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient), with $\tilde G_{\tilde S}$ for $\check G_{\tilde "
+    "S}$ in its last sentence in the text read here",
     says=r"""$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} =
     \begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 &
     0\end{bmatrix}$, the correction of the coefficients that are not augmented. It makes lines 10 and 12 of Algorithm 1
@@ -147,8 +148,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
         yield Relation("communication rounds of FedLin", one.trips, found.fedlin)
         yield Relation("one fewer than with the full correction", one.trips, found.full - fewer)
     return (
-        f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them; what line 4 aggregates is the "
-        "block, which the text read here has with a tilde in this sentence"
+        f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them; what line 4 aggregates is the block"
     )
 
 
@@ -205,7 +205,8 @@ def measure_shared(context: Context) -> Shared:
             ({"share": 1.01}, {"bases": "own"}, {"room": -1}),
         ),
     ),
-    because=r"The summand $\tilde W_r^{s_*}$ lacks its index c, which (32) has.",
+    because=r"The summand $\tilde W_r^{s_*}$ lacks its index c, which (32) has; “preserved” is that the rank is at "
+    "most 2r.",
     expect=("holds", "proof"),
     intended=Intended(
         "rank at most 2r",

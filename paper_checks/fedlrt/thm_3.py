@@ -24,9 +24,9 @@ from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run, as_run
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING
 from paper_checks.fedlrt.measurements.traces import E1, Array, distance_loss, norm, run_of, trace, tried_rates
 from paper_checks.methods.domain import Stated
-from paper_checks.methods.identity import Equation, Equations, identities, rational
+from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.relations import Relation, Relations, relations
+from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 WITNESS = {
@@ -149,7 +149,11 @@ def thm_3(
     )
 
 
-@identities(
+ABOVE = {"L": "1", "steps": 1, "rate": "1/2"}
+"""A rate below 1/(L s) that Theorem 2 does not admit."""
+
+
+@claim(
     "fedlrt/thm-10-proof",
     where="Appendix F.3, proof of Theorem 10",
     says=r"""With $\lambda s_* = \frac1{24L}$, that is $\lambda = \frac1{24Ls_*} \le \frac1{Ls_*}$, which obeys the
@@ -159,18 +163,32 @@ def thm_3(
     \frac1T\sum_{t=1}^T\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le \frac{48L}T(\mathcal{L}(W_r^{t=1}) -
     \mathcal{L}(W_r^{t=T+1})) + 48L^2\vartheta$.""",
     measure=lambda context: sympy.symbols("L theta T l_1 l_T+1 l_T+2 least above"),
-    mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
     readings=(
+        Reading(
+            "the printed bound as the requirement",
+            r"In runs that satisfy (38) in every round the same, where a rate of at most $\frac1{Ls_*}$ obeys the "
+            "learning rate requirement of Theorem 2.",
+            why=r"“$\leq \frac{1}{Ls_*}$, which obeys the learning rate requirement of Theorem 2”: no other bound is "
+            "named.",
+        ),
         Reading(
             "given (38)",
             r"In runs that satisfy (38) in every round the same, with $\lambda = \frac1{24Ls_*} \le \frac1{12Ls_*}$, "
             "which is the learning rate requirement of Theorem 2.",
-            why="Its lines follow from (38), the inequality of Theorem 2, which fails and is judged in fedlrt/thm-2. "
+            {"required": 12},
+            "Its lines follow from (38), the inequality of Theorem 2, which fails and is judged in fedlrt/thm-2. "
             r"Theorem 2 requires $\lambda \le \frac1{12Ls_*}$.",
+            (
+                {"required": 12, "rate": 25.0},
+                {"required": 12, "constant": 47.0},
+                {"required": 12, "inner": 11.0},
+                {"required": 11},
+            ),
         ),
     ),
     uses=("fedlrt/thm-2",),
-    because=r"It compares the rate with $\frac1{Ls_*}$, but Theorem 2 requires $\frac1{12Ls_*}$; the rate obeys both.",
+    because=r"It compares the rate with $\frac1{Ls_*}$, but Theorem 2 requires at most $\frac1{12Ls_*}$; the rate "
+    "obeys both.",
     expect=("holds", "proof"),
     intended=Intended(
         "given (38)",
@@ -180,24 +198,38 @@ def thm_3(
     print="misprint",
 )
 def thm_10_proof(
-    symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0, inner: float = 12.0
-) -> Equations:
-    """The step from (38) to (37); it covers this one learning rate, not all that the theorem allows."""
+    symbols: tuple[sympy.Symbol, ...],
+    rate: float = 24.0,
+    constant: float = 48.0,
+    inner: float = 12.0,
+    required: int = 1,
+) -> Evidence:
+    """The step from (38) to (37); it covers this one learning rate, not all that the theorem allows.
+
+    ``required`` is one over the limit of s lambda L with which the rate is compared.
+    """
+    if required < 12:
+        admitted = Relation("rates below the bound obey Theorem 2", 0.5, 1 / 12, at_most=True, case=ABOVE)
+        return judge_relations([admitted], "one rate")
     L, theta, T, first, last, later, least, above = symbols
     whole = 1 / (rational(rate) * L)
-    yield Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))
+    lines = [Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))]
 
     def up_to(rounds: sympy.Expr, end: sympy.Expr) -> sympy.Expr:
         return first - end + rounds * L * theta
 
-    yield Equation("sum over no round", up_to(sympy.Integer(0), first), sympy.Integer(0))
-    yield Equation("sum over T rounds and one more", up_to(T, last) + last - later + L * theta, up_to(T + 1, later))
     stated = 48 * L / T * (first - last) + 48 * L**2 * theta
-    yield Equation("mean over T rounds", rational(constant) * L * up_to(T, last) / T, stated)
-    yield Equation("mean less the least", (T * least + above) / T - least, above / T)
-    return [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(3)], (
+    lines += [
+        Equation("sum over no round", up_to(sympy.Integer(0), first), sympy.Integer(0)),
+        Equation("sum over T rounds and one more", up_to(T, last) + last - later + L * theta, up_to(T + 1, later)),
+        Equation("mean over T rounds", rational(constant) * L * up_to(T, last) / T, stated),
+        Equation("mean less the least", (T * least + above) / T - least, above / T),
+    ]
+    return judge_identity(
+        lines,
+        [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(3)],
         "any L, theta and losses, every T: T + 1 rounds are T and one more, and the mean exceeds the least by the T-th "
-        "part of what the others exceed it by; given (38), for one rate, where (37) is stated for all up to 1/(12 L s)"
+        "part of what the others exceed it by; given (38), for one rate, where (37) is stated for all up to 1/(12 L s)",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, Intended, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run
 from paper_checks.fedlrt.measurements.simplified_traces import SCOPE, SIMPLIFIED_ROUNDING, SMALL, measure_simplified
@@ -62,8 +62,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because=r"Assumption 1 does not bound what the correction leaves out; for $L < \delta^2/12$ the term "
-    r"$\delta^2s_*\lambda$ promises too much.",
+    because="Assumption 1 bounds what the correction leaves out only by the client's own gradient; for "
+    r"$L < \delta^2/12$ $C$ promises too much.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -130,8 +130,8 @@ def is_linear(one: Trace) -> bool:
 @relations(
     "fedlrt/thm-11-hat-lines",
     where=r"Appendix G.1, bounds of both terms of eq. (44): the lines without Assumption 1 (with "
-    r"it: fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second), with $\tilde S$ for the $\hat S$ after it in the text "
-    "read here",
+    r"it: fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second), with $\tilde S$ for the $\hat S$ after it, and a "
+    r"small s for the capital one at $\tilde W_{r,c}$ in the second term, in the text read here",
     says=THEOREM
     + r"First term: $\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle\hat "
     r"S^* - 0, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle-\frac\lambda C\sum_{c,s}\nabla_{\hat "
@@ -160,8 +160,8 @@ def is_linear(one: Trace) -> bool:
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"“by Jensen's inequality in (I)” over the clients: the second term is a mean over c, so that its gradients at "
-        r"$\widetilde W_{r,c}^s$ are those of $\mathcal{L}_c$, as in the first term.",
+        r"“we used Jensen's inequality in (I)”, over the clients: the second term is a mean over c, so that its "
+        r"gradients at $\widetilde W_{r,c}^s$ are those of $\mathcal{L}_c$, as in the first term.",
     ),
     print="misprint",
 )
@@ -230,14 +230,17 @@ def _judge_hats(
     text: str,
     assumption: str,
     witness: Mapping[str, object] = LINEAR,
+    named: str = "",
 ) -> Evidence:
+    """Compare the sides; the witness is the round of `LINEAR`, or another one by its name."""
+    shown = [one.name == named if named else is_linear(one) for one, _ in pairs]
     return judge_inequality(
         np.array(left),
         np.array(right),
         np.array([rounding(one) * 1e-3 for one, _ in pairs]),
         size=np.array([magnitude(one) for one, _ in pairs]),
-        case=lambda index: witness if is_linear(pairs[index][0]) else {"instance": pairs[index][0].name},
-        readable=[is_linear(one) for one, _ in pairs],
+        case=lambda index: witness if shown[index] else {"instance": pairs[index][0].name},
+        readable=shown,
         scope=f"{len(pairs)} {SIMPLIFIED_ROUNDS}",
         printed=f"{text}, assumption {assumption}",
         domain=tried_rates(
@@ -273,13 +276,28 @@ _STRONGER = (
         {"assumption": "outside", "signs": (-1.0, 1.0)},
         mutants=({"share": 0.99}, {"power": 3}, {"assumption": "printed"}, {"assumption": "printed", "signs": (1.0,)}),
     ),
+    readings=(
+        LITERAL,
+        Reading(
+            "F as the negative gradient",
+            THEOREM + r"$\langle\hat S^* - \hat S, \nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le \frac\lambda "
+            r"C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|\|\nabla_{\hat S}\mathcal{L}(\tilde "
+            r"W_r)\| \le \delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 = "
+            r"\delta^2s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Assumption 1.",
+            {"signs": (1.0,)},
+            "Appendix C defines F as the negative gradient, and Lemma 4 has this sign of the inner product "
+            "(fedlrt/eq-43-44).",
+            ({"signs": (1.0,), "power": 3},),
+        ),
+    ),
     uses=("fedlrt/assumption-1",),
-    because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
+    because="Assumption 1 bounds a difference of norms, and what lies outside the block only by the client's own "
+    "gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
+        "F as the negative gradient",
         r"“Assumption 1 in (II)” bounds both norms by $\delta\|\nabla_{\widetilde S}\mathcal{L}\|$, hence "
-        r"$\delta^2$, which (14) does not give; sign as in (33).",
+        r"$\delta^2$, which (14) does not give; the sign of (44) is that of Lemma 4.",
     ),
     print="misprint",
 )
@@ -295,7 +313,7 @@ def thm_11_hat_first(
     left = [max(s * float((one.outside(one.aggregate) * one.gradient).sum()) for s in signs) for one, _ in pairs]
     right = [share * delta**power * one.whole * norm(one.gradient) ** 2 for one, delta in pairs]
     text = f"<= {share:g} delta^{power} s lambda |g|^2"
-    return _judge_hats(pairs, left, right, text, assumption, {**LINEAR, **CURVED})
+    return _judge_hats(pairs, left, right, text, assumption, {**LINEAR, **CURVED}, "curved" if signs == (1.0,) else "")
 
 
 @claim(
@@ -318,12 +336,14 @@ def thm_11_hat_first(
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
-    because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
+    because="Assumption 1 bounds a difference of norms, and what lies outside the block only by the client's own "
+    "gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
         r"“we used Jensen's inequality in (I) again Assumption 1”: (14), with $\delta\|\nabla_{\widetilde "
-        r"S}\mathcal{L}\|$ on its right, does not bound $\|\nabla_{\widehat S}\mathcal{L}_c\|$.",
+        r"S}\mathcal{L}\|$ on its right, bounds $\|\nabla_{\widehat S}\mathcal{L}_c\|$ only by the client's own "
+        "gradient.",
     ),
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
@@ -366,14 +386,26 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
         {"form": "corrected", "keep": ("inequality",)},
         mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
     ),
+    readings=(
+        LITERAL,
+        Reading(
+            "squares of delta",
+            THEOREM + r"The same with $\delta^2$ for $\delta$ in its second and third line: with "
+            r"$\delta^2s_*\lambda\|\tilde U^\top F\tilde V\|^2 + \delta^2(s_*\lambda)^2\|\tilde U^\top F\tilde "
+            r"V\|^2$.",
+            {"power": 2},
+            r"The bounds of (44) before these lines, and the line after them, have $\delta^2$.",
+            ({"power": 3},),
+        ),
+    ),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
     because="Step (I) needs the reverse inequality of norms; the last term has lost its L/2 and changes its sign. "
     r"$\delta$ for $\delta^2$ is a slip.",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        r"“where we use in (I) $\|U^\top F(\widetilde W_r)V\| \leq \|\widetilde U^\top F(\widetilde W_r)\widetilde "
-        r"V\|$”, in a term with a minus sign, where the reverse is needed.",
+        "squares of delta",
+        r"“$= \delta^2 s_*\lambda$” in the bound of (44): $\delta$ is a slip. “where we use in (I) $\|U^\top "
+        r"F(\widetilde W_r)V\| \leq \|\widetilde U^\top F(\widetilde W_r)\widetilde V\|$” in a term with a minus sign.",
     ),
     print="misprint",
 )
@@ -383,6 +415,7 @@ def thm_11_combine(
     loss: float = 2.0,
     half: float = 0.5,
     reverse: bool = True,
+    power: int = 1,
     keep: tuple[str, ...] = ("sum", "inequality", "equality"),
 ) -> Relations:
     """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
@@ -395,7 +428,7 @@ def thm_11_combine(
             least = 1 - Fraction(loss) * delta**2 - 12 * (1 - delta**2) * x * L - Fraction(half) * delta**2 * x * L
             yield Relation("the bound", float(line + x * least), 0.0, 1e-15, at_most=True)
             continue
-        rest = delta * x + delta * x**2
+        rest = delta**power * (x + x**2)
         end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
         added = delta**2 * x + L / 2 * delta**2 * x**2
         lines = {

@@ -271,7 +271,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
     intended=Intended(
         "as corrected",
         "“Analogously to the proof of Theorem 2”: as in Lemma 4 the inner product is with $-F$; "
-        "both bounds that follow serve either sign or (45).",
+        "the bounds that follow do not depend on the sign, or use (45).",
     ),
     print="misprint",
 )
@@ -378,12 +378,13 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     vary=("constant", "half"),
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
-    because="The drift of the block also follows moves outside of it, which (14) does not limit; a sign is a slip.",
+    because="The drift of the block also follows moves outside of it, which (14) limits only by the client's own "
+    "gradient; a sign is a slip.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",
-        "“Then we can readily apply Theorem 2”: the block's drift also follows moves outside of "
-        "it, which (14) does not limit; the sign is that of $F$.",
+        "“Then we can readily apply Theorem 2”: the block's drift also follows moves outside of it, which (14) limits "
+        "only by the client's own gradient; the sign is that of $F$.",
     ),
     print="misprint",
 )

@@ -253,7 +253,8 @@ def eq_32(
         mutants=({"transposed": True}, {"transposed": False, "share": 0.99}),
     ),
     importance="detail",
-    because=r"F has n columns and $\tilde V^\top$ 2r rows, so that for $2r < n$ the product does not exist.",
+    because=r"F has n columns and $\tilde V^\top$ 2r rows: for $2r < n$ there is no product; and sums lack brackets "
+    "around both terms.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -36,7 +36,7 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
         "Disagrees with the numbers from which it is computed",
     ),
     "assumption": (
-        "Can be met; its consequences have their own entries",
+        "Can be met; nothing that its entry says the paper draws from it fails",
         "Cannot be met, or does not imply what the paper concludes from it",
     ),
     "definition": ("Well posed", "Not well posed as printed"),

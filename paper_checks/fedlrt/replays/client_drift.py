@@ -13,7 +13,8 @@ import sympy
 from paper_checks.fedlrt.replays.shared.boxes import exchanges
 from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
 from paper_checks.proof_steps import non_negative
-from paper_checks.replay import proof, require
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
+from paper_checks.stored_values import Values
 
 
 @proof("fedlrt/claim-fedlin")
@@ -34,6 +35,38 @@ def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3,
     return (
         "every round descends by a share of the squared gradient; then the sum over the rounds, and bounded level "
         "sets of a convex loss with one minimiser"
+    )
+
+
+@replay("fedlrt/claim-fedlin@any-constant-learning-rate")
+def claim_fedlin_with_long_steps(values: Values) -> Violation:
+    """Run one round of FedLin from 1, clients with losses h (w - c)^2 / 2 of one number whose mean is least at 0.
+
+    A round is linear: it multiplies every distance from the minimiser by the same factor.
+    """
+    curvatures, centres = ([Fraction(one) for one in values[name]] for name in ("curvatures", "centres"))
+    rate, steps = Fraction(values["rate"]), int(values["steps"])
+    clients = list(zip(curvatures, centres, strict=True))
+    slope = sum((-h * c for h, c in clients), Fraction(0)) / len(clients)
+    assumes = (
+        Hypothesis("gradient of the mean loss at 0", slope, "=", 0),
+        *(Hypothesis(f"h of client {c}", h, ">", 0) for c, h in enumerate(curvatures, 1)),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("local steps", steps, ">=", 1),
+    )
+    start, ends = Fraction(1), []
+    mean = sum((h * (start - c) for h, c in clients), Fraction(0)) / len(clients)
+    for h, c in clients:
+        w = start
+        for _ in range(steps):
+            w -= rate * (h * (w - c) - h * (start - c) + mean)
+        ends.append(w)
+    return Violation(
+        abs(sum(ends, Fraction(0)) / len(ends)),
+        start,
+        assumes=assumes,
+        reads="losses h (w - c)^2 / 2 of one number, FedLin: distance from the minimiser 0 after a round, against that "
+        "before it, by which every round multiplies it",
     )
 
 

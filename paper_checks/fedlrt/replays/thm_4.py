@@ -367,6 +367,21 @@ def thm_11_hat_first_as_printed(values: Values) -> Violation:
     )
 
 
+@replay("fedlrt/thm-11-hat-first@f-as-the-negative-gradient")
+def thm_11_hat_first_as_meant(values: Values) -> Violation:
+    """Run two opposite clients, two steps of 1/48, with the sign of Lemma 4; one client, one step, as printed."""
+    outside, square, delta, rate, assumes = _linear(values)
+    moved, more = _two_opposite(values, delta)
+    printed = Hypothesis("inner product as printed, one client", rate * outside, ">", delta**2 * rate * square)
+    return Violation(
+        inner(entries(values["slope"])[1:], moved[1:]),
+        delta**2 * Fraction(1, 24) * square,
+        assumes=[*assumes, *more, printed],
+        reads="two clients, two steps of 1/48, losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>: inner product of the "
+        "move outside the block with the gradient there, against its bound",
+    )
+
+
 @proof("fedlrt/thm-11-hat-second")
 def thm_11_hat_second(half: Fraction = Fraction(1, 2), power: int = 2) -> str:
     r"""The way outside the block is at most $s_*\lambda\,\delta g$, $g = \|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|$.
@@ -407,9 +422,8 @@ def thm_11_combine(loss: Fraction = Fraction(2), half: Fraction = Fraction(1, 2)
     return "the difference of the sides is a product of non-negative quantities"
 
 
-@replay("fedlrt/thm-11-combine")
-def thm_11_combine_as_printed(values: Values) -> Violation:
-    """Evaluate step (I), in units of the squared gradient; the block has less than all of it."""
+def _step_one(values: Values, power: int) -> Violation:
+    """Evaluate step (I) with delta to a power, in units of the squared gradient; the block has less than all of it."""
     L, x, delta, share = fractions(values, "L", "x", "delta", "share")
     assumes = (
         Hypothesis("L", L, ">", 0),
@@ -420,7 +434,7 @@ def thm_11_combine_as_printed(values: Values) -> Violation:
         Hypothesis("share of the block in the squared gradient", share, ">=", 1 - delta**2),
         Hypothesis("share of the block in the squared gradient", share, "<=", 1),
     )
-    rest = delta * x + delta * x**2
+    rest = delta**power * (x + x**2)
     first = -x * (1 - 12 * x * L)
     last = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
     unequal = Hypothesis("second line, which is printed to equal the third", first + rest, "!=", last)
@@ -431,3 +445,15 @@ def thm_11_combine_as_printed(values: Values) -> Violation:
         reads="x = s_* lambda, share = |U'FV|^2 / |Ut'FVt|^2: first line against the second, both in "
         "units of |Ut'FVt|^2",
     )
+
+
+@replay("fedlrt/thm-11-combine")
+def thm_11_combine_as_printed(values: Values) -> Violation:
+    """Evaluate step (I) as printed."""
+    return _step_one(values, 1)
+
+
+@replay("fedlrt/thm-11-combine@squares-of-delta")
+def thm_11_combine_as_meant(values: Values) -> Violation:
+    """Evaluate step (I) with the squares of delta that the bounds have."""
+    return _step_one(values, 2)
