@@ -220,7 +220,7 @@ def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bo
 def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
     """Return the problem with the population loss of every client.
 
-    Of clients on demand all are drawn and held, and the loss is over all of them.
+    All clients on demand are drawn and held, and the loss is over all of them.
     """
     constants = flag("constants", constants)
     clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]

@@ -167,7 +167,7 @@ class Pieces:
 
 
 PARTS = ("value", "slope", "slope_bound", "curvatures")
-"""What a profile has."""
+"""Parts of a profile, by name."""
 PROFILES: Mapping[str, Profile] = {"pseudo-huber": PseudoHuber(), "welsch": Welsch(), "cosine": Cosine()}
 
 

@@ -26,7 +26,7 @@ from paper_checks.rolora.measurements.settings import PLANE, Setting, tried_sett
 
 @dataclass(frozen=True)
 class Union:
-    r"""What (32) to (35) are judged on.
+    r"""Cases of (32) to (35).
 
     Attributes:
         points: values of the threshold of the net and of the exponential.
