@@ -616,8 +616,10 @@ def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = "=" if equal else ">" if confirmed else "<="
     # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
-    shown: list[Number] = [0.0 if abs(side) < error else side for side in (outcome.left, outcome.right)]
-    told = format_apart(shown[0], shown[1], gap)
+    left_shown, right_shown = (
+        Fraction(0) if abs(_finite(side)) < error else side for side in (outcome.left, outcome.right)
+    )
+    told = format_apart(left_shown, right_shown, gap)
     whole = [sum(map(Fraction, text.split(" + "))) for text in told] == [_finite(outcome.left), _finite(outcome.right)]
     known = f"error at most {in_digits(error, '.3g')}" if error else "exact" if whole else "exact, digits rounded"
     how = "; ".join([known, *filter(None, [outcome.sampled])])
@@ -639,12 +641,15 @@ def in_digits(value: Number, specification: str = ".6g") -> str:
     >>> in_digits(Fraction(1, 3)), in_digits(Fraction(10) ** 400 * 4 / 3), in_digits(Fraction(1, 10**400), ".3g")
     ('0.333333', '1.33333e+400', '1e-400')
     """
-    exact = value if isinstance(value, float) else as_fraction(value)
+    try:
+        exact = as_fraction(value)
+    except TypeError:  # a float
+        return format(value, specification)
     try:
         near = float(exact)
     except OverflowError:
         near = math.inf
-    if isinstance(exact, float) or exact == 0 or sys.float_info.min <= abs(near) < math.inf:
+    if exact == 0 or sys.float_info.min <= abs(near) < math.inf:
         return format(near, specification)
     match = re.fullmatch(r"\.(\d+)g", specification)
     digits = int(match[1]) if match else 6

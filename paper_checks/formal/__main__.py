@@ -55,9 +55,8 @@ def main() -> int:
         for theorem in one.theorems:
             print(f"{theorem.role:8}  {theorem.id:24}  {theorem.name}")
         axioms = sorted({axiom for some in one.axioms.values() for axiom in some})
-        print(
-            f"{one.paper.called or one.paper.name}: {len(one.theorems)} theorems compiled, {one.lines} lines, {one.seconds:.0f} s"
-        )
+        called = one.paper.called or one.paper.name
+        print(f"{called}: {len(one.theorems)} theorems compiled, {one.lines} lines, {one.seconds:.0f} s")
         print(f"  axioms: {', '.join(axioms) or 'none'}")
     for text in told:
         print(f"NOT AS RECORDED: {text}", file=sys.stderr)
