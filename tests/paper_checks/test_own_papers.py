@@ -366,7 +366,7 @@ def test_a_record_of_theorems_that_an_author_wrote_says_so_on_the_card(project, 
     assert "compile it by `python -m paper_checks.formal --papers FOLDER`" in card
     _, out, _ = run(capsys, "check", *arguments, "--json", "-")
     assert json.loads(out)["claims"][0]["formal"][0]["status"].startswith(words)
-    assert main_of_report(capsys, folder, name, words)
+    assert is_on_all_pages(capsys, folder, name, words)
     record.write_text(json.dumps({"theorems": {"Example.lem_1.lem_1": entry | {"axioms": ["nonsense.false"]}}}))
     assert_refused(run(capsys, "check", *arguments), "with the axiom nonsense.false")
     record.unlink()
@@ -375,12 +375,12 @@ def test_a_record_of_theorems_that_an_author_wrote_says_so_on_the_card(project, 
     assert_refused(run(capsys, "pages", *arguments[:2], "--out", str(folder / "docs")), "Admitted assumes")
 
 
-def main_of_report(capsys, folder, name, words):
+def is_on_all_pages(capsys, folder, name, words):
     """Return whether report and pages have the words."""
     named = ("--papers", str(folder))
     run(capsys, "report", *named, "--paper", name, "--out", str(folder / "report"), "--jobs", "1")
-    run(capsys, "pages", *named, "--out", str(folder / "docs"))
-    pages = [path.read_text() for path in (folder / "docs").glob("*.md")]
+    run(capsys, "pages", *named, "--out", str(folder / "pages"))
+    pages = [path.read_text() for path in (folder / "pages").glob("*.md")]
     report = (folder / "report" / "index.html").read_text()
     told = [" ".join(text.replace("&#39;", "'").split()) for text in (report, *pages)]
     return words in told[0] and any(words in text for text in told[1:])
