@@ -72,7 +72,7 @@ def without_comments(text: str, *, strings: bool = True) -> str:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a file in their order, those of proofs too; comments are no part of any.
+    """Return the sentences of a file in their order, those of proofs too; comments belong to none.
 
     >>> [one.code for one in sentences("Section A. (* Axiom b. *) Let x := 1.5. End A.")]
     ['Section A.', 'Let x := 1.5.', 'End A.']

@@ -255,7 +255,7 @@ class Sources:
         return content
 
     def record_on_file(self) -> dict[str, Any]:
-        """Return the record whatever axioms it has, for one that is written again.
+        """Return the record regardless of its axioms, for one that is written again.
 
         Raises:
             FormalError: It cannot be read.
