@@ -4,7 +4,7 @@
 # `make test-deep`: property tests on 2,000 new examples each; what they find becomes an example of `make test`.
 # `make mutants ROOM=rmt`: wrong lines on purpose, and which of them the room's tests notice.
 # `make formal`: compile the theorems in Coq, which `apt-get install coq libcoq-coquelicot` installs, and compare them
-#                with the record and the ledger. Nothing else needs Coq.
+#                with the record and the ledger; PAPERS=FOLDER for a paper of your own. Nothing else needs Coq.
 # `make docs`:   write the pages of findings in docs/ from the ledger.
 # `make site`:   build docs/ with an API reference as a site into site/, strictly; reading it takes no network.
 # Both share one virtual environment and reuse it; verdicts are never reused.
@@ -41,7 +41,7 @@ mutants: $(READY)
 	$(BIN)/python benchmarks/mutants.py $(ROOM)
 
 formal: $(READY)
-	$(BIN)/python -m paper_checks.formal
+	$(BIN)/python -m paper_checks.formal $(addprefix --papers ,$(PAPERS))
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -10,15 +10,19 @@ import ast
 import inspect
 import math
 import operator
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from types import FrameType, MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
 Number = Fraction | float
+MOST_WRITTEN = 10**100
+"""From here on whole numbers are rounded for reading; Python writes out no number of more than 4300 digits."""
 Declared = TypeVar("Declared")
 Comparison = Literal["<", "<=", "=", ">=", ">", "!="]
 HOLDS: Mapping[Comparison, Callable[[Any, Any], Any]] = {
@@ -53,7 +57,7 @@ class Written(Fraction):
     """The exact decimal that a float is written as; it prints as the float does, also before Python 3.12."""
 
     def __format__(self, specification: str) -> str:
-        return format(float(self), specification) if specification else str(self)
+        return in_digits(self, specification) if specification else str(self)
 
     def __pow__(self, power: Any, modulo: Any = None) -> Any:
         return super().__pow__(power) if isinstance(power, int | float | Fraction) else NotImplemented  # sympy's turn
@@ -137,7 +141,8 @@ class Hypothesis:
         value, bound = plain(self.value), plain(self.bound)
         exact = self.value
         if isinstance(exact, Fraction) and exact != self.bound and (value == bound or value.lstrip("-").isdigit()):
-            value = str(exact) if exact.denominator == 1 else f"{float(exact):.15g}"  # no rounding to it
+            whole = exact.denominator == 1 and abs(exact) < MOST_WRITTEN
+            value = str(exact) if whole else in_digits(exact, ".15g")  # no rounding to it
         return f"{self.name} = {value} {self.relation} {bound}"
 
 
@@ -287,6 +292,8 @@ class Replayed:
         can_fail: whether it was seen that it can fail: it required a step, or a change of what it is given changed it.
         tried: mutants of the statement that a certificate was tried on; None where it was not.
         proves_too: those of them that it proves as well.
+        ended_by: the error that ended the evaluation before it came to a result; empty where none did.
+        ended_at: those of the mutants at which an error ended it before a step failed, each with the error.
     """
 
     kind: Kind
@@ -303,6 +310,8 @@ class Replayed:
     can_fail: bool = True
     tried: int | None = None
     proves_too: Sequence[Mapping[str, Any]] = ()
+    ended_by: str = ""
+    ended_at: Sequence[Sequence[Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -495,7 +504,8 @@ def evaluate_replay(
     except UnmetError as error:
         return Replayed(replay.kind, False, False, None, None, str(error), _describe_hypotheses(error.assumes))
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
-        return Replayed(replay.kind, False, False, None, None, f"not a case of this claim: {error!r}")
+        detail = f"not a case of this claim: {error!r}"
+        return Replayed(replay.kind, False, False, None, None, detail, ended_by=repr(error))
 
 
 def select_read(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -583,9 +593,10 @@ def _evaluate_proof(replay: Replay, values: Mapping[str, Any], constants: Mappin
         raise TypeError(f"a proof must return a text that says what it checked, got {steps!r}")
     if met and read.unread:
         return Replayed("certificate", False, False, None, None, read.unread)
-    can_fail = isinstance(outcome, Proof) or bool(required)
     proves = replay.constants
-    return Replayed("certificate", met, met, None, None, steps, words=replay.words, proves=proves, can_fail=can_fail)
+    return Replayed(
+        "certificate", met, met, None, None, steps, words=replay.words, proves=proves, can_fail=bool(required)
+    )
 
 
 def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
@@ -594,7 +605,7 @@ def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     if not isinstance(outcome, Violation):
         raise TypeError(f"a replay of a witness must return a Violation, got {type(outcome).__name__} {outcome!r}")
     gap, error = outcome.gap, _finite(outcome.error)
-    left, right = float(outcome.left), float(outcome.right)
+    left, right = _as_floats(outcome.left, outcome.right)
     assumes = _describe_hypotheses(outcome.assumes)
     given = {name: plain(value) for name, value in outcome.given.items()}
     flaw = _broken(outcome.assumes) or read.unread
@@ -605,15 +616,48 @@ def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = "=" if equal else ">" if confirmed else "<="
     # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
-    told = format_apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
+    left_shown, right_shown = (
+        Fraction(0) if abs(_finite(side)) < error else side for side in (outcome.left, outcome.right)
+    )
+    told = format_apart(left_shown, right_shown, gap)
     whole = [sum(map(Fraction, text.split(" + "))) for text in told] == [_finite(outcome.left), _finite(outcome.right)]
-    known = f"error at most {float(error):.3g}" if error else "exact" if whole else "exact, digits rounded"
+    known = f"error at most {in_digits(error, '.3g')}" if error else "exact" if whole else "exact, digits rounded"
     how = "; ".join([known, *filter(None, [outcome.sampled])])
     detail = f"{reads}{told[0]} {sign} {told[1]} ({how})"
     return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)
 
 
-def format_apart(left: float, right: float, gap: Fraction | float | None = None) -> tuple[str, str]:
+def _as_floats(*sides: Number) -> tuple[float | None, ...]:
+    """Return sides as floats; none of them where one is larger than floats are."""
+    try:
+        return tuple(side if isinstance(side, float) else float(as_fraction(side)) for side in sides)
+    except OverflowError:
+        return tuple(None for _ in sides)
+
+
+def in_digits(value: Number, specification: str = ".6g") -> str:
+    """Format a number as a float, also one that is larger or smaller than floats are.
+
+    >>> in_digits(Fraction(1, 3)), in_digits(Fraction(10) ** 400 * 4 / 3), in_digits(Fraction(1, 10**400), ".3g")
+    ('0.333333', '1.33333e+400', '1e-400')
+    """
+    try:
+        exact = as_fraction(value)
+    except TypeError:  # a float
+        return format(value, specification)
+    try:
+        near = float(exact)
+    except OverflowError:
+        near = math.inf
+    if exact == 0 or sys.float_info.min <= abs(near) < math.inf:
+        return format(near, specification)
+    match = re.fullmatch(r"\.(\d+)g", specification)
+    digits = int(match[1]) if match else 6
+    with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        return f"{(Decimal(exact.numerator) / Decimal(exact.denominator)).normalize():g}"
+
+
+def format_apart(left: Number, right: Number, gap: Number | None = None) -> tuple[str, str]:
     """Format two sides in six digits, or in as many as separate them; where no float does, the left one by the gap.
 
     >>> format_apart(0.360036, 0.36), format_apart(0.36 + 1e-9, 0.36)
@@ -623,10 +667,10 @@ def format_apart(left: float, right: float, gap: Fraction | float | None = None)
     """
     apart = left != right if gap is None else gap != 0
     for digits in range(6, 18) if apart else (6,):
-        told = f"{left:.{digits}g}", f"{right:.{digits}g}"
+        told = in_digits(left, f".{digits}g"), in_digits(right, f".{digits}g")
         if told[0] != told[1]:
             return told
-    return (f"{right:.6g} + {float(gap):.3g}", f"{right:.6g}") if gap else told
+    return (f"{in_digits(right)} + {in_digits(gap, '.3g')}", in_digits(right)) if gap else told
 
 
 def _describe_hypotheses(assumes: Sequence[Hypothesis]) -> list[tuple[str, bool]]:
@@ -642,5 +686,7 @@ def plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(plain, value))}]"
     if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) > 10**9:
-        return f"{float(value):.6g}"
+        return in_digits(value)
+    if isinstance(value, int) and abs(value) >= MOST_WRITTEN:
+        return in_digits(value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -316,8 +316,13 @@ def _entry(
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
     if formal:
         names = ", ".join(f"`{one.name}` ({one.role})" for one in formal)
+        own = ", ".join(f"`{one.name}` in `{one.file}` ({one.role}, {one.status})" for one in formal if one.outside)
         yield ""
-        yield f"Checked by Coq's kernel ([statements](kernel.md#{_anchor(claim.id)})): {names}."
+        yield (
+            f"Theorems in Coq: {own}."
+            if own
+            else f"Checked by Coq's kernel ([statements](kernel.md#{_anchor(claim.id)})): {names}."
+        )
     without = _without_proof(claim, replayed)
     if without is not None and (compared := _describe_comparison(claim)):
         yield ""

@@ -99,7 +99,7 @@ class Ledger:
 
         Args:
             ids: ids, prefixes such as ``fedloru-v2/``, or names such as ``Theorem 2 of FeDLRT``; none means all.
-            paper: keeps claims of papers whose name begins so, or that are called so.
+            paper: keeps claims of the paper or version with this name, else of those that begin so or are called so.
             verdict: keeps claims with this verdict on record.
 
         Raises:
@@ -172,9 +172,10 @@ class Ledger:
         return tuple(paper for paper in self.papers if not names or paper.name in chosen)
 
     def _papers(self, named: str) -> set[str]:
-        """Return the papers and versions whose names begin so, or that are called so."""
+        """Return the versions of a paper, or one version; else those whose names begin so, or that are called so."""
         known = {claim.paper for claim in self.claims}
-        found = {paper for paper in known if paper.startswith(named)}
+        found = {claim.paper for claim in self.claims if self.home[claim.id].name == named} or known & {named}
+        found = found or {paper for paper in known if paper.startswith(named)}
         spoken = None if found else self.names.understood(named)
         if spoken is not None and not spoken.kind:
             found = known & spoken.papers

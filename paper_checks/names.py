@@ -7,7 +7,7 @@ made here, and its filter reads queries by the same words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -105,6 +105,19 @@ class Designation:
     label: bool = True
 
 
+def owner(version: str, papers: Iterable[str]) -> str | None:
+    """Return the paper that a version is of: the longest name that it is, or with which and a hyphen it begins.
+
+    Args:
+        version: what ids begin with, such as ``fedloru-v2``.
+        papers: names of papers.
+
+    >>> owner("fedloru-v2", ["fedloru", "fedlrt"]), owner("my-paper", ["my", "my-paper"]), owner("mine", ["my"])
+    ('fedloru', 'my-paper', None)
+    """
+    return max((name for name in papers if f"{version}-".startswith(f"{name}-")), key=len, default=None)
+
+
 @dataclass(frozen=True)
 class Names(Generic[S]):
     """Names of the statements of a ledger.
@@ -120,11 +133,15 @@ class Names(Generic[S]):
     def find(self, asked: str) -> list[S]:
         """Return the statements that an id, a prefix of ids or a usual name means, in their order; none if none fits.
 
-        An id is taken as it is, then a prefix, then a name. A prefix never ends within a number: ``paper/eq-2`` does
-        not mean ``paper/eq-21``.
+        An id is taken as it is, then the name of a paper, then a prefix, then a usual name. A prefix never ends within
+        a number: ``paper/eq-2`` does not mean ``paper/eq-21``. The name of a paper means its own statements only, also
+        where the name of another paper begins so.
         """
         found = [one for one in self.statements if asked in (one.id, *one.also)]
         if found or not asked:
+            return found
+        found = [one for one in self.statements if owner(one.id.partition("/")[0], self.papers) == asked]
+        if found:
             return found
         begun = [one for one in self.statements if one.id.startswith(asked)]
         found = [one for one in begun if not _splits_number(asked, one.id)]

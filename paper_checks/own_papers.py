@@ -20,6 +20,7 @@ from pathlib import Path
 
 from paper_checks import GROUP
 from paper_checks.ledger import PAPERS, LedgerError
+from paper_checks.names import owner
 from paper_checks.paper import Paper
 from paper_checks.replay import ReplayError, replays_of
 
@@ -46,7 +47,18 @@ def own_papers(named: Sequence[str] = ()) -> tuple[Paper, ...]:
     for name in named:
         with _in_one_line(f"the paper {name}", "fix it, or leave it out"):
             _add(found, _package(name), None)
+    _require_names_of_their_own(tuple(found.values()))
     return tuple(found.values())
+
+
+def named_papers(named: Sequence[str]) -> tuple[Paper, ...]:
+    """Return the papers that are named, each once, without other installed ones.
+
+    Raises:
+        LedgerError: As `own_papers`.
+    """
+    found = {paper.package: paper for paper in own_papers(named)}
+    return tuple(found[package] for package in dict.fromkeys(map(_package, named)))
 
 
 def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
@@ -84,6 +96,24 @@ def require_free(name: str, taken: Sequence[Paper] = PAPERS) -> None:
     for paper in taken:
         if name.startswith(paper.name) and (paper in PAPERS or name == paper.name):
             raise LedgerError(f"the name {name} is already used by the paper {paper.name}; choose another")
+
+
+def _require_names_of_their_own(papers: Sequence[Paper]) -> None:
+    """Check that no id and no page of a paper could be taken for one of another that is loaded with it.
+
+    Raises:
+        LedgerError: One begins with the name of another paper.
+    """
+    names = [paper.name for paper in papers]
+    for paper in papers:
+        ids = [(claim.id, claim.paper) for claim in paper.claims()]
+        for name, begins in (*ids, *((page.name, page.name) for page in paper.pages)):
+            other = owner(begins, names)
+            if other not in (None, paper.name):
+                raise LedgerError(
+                    f"{paper.name} declares {name}, which begins with the name of the paper {other}; "
+                    f"use names of its own, or leave one of the two papers out"
+                )
 
 
 def _add(found: dict[str, Paper], package: str, point: EntryPoint | None) -> None:

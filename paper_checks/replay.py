@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from paper_checks.engine.processes import ProcessError, end_with_input, fresh_interpreter
 from paper_checks.evaluation import (
@@ -70,7 +73,11 @@ __all__ = [
 
 MOST_TRIED = 12
 """Most mutants that a proof is tried on, and most changes of stored values that a replay is."""
+Change = Literal["a little", "doubled", "halved"]
+CHANGES: tuple[Change, ...] = get_args(Change)
+"""How stored values are changed, one at a time, to see what depends on them."""
 _ALLOWED = ("numpy", "mpmath", "sympy", "gmpy2", "flint")
+_NUMBER = re.compile(r"(?P<digits>[-+]?\d+(?:\.\d*)?)(?:(?P<exponent>[eE][-+]?\d+)|/(?P<below>\d+))?")
 _READING = "@"
 _PLACES = {"witness": "witnesses", "certificate": "certificates", "full": "full"}
 
@@ -324,27 +331,52 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
 
 
 def _tried(replay: Replay, file: Stored, found: Replayed) -> Replayed:
-    """Return an answer with what was seen of its replay: whether it can fail, and which mutants a proof proves too."""
+    """Return an answer with what was seen of its replay: whether it can fail, and which mutants a proof proves too.
+
+    An error shows nothing, because a replay that compares nothing can end by one as well.
+    """
     if replay.kind == "witness":
-        others = _changed(file.values)
-        return replace(found, can_fail=not file.values or any(_again(replay, other) != found for other in others))
-    named = [mutant for mutant in file.mutants[:MOST_TRIED] if set(mutant) <= set(replay.defaults)]
-    proved = [mutant for mutant in named if (again := _again(replay, file.values, mutant)) and again.confirmed]
+        others = (_again(replay, other) for other in _changed(file.values))
+        return replace(found, can_fail=not file.values or any(_differs(other, found) for other in others))
+    data = {name: value for name, value in file.values.items() if name not in replay.states}
+    others = (_again(replay, {**file.values, **other}) for other in _changed(data))
+    named = [mutant for mutant in file.mutants[:MOST_TRIED] if _is_of_kinds(replay.defaults, mutant)]
+    answers = [(mutant, _again(replay, file.values, mutant)) for mutant in named]
     return replace(
         found,
-        can_fail=found.can_fail or len(proved) < len(named),
+        can_fail=found.can_fail or any(not other.confirmed and not other.ended_by for other in others),
         tried=len(named) if file.mutants else None,
-        proves_too=proved,
+        proves_too=[mutant for mutant, again in answers if again.confirmed],
+        ended_at=[(mutant, again.ended_by) for mutant, again in answers if again.ended_by],
     )
 
 
-def _again(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] | None = None) -> Replayed | None:
-    """Return the answer for other values, or for other constants than a proof has; None where there is none."""
+def _differs(other: Replayed, found: Replayed) -> bool:
+    """Return whether a change of what it is given changes the sides of a witness, or its other numbers.
+
+    An assumption that the change breaks shows nothing about the sides.
+    """
+    if other.ended_by:
+        return False
+    changed = None not in (other.left, other.right) and (other.left, other.right) != (found.left, found.right)
+    return changed or (other != found and all(met for _, met in other.assumes))
+
+
+def _is_of_kinds(defaults: Mapping[str, Any], mutant: Mapping[str, Any]) -> bool:
+    """Return whether a proof names all that a mutant changes, not as a list, such as sizes, where that is a number."""
+    return all(
+        name in defaults and isinstance(defaults[name], list | tuple) == isinstance(value, list)
+        for name, value in mutant.items()
+    )
+
+
+def _again(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] | None = None) -> Replayed:
+    """Return the answer for other values, or for other constants than a proof has."""
     try:
         given = {name: _of_kind(replay.defaults[name], value) for name, value in (constants or {}).items()}
         return evaluate_replay(replay, values, given)
-    except Exception:  # somebody's replay can raise anything
-        return None
+    except Exception as error:  # somebody's replay can raise anything
+        return Replayed(replay.kind, False, False, None, None, repr(error), ended_by=repr(error))
 
 
 def _of_kind(default: Any, value: Any) -> Any:
@@ -363,10 +395,11 @@ def _of_kind(default: Any, value: Any) -> Any:
 
 
 def _changed(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield stored values with one number or text of them changed, for some that are evenly spread."""
+    """Yield stored values with one number or text of them changed: a little, doubled, halved; some evenly spread."""
     places = list(_leaves(values))
-    for place in places[:: 1 + len(places) // MOST_TRIED]:
-        yield _with_other(values, place)
+    for change in CHANGES:
+        for place in places[:: 1 + len(places) // MOST_TRIED]:
+            yield _with_other(values, place, change)
 
 
 def _leaves(value: Any) -> Iterator[tuple[Any, ...]]:
@@ -378,17 +411,32 @@ def _leaves(value: Any) -> Iterator[tuple[Any, ...]]:
         yield from ((key, *rest) for rest in _leaves(value[key]))
 
 
-def _with_other(value: Any, place: Sequence[Any]) -> Any:
+def _with_other(value: Any, place: Sequence[Any], change: Change) -> Any:
     if place:
         items = dict(value) if isinstance(value, Mapping) else list(value)
-        items[place[0]] = _with_other(value[place[0]], place[1:])
+        items[place[0]] = _with_other(value[place[0]], place[1:], change)
         return items
     if is_bool(value) or value is None:
         return not value
-    if isinstance(value, int | float):
-        return value + 1 if isinstance(value, int) else 1.001 * value + 0.001
-    try:
-        number = Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        return f"other {value}"
-    return str(number + 1 if number.denominator == 1 else number * Fraction(1001, 1000))
+    if isinstance(value, int):
+        return _other_whole(value, change)
+    if isinstance(value, float):
+        other = {"a little": 1.001 * value + 0.001, "doubled": 2.0 * value + 2.0, "halved": value / 2.0}[change]
+        return other if math.isfinite(other) else value / 2.0
+    text = _NUMBER.sub(lambda number: _other_number(number, change), value, count=1)
+    return f"other {value}" if text == value else text
+
+
+def _other_number(text: re.Match[str], change: Change) -> str:
+    """Return another number as text, with its exponent, and a whole one for a whole one."""
+    digits, below, exponent = text["digits"], text["below"], text["exponent"] or ""
+    factor = {"a little": Fraction(1001, 1000), "doubled": Fraction(2), "halved": Fraction(1, 2)}[change]
+    if below:
+        return str(factor * Fraction(f"{digits}/{below}") if int(below) else factor)
+    if "." in digits:
+        return f"{Decimal(digits) * factor.numerator / factor.denominator:f}{exponent}"
+    return f"{_other_whole(int(digits), change)}{exponent}"
+
+
+def _other_whole(value: int, change: Change) -> int:
+    return {"a little": value + 1, "doubled": 2 * value + 2, "halved": value // 2}[change]

@@ -36,16 +36,12 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_papers(parser: argparse.ArgumentParser) -> None:
-    """Add the option that adds papers to the ledger."""
-    parser.add_argument(
-        "--papers",
-        type=read_name,
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="add a paper of your own (a folder or an importable package); may be repeated",
-    )
+def add_papers(
+    parser: argparse.ArgumentParser,
+    help: str = "add a paper of your own (a folder or an importable package); may be repeated",
+) -> None:
+    """Add the option that names papers of one's own, which most commands add to the ledger."""
+    parser.add_argument("--papers", type=read_name, action="append", default=[], metavar="NAME", help=help)
 
 
 def ledger_of(options: argparse.Namespace, ids: Sequence[str] = ()) -> Ledger:

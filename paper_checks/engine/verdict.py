@@ -254,8 +254,11 @@ def _flaw(certificate: Replayed | None, constants: Constants, mutants: Sequence[
     proved = next((mutant for mutant in mutants if as_in_json(mutant) in certificate.proves_too), None)
     if proved is not None:
         return f"it proves the mutant {dict(proved)} as well, which is false: check each step by require"
+    for mutant, error in certificate.ended_at:
+        if any(as_in_json(one) == mutant for one in mutants):
+            return f"at the mutant {dict(mutant)} an error ends it before a step fails, which refutes nothing: {error}"
     if not certificate.can_fail:
-        return "it cannot fail: no step is checked by require, and none of its constants is one that a mutant changes"
+        return "it cannot fail: no step is checked by require"
     return ""
 
 

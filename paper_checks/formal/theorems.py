@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from paper_checks.formal.real_numbers import value_of
+from paper_checks.formal.sentences import comments, sentences, without_comments
 
 if TYPE_CHECKING:
     from paper_checks.paper import Paper
@@ -22,19 +23,44 @@ established form, or holds with the best constants known."""
 THEORY = Path(__file__).parent / "theory"
 THEORY_NAME = "Rankproof"
 RECORD = "checked.json"
+AXIOMS = (
+    "ClassicalDedekindReals.sig_forall_dec",
+    "ClassicalDedekindReals.sig_not_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+    "Classical_Prop.classic",
+)
+"""Axioms of Coq's own library of the real numbers; a theorem assumes no others."""
+COMMAND = "python -m paper_checks.formal"
+AS_RECORDED = "recorded by the package's author, not compiled here"
+"""Status of a theorem of a package outside of the toolkit, whose record anybody can write."""
 _READING = "@"
-_THEOREM = re.compile(
-    r"\(\* (?P<role>" + "|".join(ROLES) + r"): (?P<id>[^\s:*]+)(?:: (?P<covers>[^*]+?))? \*\)\n"
-    r"(?P<says>Theorem (?P<name>\w+)\b.*?\.)\nProof\b",
-    re.DOTALL,
+_MARK = re.compile(
+    r"\(\* (?P<role>" + "|".join(ROLES) + r"): (?P<id>[^\s:*]+)(?:: (?P<covers>[^*]+?))? \*\)", re.DOTALL
 )
-_MARKED = re.compile(r"\(\* (?:" + "|".join(ROLES) + r"): ")
-_DEFINITION = re.compile(
-    r"^(?:\(\*\*(?:(?!\*\)).)*?\*\)\n)?(?:Definition|Fixpoint|Record) (\w+)\b.*?\.$", re.DOTALL | re.MULTILINE
+_MARKED = re.compile(r"\(\*+\s*(?:" + "|".join(ROLES) + r")\s*:")
+_THEOREM = re.compile(r"Theorem (\w+)\b")
+_DEFINES = re.compile(
+    r"(Definition|Fixpoint|CoFixpoint|Function|Record|Structure|Class|Inductive|CoInductive|Variant|Example|Instance|Let"
+    r"|Notation)\s+([\w']+)"
 )
-_COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+_SYMBOLS = re.compile(r'(?:Notation|Infix)\s+"([^"]*)"')
+_UNSEEN = re.compile(r"(?:Coercion|Canonical|(?:Number|Numeral|String)\s+Notation)\b")
+"""Commands that change what a statement means without a sign in it."""
+_DOCUMENTED = re.compile(r"\(\*\*(?:(?!\*\)).)*?\*\)\n\Z", re.DOTALL)
 _CONSTANT = re.compile(r"\((\w+) := ((?:[^()]|\([^()]*\))*)\)")
-_IMPORT = re.compile(r"^From (\w+) Require Import ([\w\s]+)\.$", re.MULTILINE)
+_REQUIRE = re.compile(r"(?:From\s+([\w.']+)\s+)?Require\b(?:\s+(?:Import|Export)\b)?(.*)\.", re.DOTALL)
+_LOGICAL = re.compile(r"[^\W\d]\w*")
+_TAKEN = frozenset({THEORY_NAME, "Coq", "Stdlib", "Corelib", "Coquelicot"})
+"""Names of libraries that a paper's files can import."""
+_CATEGORIES = re.compile(r"-?\([^)]*\)")
+_UNPROVED = re.compile(
+    r"(?<![\w'.])(Admitted|admit|give_up|Admit\s+Obligations|Axioms?|Parameters?|Conjectures?|Declare\s+(?:Module|Instance)"
+    r"|bypass_check|Unset\s+(?:Guard|Positivity|Universe)\s+Checking)(?![\w'])"
+)
+"""Words by which a file has Coq believe something without a proof."""
+_ELSEWHERE = re.compile(r"(Load|Add\s+(?:Rec\s+)?LoadPath|Declare\s+ML\s+Module)\b")
+"""Commands that bring files of which no digest is kept."""
+_ASSUMES = re.compile(r"(Hypothes[ie]s|Variables?|Context)\b")
 
 
 class FormalError(ValueError):
@@ -57,6 +83,8 @@ class FormalTheorem:
         digest: SHA-256 of its file and of all files that it imports.
         axioms: what the kernel had to assume, as recorded.
         checked: whether the record is of these very files.
+        imports: names of the files of the same folder that its file imports, directly or not.
+        outside: whether its package is outside of the toolkit, whose tests do not compile it.
     """
 
     id: str
@@ -70,6 +98,8 @@ class FormalTheorem:
     digest: str = ""
     axioms: tuple[str, ...] = ()
     checked: bool = False
+    imports: tuple[str, ...] = ()
+    outside: bool = False
 
     @property
     def claim(self) -> str:
@@ -84,7 +114,9 @@ class FormalTheorem:
     @property
     def status(self) -> str:
         """Whether the kernel checked it, in words."""
-        return "checked" if self.checked else "stale: changed since the kernel checked it, or not checked yet"
+        if not self.checked:
+            return "stale: changed since the kernel checked it, or not checked yet"
+        return f"{AS_RECORDED}; compile it by `{COMMAND} --papers FOLDER`" if self.outside else "checked"
 
     def as_json(self) -> dict[str, Any]:
         """Return its entry in the JSON of a result."""
@@ -99,6 +131,7 @@ class FormalTheorem:
             "digest": self.digest,
             "axioms": list(self.axioms),
             "checked": self.checked,
+            "status": self.status,
         }
 
 
@@ -110,11 +143,13 @@ class Sources:
         folder: the folder that holds them.
         logical: name by which Coq imports them.
         place: the folder relative to that of the package, for people.
+        outside: whether the package is outside of the toolkit.
     """
 
     folder: Path
     logical: str
     place: str
+    outside: bool = False
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -127,16 +162,23 @@ class Sources:
         Raises:
             FormalError: One of them is missing.
         """
-        found = []
-        for library, names in _IMPORT.findall(_read(file)):
-            room = {THEORY_NAME: THEORY, self.logical: self.folder}.get(library)
-            for name in names.split() if room else ():
-                assert room is not None
-                path = room / f"{name}.v"
-                if not path.exists():
-                    raise FormalError(f"{file.name} imports {library}.{name}, and there is no {path}")
-                found.append(path)
+        found: dict[Path, None] = {}
+        for sentence in sentences(_read(file)):
+            match = _REQUIRE.fullmatch(sentence.command)
+            library, names = match.groups() if match else (None, "")
+            for name in _CATEGORIES.sub(" ", names).split():
+                parts = (*(library.split(".") if library else ()), *name.split("."))
+                found |= dict.fromkeys(self._meant(file, parts, anywhere=not library))
         return tuple(found)
+
+    def _meant(self, file: Path, parts: tuple[str, ...], *, anywhere: bool) -> Iterator[Path]:
+        """Yield the files that Coq can mean by a name, which may leave out the library if it follows no ``From``."""
+        for library, room in ((THEORY_NAME, THEORY), (self.logical, self.folder)):
+            path = room / f"{parts[-1]}.v"
+            if parts[:-1] == (library,) and not path.exists():
+                raise FormalError(f"{file.name} imports {'.'.join(parts)}, and there is no {path}")
+            if parts[:-1] == (library,) or (anywhere and len(parts) == 1 and path.exists()):
+                yield path
 
     def in_order(self) -> tuple[Path, ...]:
         """Return all files, each after those that it imports."""
@@ -151,6 +193,30 @@ class Sources:
         for path in (*self._below(file), file):
             found.update(f"{path.name}\0{_read(path)}\0".encode())
         return found.hexdigest()
+
+    def require_proved(self) -> None:
+        """Check that the files have Coq believe nothing without a proof, and bring no others; this takes no Coq.
+
+        Raises:
+            FormalError: A file does, with the line.
+        """
+        for file in self.files:
+            text = _read(file)
+            plain = without_comments(text, strings=False)
+            for one in sentences(text):
+                found = _UNPROVED.search(plain[one.start : one.end])
+                alone = None if one.in_section else _ASSUMES.match(one.command)
+                if found or alone:
+                    word, at = (found[1], one.start + found.start()) if found else (one.command.split()[0], one.start)
+                    raise FormalError(
+                        f"{file}, line {_line(text, at)}: {' '.join(word.split())} assumes what nobody proved; "
+                        f"prove it, or state it in the theorem"
+                    )
+                if elsewhere := _ELSEWHERE.match(one.command):
+                    raise FormalError(
+                        f"{file}, line {_line(text, one.start)}: {' '.join(elsewhere[1].split())} brings a file "
+                        f"without a digest; put it into {self.folder} and import it by Require"
+                    )
 
     def _below(self, file: Path, above: tuple[Path, ...] = ()) -> tuple[Path, ...]:
         if file in above:
@@ -177,52 +243,109 @@ class Sources:
         """Return the record of what was compiled; empty where there is none.
 
         Raises:
+            FormalError: It cannot be read, or it has an axiom beyond those of Coq's real numbers.
+        """
+        content = self.record_on_file()
+        for name, one in content["theorems"].items():
+            if beyond := beyond_the_reals(one.get("axioms", ())):
+                raise FormalError(
+                    f"{self.folder / RECORD} records {name} with the axiom {beyond[0]}, which is not one of Coq's real "
+                    f"numbers; prove the theorem without it, and write the record again by {self.recorded_by}"
+                )
+        return content
+
+    def record_on_file(self) -> dict[str, Any]:
+        """Return the record regardless of its axioms, for one that is written again.
+
+        Raises:
             FormalError: It cannot be read.
         """
         path = self.folder / RECORD
         try:
             content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"theorems": {}}
-            if not all(isinstance(one["digest"], str) for one in content["theorems"].values()):
-                raise TypeError("a digest is text")
+            for one in content["theorems"].values():
+                axioms = one.get("axioms", [])
+                if not isinstance(axioms, list) or not all(isinstance(text, str) for text in (one["digest"], *axioms)):
+                    raise TypeError("a digest is text, and axioms are a list of texts")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise FormalError(
-                f"{path} does not hold a record of theorems: {error!r}; write it again by `make formal`"
+                f"{path} does not hold a record of theorems: {error!r}; delete it, and write it again by "
+                f"{self.recorded_by}"
             ) from None
         return dict(content)
 
-    def theorems(self) -> tuple[FormalTheorem, ...]:
-        """Return the theorems about claims, in the order of the files and lines."""
-        recorded = self.record()["theorems"] if self.files else {}
-        return tuple(one for file in self.files for one in self._of_file(file, recorded))
+    @property
+    def recorded_by(self) -> str:
+        """The command that compiles the files and writes the record."""
+        return f"`{COMMAND}{' --papers FOLDER' if self.outside else ''} --record`"
+
+    def theorems(self, *, recorded: bool = True) -> tuple[FormalTheorem, ...]:
+        """Return the theorems about claims, in the order of the files and lines.
+
+        Args:
+            recorded: Whether to compare them with the record; without it none is checked.
+
+        Raises:
+            FormalError: A file or the record cannot be read, or a file assumes what nobody proved.
+        """
+        self.require_proved()
+        known = self.record()["theorems"] if self.files and recorded else {}
+        return tuple(one for file in self.files for one in self._of_file(file, known))
 
     def _of_file(self, file: Path, recorded: Mapping[str, Any]) -> Iterator[FormalTheorem]:
         text = _read(file)
-        found = list(_THEOREM.finditer(text))
-        if len(found) < len(_MARKED.findall(text)):
-            raise FormalError(f"{file}: the comment with a theorem's claim is the line before `Theorem`")
-        digest = self.digest(file) if found else ""
-        for one in found:
-            name = f"{self.logical}.{file.stem}.{one['name']}"
+        by_start = {one.start: one for one in sentences(text)}
+        marks = [one for one in comments(text) if _MARKED.match(one.text)]
+        digest = self.digest(file) if marks else ""
+        own = tuple(path for path in self._below(file) if path.parent == self.folder) if marks else ()
+        signs = [one for path in own for one in _signs(_read(path))]
+        for comment in marks:
+            mark = _MARK.fullmatch(comment.text)
+            stated = by_start.get(comment.end + 1) if text[comment.end : comment.end + 1] == "\n" else None
+            title = _THEOREM.match(stated.code) if stated else None
+            if mark is None or stated is None or title is None:
+                raise FormalError(
+                    f"{file}, line {_line(text, comment.start)}: the comment with a theorem's claim is the line before "
+                    f"`Theorem`, such as (* proves: {self.place.partition('/')[0]}/lem-1 *)"
+                )
+            if stated.within:
+                raise FormalError(
+                    f"{file}, line {_line(text, stated.start)}: {title[1]} is within {stated.within[-1]}, whose "
+                    f"hypotheses its statement does not show; end it before the theorem, and state its hypotheses there"
+                )
+            says = text[stated.start : stated.end]
+            name = f"{self.logical}.{file.stem}.{title[1]}"
             record = recorded.get(name, {})
             yield FormalTheorem(
-                one["id"],
-                ROLES[ROLES.index(one["role"])],
+                mark["id"],
+                ROLES[ROLES.index(mark["role"])],
                 name,
                 f"{self.place}/{file.name}",
-                text.count("\n", 0, one.start("says")) + 1,
-                "\n\n".join((*_definitions(text, one["says"]), one["says"])),
-                {constant: value_of(term) for constant, term in _CONSTANT.findall(one["says"])},
-                " ".join((one["covers"] or "").split()),
+                _line(text, stated.start),
+                "\n\n".join((*_with_signs(signs, _definitions(text, says), says), says)),
+                {constant: value_of(term) for constant, term in _CONSTANT.findall(stated.code)},
+                " ".join((mark["covers"] or "").split()),
                 digest,
                 tuple(record.get("axioms", ())),
-                record.get("digest") == digest and record.get("role") == one["role"] and record.get("id") == one["id"],
+                record.get("digest") == digest
+                and record.get("role") == mark["role"]
+                and record.get("id") == mark["id"],
+                tuple(path.name for path in own),
+                self.outside,
             )
 
 
+def beyond_the_reals(axioms: Iterable[str]) -> list[str]:
+    """Return those of some axioms that are not axioms of Coq's own real numbers."""
+    return sorted(set(axioms) - set(AXIOMS))
+
+
 def sources_of(paper: Paper) -> Sources:
-    """Return the Coq files of a paper."""
+    """Return the Coq files of a paper, which Coq knows by the name of its method, or of its package if Coq cannot."""
     place = f"{paper.package.replace('.', '/')}/formal"
-    return Sources(paper.folder / "formal", paper.called or paper.name, place)
+    outside = not paper.package.startswith(f"{__name__.partition('.')[0]}.")
+    named = _LOGICAL.fullmatch(paper.called) and paper.called not in _TAKEN
+    return Sources(paper.folder / "formal", paper.called if named else paper.package.rpartition(".")[2], place, outside)
 
 
 def formal_theorems(paper: Paper) -> dict[str, tuple[FormalTheorem, ...]]:
@@ -239,15 +362,67 @@ def established(theorems: Sequence[FormalTheorem], role: Role, reading: str) -> 
     return bool(found) and all(found)
 
 
+@dataclass(frozen=True)
+class _Definition:
+    """A definition of a file: its name, its text with the comment before it, and the sections that it is in."""
+
+    name: str
+    text: str
+    code: str
+    within: tuple[str, ...]
+    local: bool
+
+    def seen_from(self, within: tuple[str, ...]) -> bool:
+        """Return whether it can be meant in these sections; a ``Let`` ends with its own."""
+        return not self.local or within[: len(self.within)] == self.within
+
+
 def _definitions(text: str, *says: str) -> list[str]:
     """Return the definitions of a file that statements use, directly or not, in the order of the file."""
-    known = {one[1]: one for one in _DEFINITION.finditer(text)}
-    used, ahead = set[str](), list(says)
+    known = list(_defined(text))
+    used, ahead = set[int](), [(without_comments(one), tuple[str, ...]()) for one in says]
     while ahead:
-        for name in set(re.findall(r"[\w']+", _COMMENT.sub(" ", ahead.pop()))) & set(known) - used:
-            used.add(name)
-            ahead.append(known[name][0])
-    return [one[0] for name, one in known.items() if name in used]
+        code, within = ahead.pop()
+        words = set(re.findall(r"[\w']+", code))
+        for at, one in enumerate(known):
+            if at not in used and one.name in words and one.seen_from(within):
+                used.add(at)
+                ahead.append((one.code, one.within))
+    shown = [known[at].text for at in sorted(used)]
+    return _with_signs(_signs(text), shown, *says)
+
+
+def _defined(text: str) -> Iterator[_Definition]:
+    """Yield the definitions of a file."""
+    for one in sentences(text):
+        match = _DEFINES.match(one.command)
+        if match:
+            start = text.rfind("\n", 0, one.start) + 1
+            documented = _DOCUMENTED.search(text, 0, start) if not text[start : one.start].strip() else None
+            first = documented.start() if documented else one.start
+            yield _Definition(match[2], text[first : one.end], one.code, one.within, match[1] == "Let")
+
+
+def _signs(text: str) -> list[tuple[frozenset[str], str]]:
+    """Return the notations of a file with their symbols, and what changes statements without a sign, with none."""
+    found = []
+    for one in sentences(text):
+        match = _SYMBOLS.match(one.command)
+        if match:
+            found.append((frozenset(re.findall(r"[^\w\s'\"]+", match[1])), text[one.start : one.end]))
+        elif _UNSEEN.match(one.command):
+            found.append((frozenset(), text[one.start : one.end]))
+    return found
+
+
+def _with_signs(signs: Sequence[tuple[frozenset[str], str]], shown: Sequence[str], *says: str) -> list[str]:
+    """Return definitions after the notations that they or the statements use."""
+    code = without_comments("\n".join((*shown, *says)))
+    return [*(text for symbols, text in signs if all(symbol in code for symbol in symbols)), *shown]
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
 
 
 def _read(path: Path) -> str:

@@ -15,7 +15,7 @@ from paper_checks.claim import AS_CORRECTED, KINDS, LITERAL, Claim, Evidence, Gr
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.engine.judging import obtained_beside
 from paper_checks.engine.lines import Strength
-from paper_checks.formal.theorems import FormalTheorem, Role
+from paper_checks.formal.theorems import AS_RECORDED, FormalTheorem, Role
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
 from paper_checks.paper import Headline, Paper
 from paper_checks.replay import Replayed, Stored
@@ -397,6 +397,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     plain = decision.verdict == "not checkable here" or (decision.verdict == "holds" and claim.kind in STATED)
     explained = "" if plain else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
+    lines += _entry("grade", describe_record_of_kernel(result))
     lines += _entry("read else" if claim.is_plain else "because", plain_text(claim.because, encoding))
     lines += _entry("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
     lines += _entry("meant", plain_text(describe_meaning(claim), encoding))
@@ -593,10 +594,17 @@ def describe_formal(theorem: FormalTheorem) -> str:
     return f"{theorem.name} {FORMAL_ROLES[theorem.role]}{covers}{reading}{constants}: {theorem.status}"
 
 
+def describe_record_of_kernel(result: Result) -> str:
+    """Return that a grade rests on a record for which only a package's author vouches; empty if none does."""
+    counted = [one for one in result.formal if one.outside and one.checked and one.role in ("proves", "refutes")]
+    return f"theorems in Coq count as {AS_RECORDED}" if counted and result.decision.grade else ""
+
+
 def _formal_lines(theorem: FormalTheorem) -> Iterator[str]:
     """Yield the lines of a formal theorem: what it is, its place, and its source as it is written."""
     yield from _entry("kernel", describe_formal(theorem))
-    yield from _entry("in Coq", f"{theorem.file}:{theorem.line}")
+    imports = f", which imports {', '.join(theorem.imports)}" if theorem.imports else ""
+    yield from _entry("in Coq", f"{theorem.file}:{theorem.line}{imports}")
     yield from (f"  | {line}" for line in theorem.statement.splitlines())
 
 
@@ -637,6 +645,7 @@ def summary_table(run: Run) -> str:
         decision = result.decision
         note = mark(result)
         marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
+        marked += f"  ({AS_RECORDED})" if describe_record_of_kernel(result) else ""
         verdict = describe_verdict(decision.verdict, result.claim.print)
         grade = describe_grade(decision.grade, result.claim.family) or "-"
         rows.append((result.claim.id, verdict, grade, f"{result.seconds:.2f}", marked))

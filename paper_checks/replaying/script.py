@@ -19,7 +19,7 @@ from pprint import pformat
 from types import ModuleType
 from typing import Any
 
-from paper_checks.evaluation import Replay
+from paper_checks.evaluation import Replay, evaluate_replay
 from paper_checks.replaying.replay_source import (
     WIDTH,
     Parts,
@@ -32,6 +32,10 @@ from paper_checks.replaying.replay_source import (
 )
 
 _DEFINITIONS = {
+    "in_digits": """def in_digits(side):
+    with localcontext(Context(prec=6, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        return Decimal(Fraction(side).numerator) / Decimal(Fraction(side).denominator)
+""",
     "Hypothesis": """def Hypothesis(name, value, relation, bound):
     assert eval(f"value {'==' if relation == '=' else relation} bound"), f"not met: {name} = {value}"
 """,
@@ -55,6 +59,10 @@ def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str
     parts = Parts()
     body = "\n".join(_Body(parts, importlib.import_module(replay.evaluate.__module__), replay.evaluate.__name__).lines)
     needed = _used_only("\n".join([*parts.pieces, body]))
+    if replay.kind == "witness" and "sampled" not in needed and _is_beyond_floats(replay, values):
+        needed = re.sub(r"float\((left|right)\)", r"in_digits(\1)", needed)
+        parts.imports.add("from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext")
+        parts.imports.add("from fractions import Fraction")
     own = [text.rstrip() for name, text in _DEFINITIONS.items() if f"{name}(" in needed]
     if re.search(r"^ *(def|class) ", needed, re.MULTILINE):
         parts.imports.add("from __future__ import annotations")
@@ -66,6 +74,12 @@ def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str
     imports = sorted(parts.imports, key=lambda line: ("__future__" not in line, line))
     first = f"# {told}: the stored witness violates the statement. {runs}."
     return "\n".join([first, *imports, *_as_literal(values, replay.words), *own, needed, ""])
+
+
+def _is_beyond_floats(replay: Replay, values: Mapping[str, Any]) -> bool:
+    """Return whether a side of a witness is larger than floats are."""
+    answer = evaluate_replay(replay, values)
+    return answer.confirmed and answer.left is None
 
 
 def _as_literal(values: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:

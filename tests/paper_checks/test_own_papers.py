@@ -13,6 +13,7 @@ import pytest
 
 import rankproof
 from paper_checks import own_papers as loading
+from paper_checks.formal.theorems import Sources
 from paper_checks.ledger import PAPERS, Ledger, LedgerError
 from paper_checks.new_paper import write_paper
 from paper_checks.own_papers import own_papers, pages_of
@@ -263,6 +264,19 @@ PAIR = """    a, b = Fraction(values["a"]), Fraction(values["b"])
         (SQUARE, '    require(K == 2, "K")', ""),
         ("(K: Fraction = Fraction(2)) -> str:", "(L: int = 2) -> str:\n    K = L", ""),
         (PAIR, '    values["a"], values["b"]\n    return Violation(4, 2,', "its replay cannot fail"),
+        (
+            PAIR,
+            '    {1.0: 1}[values["a"]], (1,).index(values["b"])\n    return Violation(4, 2,',
+            "its replay cannot fail",
+        ),
+        (
+            SQUARE,
+            "    from paper_checks.replay import FlawError\n    if K != 2: raise FlawError('K')",
+            "it cannot fail: no step is checked by require",
+        ),
+        (SQUARE, "    for _ in range(int(K) if K == 2 else K): pass", "an error ends it before a step fails"),
+        (SQUARE, '    require(sum(range(K)) == 1 if K != 2 else True, "K")', "{'K': 1.98} an error ends it"),
+        (SQUARE, '    require(True if K == 2 else sympy.Symbol("x") > 0, "K")', "{'K': 1.98} an error ends it"),
     ],
 )
 def test_a_proof_that_cannot_fail_proves_nothing(project, capsys, before, after, told):
@@ -272,6 +286,104 @@ def test_a_proof_that_cannot_fail_proves_nothing(project, capsys, before, after,
     (found,) = json.loads(out)["claims"]
     assert (status, found["verdict"]) == ((1, "not checkable here") if told else (0, "corrected")), err
     assert told in (found["reason"] or "")
+
+
+@pytest.mark.parametrize("big", ["1e308", '"1e400"', '"-1e4300"', '"1e-400"', '"-1e-4300"'])
+def test_a_witness_beyond_the_floats_is_confirmed_and_is_a_script(project, capsys, big):
+    name, folder = project
+    file = folder / name.replace("-", "_") / f"witnesses/{name}--lem-2.json"
+    file.write_text(f'{{"id": "{name}/lem-2", "values": {{"a": {big}, "b": {big}}}}}')
+    status, out, err = run(capsys, "replay", "--papers", str(folder), f"{name}/lem-2")
+    exponent = 2 * int(big.strip('"').partition("e")[2])
+    assert status == 0, err
+    assert f"4e{exponent:+d} > 2e{exponent:+d} (exact" in " ".join(out.split())
+    status, out, err = run(capsys, "check", "--papers", str(folder), f"{name}/lem-2", "--jobs", "1", "--json", "-")
+    (found,) = json.loads(out)["claims"]
+    assert (status, found["verdict"], found["grade"]) == (0, "corrected", "proof"), err
+    _, script, _ = run(capsys, "replay", "--papers", str(folder), f"{name}/lem-2", "--script")
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert "violates the statement" in done.stdout
+
+
+def test_a_paper_has_only_ids_and_pages_that_begin_with_its_own_name(written, tmp_path, capsys):
+    own = f"own-{next(NUMBERS)}"
+    other = f"{own}-b"
+    for name in (own, other):
+        for file in (path for path in written.rglob("*") if path.suffix in (".py", ".json", ".toml")):
+            place = tmp_path / name / _renamed(str(file.relative_to(written)), name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(_renamed(file.read_text(), name))
+    both = [part for name in (own, other) for part in ("--papers", str(tmp_path / name))]
+    status, out, err = run(capsys, "claims", *both, "--paper", own)
+    assert (status, f"{own}/lem-1" in out, f"{other}/lem-1" in out) == (0, True, False), err
+    papers = own_papers([str(tmp_path / name) for name in (own, other)])
+    ledger = Ledger.of(papers)
+    for asked in (own, other):
+        assert {claim.paper for claim in ledger.select(paper=asked)} == {asked}
+        assert {claim.paper for claim in ledger.select([asked])} == {asked}
+    assert {claim.paper for claim in ledger.select(paper="own-")} == {own, other}
+    for file, before, after in (
+        ("lem_1.py", f'"{own}/lem-1"', f'"{other}/lem-99"'),
+        ("lem_1.py", f'"{own}/lem-1"', f'"{other}-v2/lem-99"'),
+        ("paper.py", f'"{own}-findings"', f'"{other}-findings"'),
+    ):
+        path = tmp_path / own / own.replace("-", "_") / file
+        text = path.read_text()
+        path.write_text(text.replace(before, after))
+        command = [sys.executable, "-m", "rankproof", "claims", *both]
+        done = subprocess.run(command, capture_output=True, text=True, env=_env(), check=False)
+        path.write_text(text)
+        assert done.returncode == 2
+        assert f"which begins with the name of the paper {other}" in done.stderr
+
+
+THEOREM = """Definition lem_1_states {K : nat} : Prop := K = K.
+
+(* proves: NAME/lem-1 *)
+Theorem lem_1 : lem_1_states.
+Proof. reflexivity. Qed.
+"""
+
+
+def test_a_record_of_theorems_that_an_author_wrote_says_so_on_the_card(project, capsys):
+    name, folder = project
+    changed(project, "lem_1.py", 'expect=("holds", "search")', 'expect=("holds", "kernel")')
+    formal = folder / name.replace("-", "_") / "formal"
+    formal.mkdir()
+    (formal / "lem_1.v").write_text(THEOREM.replace("NAME", name))
+    (one,) = Sources(formal, "Example", "formal").theorems()
+    entry = {"id": one.id, "role": "proves", "digest": one.digest, "axioms": []}
+    record = formal / "checked.json"
+    record.write_text(json.dumps({"theorems": {"Example.lem_1.lem_1": entry}}))
+    words = "recorded by the package's author, not compiled here"
+    arguments = ("--papers", str(folder), f"{name}/lem-1", "--jobs", "1")
+    status, out, err = run(capsys, "check", *arguments)
+    assert status == 0, err
+    assert words in out
+    _, out, _ = run(capsys, "show", *arguments[:3])
+    card = " ".join(out.split())
+    assert f"theorems in Coq count as {words}" in card
+    assert "compile it by `python -m paper_checks.formal --papers FOLDER`" in card
+    _, out, _ = run(capsys, "check", *arguments, "--json", "-")
+    assert json.loads(out)["claims"][0]["formal"][0]["status"].startswith(words)
+    assert is_on_all_pages(capsys, folder, name, words)
+    record.write_text(json.dumps({"theorems": {"Example.lem_1.lem_1": entry | {"axioms": ["nonsense.false"]}}}))
+    assert_refused(run(capsys, "check", *arguments), "with the axiom nonsense.false")
+    record.unlink()
+    (formal / "lem_1.v").write_text(THEOREM.replace("NAME", name).replace("reflexivity. Qed", "Admitted"))
+    assert_refused(run(capsys, "check", *arguments), "Admitted assumes what nobody proved")
+    assert_refused(run(capsys, "pages", *arguments[:2], "--out", str(folder / "docs")), "Admitted assumes")
+
+
+def is_on_all_pages(capsys, folder, name, words):
+    """Return whether report and pages have the words."""
+    named = ("--papers", str(folder))
+    run(capsys, "report", *named, "--paper", name, "--out", str(folder / "report"), "--jobs", "1")
+    run(capsys, "pages", *named, "--out", str(folder / "pages"))
+    pages = [path.read_text() for path in (folder / "pages").glob("*.md")]
+    report = (folder / "report" / "index.html").read_text()
+    told = [" ".join(text.replace("&#39;", "'").split()) for text in (report, *pages)]
+    return words in told[0] and any(words in text for text in told[1:])
 
 
 def test_a_proof_without_a_step_and_without_a_constant_cannot_fail(project, capsys):

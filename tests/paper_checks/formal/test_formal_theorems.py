@@ -272,6 +272,182 @@ def test_files_that_cannot_be_read_are_named(tmp_path, files, told):
         written(tmp_path, **files).theorems()
 
 
+NEEDS_A = (
+    "Definition lem_1_states {K : R} : Prop := bound K.\n\n"
+    "(* proves: a/b *)\nTheorem x : lem_1_states (K := 2).\nProof.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "From X Require Import a.",
+        "From X Require Export a.",
+        "From X Require a.",
+        "Require Import X.a.",
+        "Require X.a.",
+        "Require Import a.",
+        "Require Export Coq.Reals.Reals a.",
+        "From X Require Import a (* x *).",
+        "From X Require Import (* all of *) a.",
+        "From\n  X Require\n  Import a.",
+        "From Coq Require Import Reals. From X Require Import a.",
+        "From X Require Import a. Open Scope R_scope.",
+        "#[global] From X Require Import a.",
+        "From X Require Import(notations) a.",
+        "From X Require Import a(bound).",
+        "Section S. From X Require Import a. End S.",
+        "From X Require Import c.",
+    ],
+)
+def test_a_change_of_an_imported_file_makes_a_theorem_stale_however_it_is_imported(tmp_path, imports):
+    c = "Require Import (* by *) X.a.\n"
+    sources = written(
+        tmp_path, a="Definition bound K := K.\n", b=f"{imports}\n{NEEDS_A}", c=c, d="Definition d := 1.\n"
+    )
+    (one,) = sources.theorems()
+    (tmp_path / RECORD).write_text(
+        json.dumps({"theorems": {"X.b.x": {"id": "a/b", "role": "proves", "digest": one.digest, "axioms": []}}})
+    )
+    assert "a.v" in one.imports
+    written(tmp_path, d="Definition d := 2.\n")
+    assert sources.theorems()[0].checked
+    written(tmp_path, a="Definition bound K := 0 * K.\n")
+    assert not sources.theorems()[0].checked
+    assert [path.stem for path in sources.in_order()][:2] == ["a", "c" if "c." in imports else "b"]
+
+
+def test_what_only_looks_like_an_import_is_none(tmp_path):
+    text = f'(* From X Require Import gone. *)\nDefinition s := "Require Import X.gone.".\n{STATES}Proof.\n'
+    (one,) = written(tmp_path, x=text, a="").theorems()
+    assert one.imports == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("Axiom a : False.", "Axiom"),
+        ("Axioms a b : False.", "Axioms"),
+        ("Parameter a : False.", "Parameter"),
+        ("Local Parameters (a : False).", "Parameters"),
+        ("#[local] Conjecture a : False.", "Conjecture"),
+        ("Module Type T. Parameter a : False. End T.", "Parameter"),
+        ("Lemma a : False. Proof. Admitted.", "Admitted"),
+        ("Lemma a : False. Proof. { admit. } Qed.", "admit"),
+        ("Lemma a : False. Proof. now (intros; admit). Abort.", "admit"),
+        ("Lemma a : False. Proof. give_up. Abort.", "give_up"),
+        ("Admit Obligations.", "Admit Obligations"),
+        ("Hypothesis a : False.", "Hypothesis"),
+        ("Hypotheses a : False.", "Hypotheses"),
+        ("Variable a : False.", "Variable"),
+        ("Local Variables a : False.", "Variables"),
+        ("Context (a : False).", "Context"),
+        ("Module M. Variable a : False. End M.", "Variable"),
+        ("Section S. End S. Variable a : False.", "Variable"),
+        ("Declare Module M : T.", "Declare Module"),
+        ("Declare\n  Instance a : T.", "Declare Instance"),
+        ("Unset Guard Checking.", "Unset Guard Checking"),
+        ("#[bypass_check(guard)] Fixpoint f (n : nat) : False := f n.", "bypass_check"),
+        ("Load other.", "Load"),
+        ('Add LoadPath "x" as Y.', "Add LoadPath"),
+        ('Declare ML Module "x".', "Declare ML Module"),
+    ],
+)
+def test_what_nobody_proved_is_refused_at_once(tmp_path, line, word):
+    sources = written(tmp_path, x=f"{STATES}Proof.\nQed.\n", y=f"(* A file. *)\n{line}\n")
+    place = 3 if "\n" in line and word.startswith("Load") else 2
+    with pytest.raises(FormalError, match=rf"y\.v, line {place}: {word} (assumes what nobody proved|brings a file)"):
+        sources.theorems()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(* Axiom a : False. Admitted (* admit. *) *)",
+        'Definition s := "Admitted. Axiom".',
+        "Section S. Variable n : nat. Hypothesis positive : n > 0. Context {m : nat}. End S.",
+        "Definition admitted' := 1. Definition x_admit := 2. Definition Axiomatic := 3.",
+        "Module M. Section S. Variable n : nat. End S. End M.",
+    ],
+)
+def test_what_assumes_nothing_is_read(tmp_path, line):
+    assert len(written(tmp_path, x=f"{line}\n{STATES}Proof.\nQed.\n").theorems()) == 1
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        "Section S.\nHypothesis small : 1 <= 0.\n",
+        "Section S. Variable n : nat.\n",
+        "Section S.\nContext (small : 1 <= 0).\n",
+        "Section S.\nLet K := 0.\n",
+        "Section T. End T. Section S.\n",
+        "Module S.\n",
+        "Module Type S.\n",
+        "Module S (A : T).\n",
+        "Module S. Section T. End T.\n",
+    ],
+)
+def test_a_theorem_whose_section_can_add_hypotheses_is_refused(tmp_path, within):
+    with pytest.raises(FormalError, match=r"x\.v, line \d+: x is within (Section|Module) S, whose hypotheses"):
+        written(tmp_path, x=f"{within}{STATES}Proof.\nQed.\nEnd S.\n").theorems()
+    (one,) = written(tmp_path, x=f"{within}End S.\n{STATES}Proof.\nQed.\n").theorems()
+    assert one.name == "X.x.x"
+
+
+def test_a_theorem_within_a_comment_is_none(tmp_path):
+    text = f"(* earlier:\n{STATES}Proof. trivial. Qed. *)\nTheorem x : True. Proof. exact I. Qed.\n"
+    assert written(tmp_path, x=text).theorems() == ()
+
+
+def test_the_statement_that_is_shown_is_that_of_the_sentence(tmp_path):
+    text = (
+        "(* Definition x_states {K : R} : Prop := strong K. *)\n"
+        "Open Scope R_scope. #[local] Definition x_states {K : R} : Prop := weak K.\n"
+        'Notation "a ~~> b" := True (at level 70). Infix "+++" := plus (at level 50).\n'
+        "Section S. Let low := 0. Definition weak (K : R) := low ~~> K. End S.\n"
+        "Inductive never := . Notation top := 1.\n"
+        "(* proves: a/b *)\nTheorem x : x_states (K := 2) (* (K := 3) *). Proof. exact I. Qed.\n"
+    )
+    (one,) = written(tmp_path, x=text).theorems()
+    shown = one.statement.split("\n\n")
+    assert shown == [
+        'Notation "a ~~> b" := True (at level 70).',
+        "#[local] Definition x_states {K : R} : Prop := weak K.",
+        "Let low := 0.",
+        "Definition weak (K : R) := low ~~> K.",
+        "Theorem x : x_states (K := 2) (* (K := 3) *).",
+    ]
+    assert (one.line, one.constants) == (7, {"K": "2"})
+
+
+def test_notations_and_coercions_of_imported_files_are_shown(tmp_path):
+    a = 'Notation "x <= y" := True.\nNotation "x ## y" := False.\nCoercion f : A >-> R.\n'
+    (one,) = written(tmp_path, a=a, x=f"From X Require Import a.\n{STATES}Proof.\n").theorems()
+    assert one.statement.split("\n\n")[:2] == ['Notation "x <= y" := True.', "Coercion f : A >-> R."]
+
+
+@pytest.mark.parametrize(
+    "axioms", ["nonsense.false", ["nonsense.false"], ["Classical_Prop.classic", "ClassicalEpsilon.x"], 5, [5], None]
+)
+def test_a_record_of_other_axioms_is_refused(tmp_path, axioms):
+    sources = written(tmp_path, x=f"{STATES}Proof.\nQed.\n")
+    entry = {"id": "a/b", "role": "proves", "digest": sources.theorems()[0].digest, "axioms": axioms}
+    (tmp_path / RECORD).write_text(json.dumps({"theorems": {"X.x.x": entry}}))
+    with pytest.raises(
+        FormalError, match=r"does not hold a record|with the axiom (nonsense\.false|ClassicalEpsilon\.x)"
+    ):
+        sources.theorems()
+
+
+@pytest.mark.parametrize(
+    ("called", "logical"),
+    [("X", "X"), ("My Method", "your_paper"), ("Rankproof", "your_paper"), ("Coq", "your_paper"), ("", "your_paper")],
+)
+def test_coq_knows_a_paper_by_a_name_that_it_can_read(called, logical):
+    assert sources_of(replace(FEDLRT, called=called, package="paper_checks.your_paper")).logical == logical
+
+
 @pytest.mark.parametrize("content", ["[]", "{", '{"theorems": []}', '{"theorems": {"x": {"digest": 1}}}', "{}"])
 def test_a_broken_record_is_named(tmp_path, content):
     (tmp_path / RECORD).write_text(content)

@@ -38,7 +38,8 @@ def corner(A: Any) -> sympy.Matrix:
 def same(left: Any, right: Any, step: str) -> None:
     """Require that two expressions, or two matrices of them, are the same."""
     gap = left - right
-    require(gap.expand().is_zero_matrix if isinstance(gap, sympy.MatrixBase) else sympy.expand(gap) == 0, step)
+    entries = gap if isinstance(gap, sympy.MatrixBase) else [gap]
+    require(all(sympy.expand(entry) == 0 for entry in entries), step)
 
 
 def linear_loss(m: int, n: int, r: int) -> tuple[Any, ...]:
