@@ -26,6 +26,7 @@ OF_ALL_NUMBERS = {
     "fedloru-v1/Fj2",
     "fedloru-v1/eq-18-19",
     "fedlrt/eq-1",
+    "fedlrt/eq-10",
     "fedloru-v2/eq-44",
     "rolora/table-6",
 }

@@ -172,4 +172,6 @@ def test_an_unknown_paper_is_one_line(capsys):
 
 
 def test_a_paper_without_findings_says_what_holds():
-    assert "0 of 0 entries hold as their authors mean them" in findings_text(Paper("none", "None", "paper_checks.your_paper", ()))
+    assert "0 of 0 entries hold as their authors mean them" in findings_text(
+        Paper("none", "None", "paper_checks.your_paper", ())
+    )
