@@ -254,13 +254,12 @@ FINDINGS = (
     ),
     Finding(
         "missing-scales",
-        r"The formulas for the returned models lack the scales $\alpha$ of the updates $\alpha AB$ with which the "
-        "models were trained",
+        "The formulas for the returned models lack the scales with which the low-rank updates were trained",
         "changes nothing",
         ("fedloru-v2/eq-WT", "fedloru-v2/alg-4"),
         r"In a run with $\alpha = 2$ the formula of Section 4.1 for the final model is 1.47 away from what the "
         "clients hold.",
-        "Return the models with their scales, and with W as it was at the start.",
+        r"Return the models with their scales: $\alpha$ in Section 4.1, $\alpha_p$ in Algorithm 4.",
     ),
     Finding(
         "misprints-in-proofs",

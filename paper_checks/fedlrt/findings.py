@@ -227,7 +227,7 @@ FINDINGS = (
     ),
     Finding(
         "small-misprints",
-        "Transposes, indices, letters, sizes, factors, exponents and a word are misprinted in fourteen statements",
+        "Transposes, indices, letters, sizes, factors, exponents and a word are misprinted in thirteen statements",
         "changes nothing",
         (
             "fedlrt/eq-2",
@@ -240,7 +240,6 @@ FINDINGS = (
             "fedlrt/eq-17",
             "fedlrt/lemma-2",
             "fedlrt/thm-8-proof",
-            "fedlrt/thm-10-proof",
             "fedlrt/eq-42",
             "fedlrt/thm-7-first-term-lines",
             "fedlrt/thm-11-hat-lines",

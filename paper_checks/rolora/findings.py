@@ -58,7 +58,7 @@ FINDINGS = (
     ),
     Finding(
         "lemma-a10-factor",
-        "Lemma A.10, on the error of the gradient, states a smaller bound than its proof gives",
+        "Lemma A.10, on the error of the gradient, states a smaller bound than its proof gives and its uses need",
         "weakens a result",
         ("rolora/lem-A.10",),
         r"It has the factor $(\epsilon')^2 + \epsilon'$, where $\epsilon'$ is the relative error of Lemma A.9, and "
@@ -174,8 +174,8 @@ FINDINGS = (
         "changes nothing",
         ("rolora/txt-odd-even", "rolora/eq-189", "rolora/eq-207", "rolora/eq-241"),
         "With indices from 1 the right side of (208), which splits the mean of a squared sum into its terms, is "
-        r"1.72 for $m = 3$ samples and the cosine $a^\top a^* = 0.6$ of the factor a and the true $a^*$, and the "
-        "left side is 1.",
+        r"0.43 for two clients with $m = 3$ samples and the cosine $a^\top a^* = 0.6$ of the factor a and the true "
+        "$a^*$, and the left side is 0.25.",
         r"Read $\beta$ in (193) to (202) as $\sqrt{1 - \alpha^2}$, start the double sum of (207) at 2, put E before "
         "the left sides of (241), an expected loss, and train B in odd rounds and A in even ones, as Algorithm 1 does.",
     ),

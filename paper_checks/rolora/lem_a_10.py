@@ -91,8 +91,8 @@ COUNTED = {
     best={"share": Best(0.28, "searched, for one client, with the m of Lemma A.9")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
-    because=r"The lemma prints $\epsilon'^2 + \epsilon'$ where its proof ends with $(\epsilon' + 1)^2$, times "
-    r"$2\tilde\epsilon\delta^t\|b^*\|^2$, at (76).",
+    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. And (44) prints $\epsilon'^2 + \epsilon'$ for the "
+    r"$(\epsilon' + 1)^2$ of (76).",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -274,14 +274,14 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     $E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde c)\|b^*\|^2(\delta^0)^2$ with
     $\tilde c = O(\frac1{Nm})$; the appendix adds: as N and m approach infinity.""",
     measure=simulate_freezing,
-    mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}],
     readings=(
         LITERAL,
         Reading(
-            "every N and m",
-            r"(11) with $|\tilde c| \le \frac K{Nm}$ for some K and every number of clients N and of samples m.",
-            {"fewest": 1},
+            "three samples or more",
+            r"(11) for every N and every $m \ge 3$, with $Nm|\tilde c| \le 1$.",
+            {"fewest": 3},
             r"The proposition does not restrict m, and prints O without a limit; the appendix, after (243), adds it.",
+            ({"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}),
         ),
     ),
     because="With one or two samples and two clients or more the expected loss is infinite.",
@@ -294,9 +294,9 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     ),
     expect=("holds", "proof"),
     intended=Intended(
-        "literal",
-        r"“$O(\frac1{Nm})$ as N and m approach infinity” (after (243)); (218) divides by $m "
-        "- 2$",
+        "three samples or more",
+        r"“as N and m approach infinity” (after (243)) and “$E[R^2] = \frac1{m-2}$” (after (216)): m is large, at "
+        "least 3",
     ),
     print="unstated",
 )
@@ -307,7 +307,7 @@ def prop_5_5(
     constant: float = 1.0,
     clients_power: int = 1,
     samples_power: int = 1,
-    fewest: int = 3,
+    fewest: int = 1,
 ) -> Evidence:
     r"""$N m|\tilde c| \le 1$ for every m >= 3, exactly on a grid, then the mean loss against $1 + \tilde c$.
 

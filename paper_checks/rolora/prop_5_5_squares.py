@@ -90,12 +90,12 @@ def eq_207(products: Products, lower: int = 1, double: float = 1.0, most: int = 
             (products.of_two[i, j] for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j),
             sympy.Integer(0),
         )
-        lines.append(Equation(f"(208), N = {N}", products.of_sum[N], squares + rational(double) * pairs))
+        lines.append(Equation(f"N^2 times (208), N = {N}", products.of_sum[N], squares + rational(double) * pairs))
     for N in range(1, most + 1):
         own = [scale(i) for i in range(2, N + 1)]
         apart = [scale(i) * scale(j) for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j]
         right = sum((one**2 for one in own), rational(double) * sum(apart, sympy.Integer(0)))
-        lines.append(Equation(f"(207), N = {N}", sum(own, sympy.Integer(0)) ** 2, right))
+        lines.append(Equation(f"N^2 times (207), N = {N}", sum(own, sympy.Integer(0)) ** 2, right))
     return judge_identity(lines, [TWO_CLIENTS], f"1 to {most} clients, every m >= 3, every angle", positive=("m",))
 
 
@@ -104,8 +104,8 @@ FEW, FROM_FOUR = (f"1 to 4 clients, every m >= {fewest}, every angle" for fewest
 
 @claim(
     "rolora/eq-205",
-    where="Appendix A.4.1, eqs. (205), (206) and (209) to (226); for (207) and (208), which do not hold, see "
-    "rolora/eq-207",
+    where="Appendix A.4.1, eqs. (205), (206) and (209) to (226); for (207) and (208), which print two indices wrong, "
+    "see rolora/eq-207",
     says=LETTERS
     + r"$u_2^\top u_2 = z_2^2\|X_1a\|^2$, $z_2$ is independent of $(X_1a^*, X_1a)$, $E[z_2^2\|X_1a\|^2|z_2] "
     r"= z_2^2E[\|X_1a\|^2] = z_2^2m$, $E[z_2^2\|X_1a\|^2] = mE[z_2^2]$ and $E[z_2^2] = E[\frac{(s_2 + \ldots + "

@@ -66,6 +66,11 @@ def measure_losses(context: Context) -> list[Model]:
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
     kind="setting",
     expect=("holds", "search"),
+    intended=Intended(
+        "literal",
+        r"“local population loss” (after (246)): over the samples of Section 5.1, whose entries are independent and "
+        r"standard normal, so that $E[X^\top X] = mI$",
+    ),
 )
 def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Relations:
     """The toolkit's population loss is as in the formula, and is the mean of the loss over samples of random signs."""

@@ -85,7 +85,7 @@ def run_personal(context: Context) -> Endings:
     intended=Intended(
         "with scales and restart",
         "“then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0” (App. B); the box has no such line, and "
-        "returns neither scale of (80); C.2 closes with “W + α_per L_T U_T”",
+        "returns neither scale of (80); for inference C.2 has “W + α_per L_T U_T”",
     ),
     print="inconsistent",
 )

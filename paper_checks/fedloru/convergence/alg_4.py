@@ -15,7 +15,6 @@ from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Form, Intended
 from paper_checks.context import Context
-from paper_checks.fedloru.convergence.measurements.followed_rounds import SCOPE
 from paper_checks.fedloru.convergence.measurements.returned_models import REACHED, draw_personal
 from paper_checks.methods.relations import Relation, Relations, relations, same
 
@@ -77,7 +76,7 @@ def run_pfedlora(context: Context) -> list[Served]:
     measure=run_pfedlora,
     control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),
     correction=Form(
-        r"""With the scale in place, $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$, it is the model that client k reaches in round
+        r"""With the scale in place $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$ is the model that client k reaches in round
         T, after averaging, where it is drawn; others keep their $L^{(k)}, U^{(k)}$ of the round before. The weights of
         the average are those of eq-agg.""",
         {"personal_power": 1, "keep": ("returned", "sent", "idle")},
@@ -105,4 +104,7 @@ def alg_4(
             yield Relation("a client sends W", one.sent, one.size)
         if "idle" in keep and one.after:
             yield same("a client that is not drawn keeps its L and U", *one.after[-1 if idle else 0])
-    return f"{SCOPE}; personal scales 1/4 and 2; both variants"
+    return (
+        "a run by hand and runs with quadratic losses, convex and indefinite, on tall, wide and square weights, 1 to 3 "
+        "clients, personal scales 1/4 and 2; both variants"
+    )

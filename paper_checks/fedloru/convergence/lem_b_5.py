@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Intended, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded
 from paper_checks.fedloru.convergence.measurements.bounded_settings import judge_bounds
@@ -77,6 +77,11 @@ def draw_pairs(context: Context) -> list[Pair]:
     mutants=[{"constant": 0.99}, {"power": 1}, {"factor": "moving"}, {"jointly": True}],
     uses=("fedloru-v2/assump-4.1",),
     expect=("holds", "kernel"),
+    intended=Intended(
+        "literal",
+        r"$C_A$ and $C_B$ bound the fixed factors: “$\|A_{t,i}^{(k)}\| \le C_A$, $\|B_{t,i}^{(k)}\| \le C_B$” (A.3), "
+        r"and the proof puts $C_B$ for $\|B\|$",
+    ),
 )
 def lem_B_5(
     pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: str = "fixed", jointly: bool = False

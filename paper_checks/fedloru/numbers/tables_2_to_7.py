@@ -124,6 +124,11 @@ def txt_scal(
     uses=("fedloru-v2/txt-scal",),
     kind="number",
     expect=("holds", "proof"),
+    intended=Intended(
+        "larger gaps",
+        "“This trend is further reinforced in settings with a lower participation ratio, as shown in Table 7” (5.2): a "
+        "reinforced trend is a larger gap at the same numbers of clients (Table 6)",
+    ),
 )
 def txt_part(
     tables: tuple[Sequence[Ratio], Mapping[int, Mapping[str, str]]],

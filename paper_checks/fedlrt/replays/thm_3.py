@@ -19,27 +19,8 @@ from paper_checks.fedlrt.replays.shared.full_correction import full_correction_d
 from paper_checks.fedlrt.replays.shared.one_step import inner, minus, one_step
 from paper_checks.fedlrt.replays.shared.slack import descends_as_a_bowl
 from paper_checks.proof_steps import non_negative
-from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, fractions, square
-
-
-@replay("fedlrt/thm-10-proof")
-def thm_10_proof_by_the_printed_bound(values: Values) -> Violation:
-    """Compare a rate that obeys the printed bound with Theorem 2's requirement."""
-    L, rate = fractions(values, "L", "rate")
-    steps = int(values["steps"])
-    assumes = assuming(
-        Hypothesis("L", L, ">", 0),
-        Hypothesis("local steps", steps, ">=", 1),
-        Hypothesis("lambda", rate, ">", 0),
-        Hypothesis("s lambda L", steps * rate * L, "<=", 1),
-    )
-    return Violation(
-        rate,
-        1 / (12 * L * steps),
-        assumes=assumes,
-        reads="a rate of at most 1/(L s) against 1/(12 L s), which Theorem 2 requires it not to exceed",
-    )
 
 
 @replay("fedlrt/thm-3")

@@ -29,7 +29,7 @@ def s5_saturate(share: Fraction = Fraction(1)) -> str:
     return "a square is completed, and the inequality of Cauchy and Schwarz"
 
 
-@replay("rolora/prop-5.5@every-n-and-m")
+@replay("rolora/prop-5.5")
 def prop_5_5_every(values: Values) -> Violation:
     """Two clients or more with two samples: the mean with 1/chi^2_2 set to 0 where chi^2_2 < 2^-k, k = halvings.
 
@@ -63,7 +63,7 @@ def second_term_is_at_most(constant: Fraction) -> None:
     require(met, "the constant in O(1/(Nm))")
 
 
-@proof("rolora/prop-5.5")
+@proof("rolora/prop-5.5@three-samples-or-more")
 def prop_5_5(four: Fraction = Fraction(4), two: Fraction = Fraction(2), constant: Fraction = Fraction(1)) -> str:
     r"""The expectation by the setting above, and the size of its second term.
 

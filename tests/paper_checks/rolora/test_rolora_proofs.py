@@ -70,7 +70,7 @@ TAMPERED = {
     "eq-237@two-samples-or-more": [{"others": "0"}, {"power": 1}, {"clients_power": 1}, {"fewest": 3}],
     "eq-241": [{"four": "3.9"}, {"two": "1.9"}, {"cross": "1"}, {"power": 1}],
     "s5-saturate": [{"share": "0.99"}],
-    "prop-5.5": [{"four": "3"}, {"two": "1"}, {"constant": "9/10"}],
+    "prop-5.5@three-samples-or-more": [{"four": "3"}, {"two": "1"}, {"constant": "9/10"}],
     "s5-rolora-loss": [{"four": "3"}, {"fewest": "3"}],
     "s5-rolora-loss@at-recovery": [{"four": "3"}, {"fewest": "3"}],
     "lem-A.9": [{"factor": "19"}],
