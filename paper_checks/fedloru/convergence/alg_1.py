@@ -119,12 +119,12 @@ alg_1 = claim(
     global model at round T is $W_0 + \sum_{\tau|t}A_tB_t$. Appendix B: after an accumulation the factors are
     reinitialised with $AB = 0$, and the loss is not affected.""",
     importance="result",
-    because="The listing goes on with factors that it has merged, so that the model jumps; the text's final model "
-    r"lacks $\alpha$.",
+    because="Without App. B's restart the listing is D.2's momentum initialisation, and the model jumps; the text's "
+    r"final model lacks $\alpha$.",
     intended=Intended(
         MEANT.name,
-        "App. B: “then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0”; the box has no such line, the "
-        "text no α",
+        "App. B: “then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0”; the box keeps them, as D.2's "
+        "“momentum initialization” does; the text has no α",
     ),
     **_BOX,
 )(judge_box)

@@ -88,13 +88,13 @@ def run_nested(context: Context) -> Endings:
         RETURN_MUTANTS,
     ),
     kind="algorithm",
-    because="The listing trains on with factors that it has merged, so the model jumps; what it returns lacks the "
-    r"scale $\alpha$.",
+    because="Without App. B's restart the listing is D.2's momentum initialisation, and the model jumps; what it "
+    r"returns lacks $\alpha$.",
     expect=("holds", "search"),
     intended=Intended(
         "with scale and restart",
-        "“then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0” (App. B); the box has no such line, and "
-        "returns “W + Σ A_t B_t” without the α of “W ← W + α A_t B_t”",
+        "“then reinitialize the low-rank matrices so that they satisfy ĀB̄ = 0” (App. B); the box keeps them, as D.2's "
+        "“momentum initialization” does, and returns “W + Σ A_t B_t” without the α of “W ← W + α A_t B_t”",
     ),
     print="inconsistent",
 )

@@ -99,14 +99,15 @@ def measure_assumed(context: Context) -> list[Assumed]:
     ),
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
-    because=r"As B.4 is printed $\sigma^2$ may depend on W; Assumption 4.1 and the proofs have one for all W.",
+    because=r"B.4's “for all W there exists $\sigma^2$” has its quantifiers reversed; nothing depends on it: (A.2) "
+    r"gives one $\sigma^2 \le G^2$.",
     expect=("holds", "proof"),
     intended=Intended(
         "one bound for all weights",
         "Assumption 4.1's “There exists L, G, C_A, C_B, σ² > 0 such that for any …”: one σ² for all W, as Lemma B.7 "
         "uses it; B.4 has “for all W there exists σ² > 0” and exchanges the labels (A.4) and (A.5)",
     ),
-    print="inconsistent",
+    print="misprint",
 )
 def assump_4_1(
     runs: list[Assumed],

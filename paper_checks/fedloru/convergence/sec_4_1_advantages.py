@@ -148,7 +148,7 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
         either = 100 * r <= m or 100 * r <= n
         if {"either": either, "both": r < half * min(m, n), "none": False}[condition]:
             case = {"m": m, "n": n, "r": r} if (m, n) == (1000, 2) else None
-            promises.append(Relation("r(m+n) is less than mn", r * (m + n), m * n - 1, at_most=True, case=case))
+            promises.append(Relation("r(m+n) is at most mn - 1", r * (m + n), m * n - 1, at_most=True, case=case))
     layers = {(k * k * c, d) for k, c, d in _convolutions()}
     lost = [f"{a} x {b} at rank {r}" for a, b in sorted(layers) for r in (16, 32, 64, 128) if r * (a + b) >= a * b]
     scope = f"ledgers of {len(runs)} runs"

@@ -312,8 +312,10 @@ def search_gaps(context: Context) -> Searched:
     expect=("corrected", "proof"),
     intended=Intended(
         "spikes that leave the bulk at N alone",
-        "“we have G_j < F_j < 0” from “> U_M for all j ∈ {a_M+1, …, a_N}”, indices that are not outliers at M",
+        "“we have G_j < F_j < 0” from “> U_M for all j ∈ {a_M+1, …, a_N}”, indices that are not outliers at M: "
+        "a_M is defined “in the similar manner” to a_N, by U_M > g_M^{-1}(θ_{a_M+1})",
     ),
+    print="inconsistent",
     family="the correction: semicircle law",
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
