@@ -102,8 +102,8 @@ FINDINGS = (
     ),
     Finding(
         "algorithm-1-reset",
-        "Algorithms 1 to 3 keep the factors A and B where the analysis restarts them, so the update just merged into W is "
-        "counted twice",
+        "Algorithms 1 to 3 keep the factors A and B where the analysis restarts them, so the update just merged into "
+        "W is counted twice",
         "weakens a result",
         ("fedloru-v2/alg-1", "fedloru-iclr/alg-1", "fedloru-v1/alg-1", "fedloru-v2/alg-2", "fedloru-v2/alg-3"),
         r"In a run with one weight, the scale $\alpha = 2$ of the update $\alpha AB$ and an accumulation in round 2, "
