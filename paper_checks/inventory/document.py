@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 Kind = Literal[
     "theorem",
@@ -22,21 +22,7 @@ Kind = Literal[
     "figure",
     "algorithm",
 ]
-KINDS: tuple[Kind, ...] = (
-    "theorem",
-    "lemma",
-    "proposition",
-    "corollary",
-    "definition",
-    "assumption",
-    "conjecture",
-    "remark",
-    "example",
-    "equation",
-    "table",
-    "figure",
-    "algorithm",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 FLOATS: tuple[Kind, ...] = ("table", "figure", "algorithm")
 ALIASES: dict[str, Kind] = {
     "thm": "theorem",
