@@ -60,7 +60,12 @@ class Regressor:
         A = a["W"]
         weighted = A.mT @ self.G
         curvature = weighted @ A
-        if not _is_definite(curvature, self.G.shape[-1]):
+        definite = _is_definite(curvature, self.G.shape[-1])
+        if torch._C._are_functorch_transforms_active():  # the clients are stacked, and no one of them can raise
+            whole = torch.where(definite, curvature, torch.eye(len(curvature)).to(curvature))
+            unique = torch.linalg.solve(whole, weighted @ self.target)
+            return type(a)({"W": torch.where(definite, unique, torch.nan)})
+        if not bool(definite):
             raise ProblemError(
                 f"the loss has no single minimiser in B at this A of {A.shape[-1]} columns; "
                 "give every client at least as many samples, and A full rank"
@@ -275,21 +280,19 @@ def _has_one_minimiser(gram: Tensor) -> bool:
     return float(spectrum[0]) > 1e-10 * float(spectrum[-1])
 
 
-def _is_definite(matrix: Tensor, terms: int) -> bool:
+def _is_definite(matrix: Tensor, terms: int) -> Tensor:
     """Return whether a positive semidefinite matrix is definite beyond rounding, in any unit of each coordinate.
 
     Args:
         matrix: ``(r, r)``; what is not finite counts as definite, because a run that diverges is reported elsewhere.
         terms: Number of terms in the sums that made its entries.
     """
-    if not torch.isfinite(matrix).all():
-        return True
+    finite = torch.isfinite(matrix).all()
     sizes = matrix.diagonal(dim1=-2, dim2=-1)
-    if not (sizes > 0.0).all():
-        return False
-    root = sizes.sqrt()
-    spectrum = torch.linalg.eigvalsh(matrix / root[..., :, None] / root[..., None, :])
-    return float(spectrum.min()) > ROUNDING * terms * torch.finfo(matrix.dtype).eps
+    root = torch.where(sizes > 0.0, sizes, 1.0).sqrt()
+    scaled = torch.where(finite, matrix / root[:, None] / root[None, :], torch.eye(len(matrix)).to(matrix))
+    least = torch.linalg.eigvalsh(scaled).min()
+    return ~finite | ((sizes > 0.0).all() & (least > ROUNDING * terms * torch.finfo(matrix.dtype).eps))
 
 
 def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> Problem:

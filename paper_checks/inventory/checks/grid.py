@@ -18,7 +18,7 @@ _MARKUP = re.compile(
     r"scriptstyle|bfseries|bf|textcolor\{[^{}]*\}|color\{[^{}]*\}|num|SI|"
     r"phantom\{[^{}]*\}|hphantom\{[^{}]*\})|\\[,;:! ]|[{}$~*†‡§]"
 )
-_NUMBER = r"[+\-−–]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?\.?\d+(?:\s?(?:[eE]|\\times\s?10\^|×\s?10\^?)\s?[+\-−]?\d+)?"
+_NUMBER = r"[+\-−–]?\s?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)(?:\s?(?:[eE]|\\times\s?10\^|×\s?10\^?)\s?[+\-−]?\d+)?"
 _CELL = re.compile(
     rf"^[~≈<>≤≥↑↓\s]*(?P<number>{_NUMBER})\s*(?P<unit>{_UNITS})?\s*"
     rf"(?:(?:_|\^)?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<deviation>{_NUMBER})\s*%"
@@ -69,7 +69,7 @@ def clean(text: str) -> str:
 def read_number(text: str) -> Number | None:
     r"""Return the number that a cell prints, alone or with its deviation; None if it prints something else.
 
-    >>> read_number("95.6 \\\\pm 0.2"), read_number("60,000"), read_number("LoRA 4")
+    >>> read_number("95.6 ± 0.2"), read_number("60,000"), read_number("LoRA 4")
     (Number(text='95.6', unit='', deviation='0.2'), Number(text='60000', unit='', deviation=''), None)
     """
     found = _CELL.match(clean(text))
