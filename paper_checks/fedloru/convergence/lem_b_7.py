@@ -15,7 +15,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
 
 @claim(
     "fedloru-v2/lem-B.7",
-    where="Appendix B.1, Lemma B.7 (two lines of its proof fail and cancel: fedloru-v2/lem-B.7-mid)",
+    where="Appendix B.1, Lemma B.7; two lines of its proof fail and cancel (fedloru-v2/lem-B.7-mid)",
     says=r"""At each round $\mathbb{E}\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$ and
     $\mathbb{E}\|B_{t+1}-B_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_A^2E^2$; for any client and any local step $i \le E$,
     $\mathbb{E}\|A_{t,i}^{(k)}-A_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$ and
