@@ -62,10 +62,11 @@ class Regressor:
         curvature = weighted @ A
         definite = _is_definite(curvature, self.G.shape[-1])
         if torch._C._are_functorch_transforms_active():  # the clients are stacked, and no one of them can raise
-            whole = torch.where(definite, curvature, torch.eye(len(curvature)).to(curvature))
+            definite = definite[..., None, None]
+            whole = torch.where(definite, curvature, torch.eye(A.shape[-1]).to(curvature))
             unique = torch.linalg.solve(whole, weighted @ self.target)
             return type(a)({"W": torch.where(definite, unique, torch.nan)})
-        if not bool(definite):
+        if not bool(definite.all()):
             raise ProblemError(
                 f"the loss has no single minimiser in B at this A of {A.shape[-1]} columns; "
                 "give every client at least as many samples, and A full rank"
@@ -281,18 +282,19 @@ def _has_one_minimiser(gram: Tensor) -> bool:
 
 
 def _is_definite(matrix: Tensor, terms: int) -> Tensor:
-    """Return whether a positive semidefinite matrix is definite beyond rounding, in any unit of each coordinate.
+    """Return whether positive semidefinite matrices are definite beyond rounding, in any unit of each coordinate.
 
     Args:
-        matrix: ``(r, r)``; what is not finite counts as definite, because a run that diverges is reported elsewhere.
+        matrix: ``(..., r, r)``; what is not finite counts as definite, because a run that diverges is reported elsewhere.
         terms: Number of terms in the sums that made its entries.
     """
-    finite = torch.isfinite(matrix).all()
+    finite = torch.isfinite(matrix).flatten(-2).all(dim=-1)
     sizes = matrix.diagonal(dim1=-2, dim2=-1)
     root = torch.where(sizes > 0.0, sizes, 1.0).sqrt()
-    scaled = torch.where(finite, matrix / root[:, None] / root[None, :], torch.eye(len(matrix)).to(matrix))
-    least = torch.linalg.eigvalsh(scaled).min()
-    return ~finite | ((sizes > 0.0).all() & (least > ROUNDING * terms * torch.finfo(matrix.dtype).eps))
+    scaled = matrix / root[..., :, None] / root[..., None, :]
+    scaled = torch.where(finite[..., None, None], scaled, torch.eye(matrix.shape[-1]).to(matrix))
+    least = torch.linalg.eigvalsh(scaled)[..., 0]
+    return ~finite | ((sizes > 0.0).all(dim=-1) & (least > ROUNDING * terms * torch.finfo(matrix.dtype).eps))
 
 
 def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> Problem:

@@ -10,7 +10,14 @@ from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from toymodels.problem import ProblemError
 from toymodels.quadratic import random_quadratics
-from toymodels.regression import best_of_rank, in_expectation, regression, regression_on_demand, with_fresh_data
+from toymodels.regression import (
+    Regressor,
+    best_of_rank,
+    in_expectation,
+    regression,
+    regression_on_demand,
+    with_fresh_data,
+)
 
 
 def made(*sizes, seed=0, **options):
@@ -280,3 +287,18 @@ def test_best_of_rank_says_why_there_is_no_minimiser():
     for rank in ("1", None, float("inf"), [1]):
         with pytest.raises(ProblemError, match="the rank must be a whole number of at least 0, got"):
             best_of_rank(made(5, 3, 4), rank)
+
+
+def test_the_best_b_of_stacked_clients_is_that_of_each():
+    """Stacked by a leading dimension and by vmap, where a client without a single minimiser has none."""
+    clients = regression(5, 3, 4, np.random.default_rng(0), samples=[9, 3, 7, 6]).clients
+    A = torch.from_numpy(np.random.default_rng(1).standard_normal((5, 2)))
+    each = torch.stack([client.best_b({"W": A})["W"] for client in clients])
+    G, target = (torch.stack([client.tensors()[name] for client in clients]) for name in ("G", "target"))
+    torch.testing.assert_close(Regressor(G, target, 9).best_b({"W": A})["W"], each)
+    mapped = torch.vmap(lambda G, target: Regressor(G, target, 9).best_b({"W": A})["W"])
+    torch.testing.assert_close(mapped(G, target), each)
+    G[1] = 0.0
+    found = mapped(G, target)
+    assert found[1].isnan().all()
+    torch.testing.assert_close(found[[0, 2, 3]], each[[0, 2, 3]])

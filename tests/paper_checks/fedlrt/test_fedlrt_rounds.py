@@ -29,7 +29,6 @@ CHANGES = {
     "thm-11-combine@squares-of-delta": ({"share": "1"}, {"delta": "2"}),
     "thm-11-hat-first@f-as-the-negative-gradient": ({"apart_outside": "1"}, {"delta": "1/2"}),
     "claim-fedlin@any-constant-learning-rate": ({"rate": "1/10"}, {"centres": ["1", "0"]}),
-    "thm-10-proof": ({"rate": "1/24"}, {"rate": "2"}),
 }
 
 
