@@ -285,7 +285,7 @@ def _is_definite(matrix: Tensor, terms: int) -> Tensor:
     """Return whether positive semidefinite matrices are definite beyond rounding, in any unit of each coordinate.
 
     Args:
-        matrix: ``(..., r, r)``; one that is not finite counts as definite, because diverging runs are reported elsewhere.
+        matrix: ``(..., r, r)``; one that is not finite counts as definite, because divergence is reported elsewhere.
         terms: Number of terms in the sums that made its entries.
     """
     finite = torch.isfinite(matrix).flatten(-2).all(dim=-1)
