@@ -29,6 +29,8 @@ BATCH = 4
 """Samples of the batch on which operations are counted."""
 FEW = 2 * BATCH
 """Samples of a client on which they are counted, where clients have equally many."""
+ONE_STEP: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None, "tau": 2}
+"""A first round with one local step of each kind, which does not accumulate."""
 
 
 @dataclass(frozen=True)
@@ -65,27 +67,25 @@ def _count(plan: Plan) -> Cost:
     each = float(sizes.mean())
     few = FEW if given["partition"] == "even" and each >= 2 * FEW else None
 
-    def operations(steps: int = 1, personal_steps: int = 1, samples: int | None = few) -> float:
-        return _one_round(plan, {**STEPS, "steps": steps, "personal_steps": personal_steps}, samples, width).operations
+    def run(samples: int | None = few, **changes: int) -> _Round:
+        return _one_round(plan, {**ONE_STEP, **changes}, samples, width)
 
-    one = operations()
-    beside, all_steps = one, 0.0
+    one = run()
+    beside, all_steps = one.operations, 0.0
     for name, kind in (("steps", "local"), ("personal_steps", "personal")):
         local = getattr(parts.algorithm, kind, None)
         if not isinstance(local, Descent):
             continue
-        step = operations(**{name: 2}) - one
+        step = run(**{name: 2}).operations - one.operations
         beside -= step
         all_steps += step / BATCH * _mean_samples(local, sizes)
     if few is not None:
-        beside += (operations(samples=2 * few) - one) / few * (each - few)
+        beside += (run(2 * few).operations - one.operations) / few * (each - few)
     rounds, cohort = plan.conduct.rounds, given["cohort"] or len(sizes)
     accumulations = rounds // given["tau"] if "tau" in given else 0
-    plain = _one_round(plan, {**STEPS, "tau": 2}, few, width)
-    sent = plain.before + rounds * plain.of_a_cohort(cohort)
+    sent = one.before + rounds * one.of_a_cohort(cohort)
     if accumulations:
-        accumulating = _one_round(plan, {**STEPS, "tau": 1}, few, width)
-        sent += accumulations * (accumulating.of_a_cohort(cohort) - plain.of_a_cohort(cohort))
+        sent += accumulations * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
     return Cost(rounds * cohort * (beside + all_steps), sent)
 
 
@@ -94,10 +94,6 @@ def _mean_samples(local: Descent, sizes: NDArray[np.float64]) -> float:
     if local.epochs is not None:
         return local.epochs * float(sizes.mean())
     return local.steps * float(np.minimum(local.batch or np.inf, sizes).mean())
-
-
-STEPS: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None}
-"""One local step of each kind."""
 
 
 @dataclass(frozen=True)

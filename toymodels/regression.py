@@ -61,17 +61,17 @@ class Regressor:
         weighted = A.mT @ self.G
         curvature = weighted @ A
         definite = _is_definite(curvature, self.G.shape[-1])
-        if torch._C._are_functorch_transforms_active():  # the clients are stacked, and no one of them can raise
-            definite = definite[..., None, None]
-            whole = torch.where(definite, curvature, torch.eye(A.shape[-1]).to(curvature))
-            unique = torch.linalg.solve(whole, weighted @ self.target)
-            return type(a)({"W": torch.where(definite, unique, torch.nan)})
-        if not bool(definite.all()):
+        # Under vmap the clients are stacked, and none of them can raise: its B is not a number.
+        if not torch._C._are_functorch_transforms_active() and not bool(definite.all()):
             raise ProblemError(
                 f"the loss has no single minimiser in B at this A of {A.shape[-1]} columns; "
                 "give every client at least as many samples, and A full rank"
             )
-        return type(a)({"W": torch.linalg.solve(curvature, weighted @ self.target)})
+        there = definite[..., None, None]
+        B = torch.linalg.solve(
+            torch.where(there, curvature, torch.eye(A.shape[-1]).to(curvature)), weighted @ self.target
+        )
+        return type(a)({"W": torch.where(there, B, torch.nan)})
 
     def tensors(self) -> Mapping[str, Tensor]:
         """Return its tensors, by which clients are stacked."""

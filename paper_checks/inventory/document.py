@@ -24,6 +24,7 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FLOATS: tuple[Kind, ...] = ("table", "figure", "algorithm")
+STATEMENTS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in ("equation", *FLOATS))
 ALIASES: dict[str, Kind] = {
     "thm": "theorem",
     "lem": "lemma",

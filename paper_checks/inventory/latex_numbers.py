@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from paper_checks.inventory.document import Kind, kind_called
+from paper_checks.inventory.document import STATEMENTS, Kind, kind_called
 
 SECTIONS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _NUMBERED = ("chapter", "section", "subsection", "subsubsection")
@@ -167,24 +167,7 @@ def set_up(text: str, defined: Iterable[tuple[str, str, str, str, bool]]) -> Num
             numbers.counters.setdefault(counter, _Counter()).within = within
     style = re.search(r"\\documentclass\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}", text)
     shared_by_class = bool(style and _SHARED_BY_CLASS.search(style[1]))
-    for name in (
-        "theorem",
-        "lemma",
-        "proposition",
-        "corollary",
-        "definition",
-        "assumption",
-        "conjecture",
-        "remark",
-        "example",
-        "claim",
-        "fact",
-        "thm",
-        "lem",
-        "prop",
-        "cor",
-        "defn",
-    ):
+    for name in (*STATEMENTS, "claim", "fact", "thm", "lem", "prop", "cor", "defn"):
         if name not in numbers.theorems:
             kind = kind_called(name)
             assert kind is not None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from paper_checks.inventory.document import (
     FLOATS,
-    KINDS,
+    STATEMENTS,
     Document,
     Item,
     Kind,
@@ -24,10 +24,7 @@ from paper_checks.inventory.plain_tables import Block, find_blocks
 from paper_checks.inventory.source import Source
 
 NUMBER = r"(?:[A-Z]{1,2}\.?)?\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|[IVX]{1,5}(?![A-Za-z])"
-_STATEMENTS = (
-    "|".join(kind for kind in KINDS if kind not in (*FLOATS, "equation"))
-    + "|claim|fact|hypothesis|condition|observation"
-)
+_STATEMENTS = "|".join(STATEMENTS) + "|claim|fact|hypothesis|condition|observation"
 _MARGIN = re.compile(r"^\s*(?:-\s+)?\d{2,4}(?=\s|$)\s*")
 _HEAD = re.compile(
     (

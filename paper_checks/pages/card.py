@@ -457,20 +457,18 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
     expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
 
     def points(heading: str, headlines: Sequence[Headline]) -> list[str]:
-        carried = ["; ".join(f"{id}: {expected[id]}" for id in one.claims) for one in headlines]
-        said = [f"{plain_text(one.says, encoding)} ({ids})" for one, ids in zip(headlines, carried, strict=True)]
-        return (
-            ["", heading, *itertools.chain(*(_point(f"{n}.", text) for n, text in enumerate(said, 1)))] if said else []
-        )
+        found = ["", heading] if headlines else []
+        for number, one in enumerate(headlines, 1):
+            carried = "; ".join(f"{id}: {expected[id]}" for id in one.claims)
+            found += _point(f"{number}.", f"{plain_text(one.says, encoding)} ({carried})")
+        return found
 
     lines += points("In short", paper.facts)
     if not whole:
-        found = [f"[{one.id}] {plain_text(end_sentence(one.headline), encoding)}" for one in paper.findings]
-        changes = [f"{sentence_case(one.changes)}." for one in paper.findings]
-        heads = [changed if changed not in changes[:place] else "" for place, changed in enumerate(changes)]
-        for head, text in zip(heads, found, strict=True):
-            lines += ["", head] if head else []
-            lines += _point("-", text)
+        for changes, found in itertools.groupby(paper.findings, key=lambda one: one.changes):
+            lines += ["", f"{sentence_case(changes)}."]
+            for one in found:
+                lines += _point("-", f"[{one.id}] {plain_text(end_sentence(one.headline), encoding)}")
         return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
     lines += points("What you can rely on", [one for page in paper.pages for one in page.headlines])
     lines += ["", *textwrap.wrap(LEGEND, WIDTH, break_on_hyphens=False)]
