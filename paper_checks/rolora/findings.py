@@ -172,12 +172,13 @@ FINDINGS = (
         "small-slips",
         "Small slips in formulas and in one sentence, which every reader corrects",
         "changes nothing",
-        ("rolora/txt-odd-even", "rolora/eq-189", "rolora/eq-207", "rolora/eq-241"),
+        ("rolora/txt-odd-even", "rolora/cor-A.5", "rolora/eq-189", "rolora/eq-207", "rolora/eq-241"),
         "With indices from 1 the right side of (208), which splits the mean of a squared sum into its terms, is "
         r"0.43 for two clients with $m = 3$ samples and the cosine $a^\top a^* = 0.6$ of the factor a and the true "
         "$a^*$, and the left side is 0.25.",
         r"Read $\beta$ in (193) to (202) as $\sqrt{1 - \alpha^2}$, start the double sum of (207) at 2, put E before "
-        "the left sides of (241), an expected loss, and train B in odd rounds and A in even ones, as Algorithm 1 does.",
+        "the left sides of (241), an expected loss, end the sums of Corollary A.5 at d, and train B in odd "
+        "rounds and A in even ones, as Algorithm 1 does.",
     ),
     Finding(
         "unique-up-to-sign",

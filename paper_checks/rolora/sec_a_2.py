@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.stats import binom, chi2, gamma
 
-from paper_checks.claim import Best, Dropped, Evidence, Intended, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, Stated, tried
 from paper_checks.methods.identity import (
@@ -220,32 +220,44 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
 
 @identities(
     "rolora/cor-A.5",
-    where="Appendix A.2, Corollary A.5; the sums of its proof end at N in the text read here, where d is meant",
+    where="Appendix A.2, Corollary A.5 and its proof",
     says=r"""For x with independent standard normal entries and any fixed a, $a^\top x$ is sub-Gaussian and $\|a^\top
     x\|_{\psi_2} \le C'\|a\|$, $C'$ some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard normal
-    variables.""",
+    variables, since $\|a^\top x\|_{\psi_2}^2 \le C\sum_{i=1}^Na_i^2\|\xi_i\|_{\psi_2}^2 = \frac83C\|a\|^2$.""",
     measure=lambda context: generic_points(context, sympy.symbols("a:3"), 3),
-    mutants=[{"C": 0.99}, {"C": 1.01}],
+    correction=Form(
+        r"The sums of the proof end at d, the number of entries of x, as its first line has it.",
+        {"last": "d"},
+        mutants=({"C": 0.99}, {"C": 1.01}),
+        asks="neither",
+    ),
+    control=Form("The bound, without the sums of its proof.", {"last": "none"}),
     uses=("rolora/def-A.1", "rolora/lem-A.4"),
     hypotheses=(
         Dropped("independent entries", {"independent": False}),
         Dropped("entries of unit variance", {"variance": 2}),
         Dropped("a is fixed", {"fixed": False}),
     ),
+    because="The sums of the proof end at N, the number of clients, where they have d terms.",
     expect=("holds", "proof"),
     intended=Intended(
-        "literal",
-        r"“where $C'$ is some absolute constant” (Corollary A.5), and its proof begins with “$a^\top x = \sum_{i=1}^d "
-        r"a_i\xi_i$”, so d for N below it",
+        "as corrected", r"its proof begins with “$a^\top x = \sum_{i=1}^d a_i\xi_i$”: d for the N of the sums below it"
     ),
+    print="misprint",
 )
 def cor_A_5(
-    points: list[Point], C: float = 1.0, independent: bool = True, variance: int = 1, fixed: bool = True
+    points: list[Point],
+    last: str = "N",
+    C: float = 1.0,
+    independent: bool = True,
+    variance: int = 1,
+    fixed: bool = True,
 ) -> Equations:
     r"""$E\exp((a^\top x)^2/t^2) = \det(I - 2aa^\top/t^2)^{-1/2}$ is 2 exactly at $t^2 = \frac83C\|a\|^2$, C = 1.
 
     Args:
         points: entries of a.
+        last: where the sums of the proof end: at N = 1, at d, or left out.
         C: of Lemma A.4.
         independent: otherwise all entries of x are one variable.
         variance: of the entries.
@@ -261,9 +273,12 @@ def cor_A_5(
         else:
             determinant = (sympy.eye(d) - 2 * rational(variance) * a * a.T / square).det()
         yield Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4))
+        if last != "none":
+            terms = sum(entry**2 for entry in a[: d if last == "d" else 1])
+            yield Equation(f"d = {d}: the sum of the squares", terms, (a.T * a)[0])
     return points, (
-        "d from 1 to 3, any a (for every d, a'x is normal with variance |a|^2); the best C is 1, and C' = sqrt(8/3) "
-        "with equality; the sums in the proof have d terms, for which N is printed"
+        "d from 1 to 3, any a (for every d, a'x is normal with variance |a|^2); one client where the sums end at N; "
+        "the best C is 1, and C' = sqrt(8/3) with equality"
     )
 
 

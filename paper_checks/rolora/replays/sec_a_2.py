@@ -7,9 +7,10 @@ from fractions import Fraction
 import sympy
 from mpmath import iv
 
-from paper_checks.replay import proof, require
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.rolora.replays.shared.concentration import EULER, surely
 from paper_checks.rolora.replays.shared.tails import t, vanishes, y
+from paper_checks.stored_values import Values
 
 p, q, V, M = sympy.symbols("p q V M", positive=True)
 
@@ -55,6 +56,19 @@ def lem_A_4(numerator: Fraction = Fraction(16), quarter: Fraction = Fraction(1, 
     require(Fraction(1, 2) * (1 + Fraction(1, 3) / (1 - Fraction(1, 4))) <= 1, "the series of the exponential")
     require(surely(EULER - 1 - 1 / EULER), "the exponential beyond 1")
     return "the exponential moments of a centred variable, mixed by a normal law"
+
+
+@replay("rolora/cor-A.5")
+def cor_A_5_as_printed(values: Values) -> Violation:
+    r"""Evaluate the sums of the proof for one client and two entries: $a_1^2$, where $a_1^2 + a_2^2$ is meant."""
+    first, second = (Fraction(values[name]) for name in ("a0", "a1"))
+    return Violation(
+        (first**2 + second**2) * Fraction(8, 3),
+        first**2 * Fraction(8, 3),
+        assumes=(Hypothesis("second entry of a", second, "!=", 0),),
+        reads="N = 1 and d = 2, in units of C: 8/3 |a|^2 against the sum over i = 1 to N of a_i^2 |xi_i|^2, which is "
+        "printed as equal",
+    )
 
 
 @proof("rolora/lem-A.7")
