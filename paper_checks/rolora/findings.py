@@ -38,6 +38,7 @@ FINDINGS = (
         (
             "rolora/lem-A.9",
             "rolora/eq-43",
+            "rolora/lem-A.10",
             "rolora/eq-77",
             "rolora/eq-65",
             "rolora/eq-90",
@@ -53,19 +54,9 @@ FINDINGS = (
         r"Put $\max\{\log N, d\}$ for q in the probabilities, for N clients, as Appendix A.4 does: $1 - \max\{\log "
         r"N, d\}^{-10}$, and $1 - 2d^{-10}$ for the gradient's bound (76), unless its threshold $\epsilon_3$ is "
         r"$\epsilon_2$. Or use $m \ge 20q$ and the explicit bound of the corrected Lemma A.9. The paper's $m = "
-        r"\Omega(q)$ means $m \ge Cq$, with a constant C that does not depend on the thresholds. In (109) read "
-        r"$\tilde\epsilon$ for the first $\epsilon'$, and in (68) a for $a^\top$.",
-    ),
-    Finding(
-        "lemma-a10-factor",
-        "Lemma A.10, on the error of the gradient, states a smaller bound than its proof gives and its uses need",
-        "weakens a result",
-        ("rolora/lem-A.10",),
-        r"It has the factor $(\epsilon')^2 + \epsilon'$, where $\epsilon'$ is the relative error of Lemma A.9, and "
-        r"the proof ends at (76) with $(\epsilon' + 1)^2$. For one client, in dimension $d = 1000$, with the "
-        r"thresholds $\epsilon_2 = \epsilon_3 = 0.0001$ and $m = 10q$ samples (q is the lemma's unit of samples) the "
-        "printed bound fails with probability at least 0.98.",
-        "Quote (76), the end of the proof, which the later steps use, and not (44), the lemma's own bound.",
+        r"\Omega(q)$ means $m \ge Cq$, with a constant C that does not depend on the thresholds. In (44) read "
+        r"the factor $(\epsilon' + 1)^2$ of (76), in (109) "
+        r"read $\tilde\epsilon$ for the first $\epsilon'$, and in (68) a for $a^\top$.",
     ),
     Finding(
         "table-1-averages",

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
-from math import ceil, inf, log, log1p
+from math import ceil, log, log1p
 
 import numpy as np
 import sympy
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from paper_checks.claim import LITERAL, Best, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.relations import judge_relations
+from paper_checks.rolora.measurements.contraction_steps import gradient_tail
 from paper_checks.rolora.measurements.expectations import ALPHA, BETA, M, expectation, scalar_product, scale, symbols_of
-from paper_checks.rolora.measurements.laws import BEST_C5, student_tail
+from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
+from paper_checks.rolora.measurements.laws import BEST_C5, deviation_tails
 from paper_checks.rolora.measurements.settings import FACTORS, Setting, tried_settings
 
 Array = NDArray[np.float64]
@@ -34,29 +36,6 @@ def gradient_settings(_: Context) -> tuple[Setting, ...]:
         (0.1, 0.1, 1e-4),
     )
     return tuple(Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000)))
-
-
-SINE, COSINE = 0.6, 0.8
-
-
-def schur_tail(room: float, m: int) -> float:
-    r"""Return $\log P(|R - 1| > room)$ for $mR \sim \chi^2_{m-1}$."""
-    below = float(chi2.logcdf(m * (1.0 - room), m - 1)) if room < 1.0 else -inf
-    return float(np.logaddexp(chi2.logsf(m * (1.0 + room), m - 1), below))
-
-
-def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
-    r"""Bound the log-probability that the deviation exceeds $2\tilde\epsilon\,factor\,\delta\|b^*\|^2$."""
-    limit = one.e2 / (1.0 - one.e0) * factor
-    # From below: T within one level, only R beyond the limit; both are independent.
-    apart = student_tail(one.level, one.m)
-    least = COSINE - one.level * SINE
-    low = log1p(-np.exp(min(apart, -1e-12))) + schur_tail(limit / least, one.m) if least > 0 else -inf
-    # From above: T beyond a level, or one of the three parts beyond a third of the square.
-    part = limit / (COSINE + one.level * SINE) / 3.0**0.5
-    across = chi2.logsf(0.5 * part**2 * one.m, one.d - 2) if one.d > 2 else -inf
-    tails = [apart, student_tail(part, one.m), schur_tail(part, one.m), schur_tail(1.0, one.m), float(across)]
-    return float(low), min(0.0, float(np.logaddexp.reduce(tails)))
 
 
 COUNTED = {
@@ -76,6 +55,16 @@ COUNTED = {
     \frac{\epsilon_3}{1-\epsilon_0}$ and $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0,
     \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$.""",
     measure=gradient_settings,
+    readings=(
+        LITERAL,
+        Reading(
+            "with the factor of (76)",
+            r"With $2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$ on the right side, and the printed probability.",
+            {"form": "proof"},
+            r"The proof ends at (76) with $(\epsilon' + 1)^2$, and (91) and (134), which use the lemma, have it too.",
+            ({"share": 0.5},),
+        ),
+    ),
     correction=Form(
         r"""With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with
         probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: then (13)
@@ -95,9 +84,8 @@ COUNTED = {
     r"$(\epsilon' + 1)^2$ of (76).",
     expect=("corrected", "proof"),
     intended=Intended(
-        "literal",
-        "A.4 repeats (44) as “By Lemma A.10, we get”; the proof ends with “(76) holds”, "
-        r"$(\epsilon' + 1)^2$, and (91) and (134) use that",
+        "with the factor of (76)",
+        r"the proof ends with “(76) holds”, $(\epsilon' + 1)^2$, and (91) and (134) use that; A.4 repeats (44) once",
     ),
     print="inconsistent",
 )
@@ -113,6 +101,15 @@ def lem_A_10(
         power: printed as 10.
         share: scales the bound.
     """
+    if form == "proof" and probability == "q":
+        failed = failure_for_every_constant(
+            "(76)",
+            lambda one: gradient_tail(share * one.tilde * (1.0 + one.level) ** 2, one.m),
+            2.0,
+            power,
+            exact=False,
+        )
+        return judge_relations([failed], ABSOLUTE_SCOPE)
     found = None
     for C in FACTORS if probability == "q" else (100.0, 1000.0):  # N = 1: 100 in both
         cases = [one for one in settings if one.C == C]

@@ -14,7 +14,6 @@ from paper_checks.methods.identity import Equation, Point, generic_points, judge
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
-from paper_checks.rolora.lem_a_10 import SINE
 from paper_checks.rolora.lem_a_10_bound import chain_grid
 from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
 from paper_checks.rolora.measurements.failures import (
@@ -24,7 +23,7 @@ from paper_checks.rolora.measurements.failures import (
     gradient_is_near,
     minimisers_are_near,
 )
-from paper_checks.rolora.measurements.laws import student_tail
+from paper_checks.rolora.measurements.laws import SINE, student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
 
 

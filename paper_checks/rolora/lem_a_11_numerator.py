@@ -19,7 +19,6 @@ from paper_checks.methods.identity import Equation, Point, generic_points, judge
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.relations import Relation, Relations, judge_relations, relations
-from paper_checks.rolora.lem_a_10 import COSINE, SINE
 from paper_checks.rolora.measurements.contraction_events import lengths, search_steps, thresholds
 from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
 from paper_checks.rolora.measurements.failures import (
@@ -29,7 +28,7 @@ from paper_checks.rolora.measurements.failures import (
     gradient_is_near,
     minimisers_are_near,
 )
-from paper_checks.rolora.measurements.laws import student_tail
+from paper_checks.rolora.measurements.laws import COSINE, SINE, student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
 
 MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0", "uu": "3/4", "s": "1/2"}

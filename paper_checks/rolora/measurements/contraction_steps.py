@@ -16,8 +16,7 @@ from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
-from paper_checks.rolora.lem_a_10 import COSINE, SINE
-from paper_checks.rolora.measurements.laws import student_tail
+from paper_checks.rolora.measurements.laws import COSINE, SINE, student_tail
 from toymodels.regression import Regressor
 
 

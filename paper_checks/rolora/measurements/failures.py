@@ -15,8 +15,7 @@ import numpy as np
 from paper_checks.claim import Evidence
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.relations import Relation
-from paper_checks.rolora.lem_a_10 import deviation_tails
-from paper_checks.rolora.measurements.laws import student_tail
+from paper_checks.rolora.measurements.laws import deviation_tails, student_tail
 from paper_checks.rolora.measurements.settings import Setting
 
 SMALLEST = {1.0: 1e-2, 10.0: 1e-12, 20.0: 1e-30, 100.0: 1e-110}

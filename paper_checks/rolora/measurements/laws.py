@@ -9,7 +9,7 @@ $S_{uu} - S_{au}^2/S_{aa} \sim \chi^2_{m-1}/m$, independent of the row of a.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import expm1, isfinite, log, log1p, pi, sqrt
+from math import expm1, inf, isfinite, log, log1p, pi, sqrt
 from typing import Any
 
 import mpmath
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, erf
 from scipy.stats import chi2
+
+from paper_checks.rolora.measurements.settings import Setting
 
 GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 
@@ -89,3 +91,26 @@ def student_tail(room: float, m: float) -> float:
     u = 6.0 * (1.0 + NODES)
     integrand = u * np.exp(-0.5 * u**2 * (1.0 - 1.0 / m)) / np.sqrt(np.expm1(start + u**2 / m))
     return float(log(2.0) - half - log(m) - 0.5 * (m - 1.0) * start + log(6.0 * NODE_WEIGHTS @ integrand))
+
+
+SINE, COSINE = 0.6, 0.8
+
+
+def schur_tail(room: float, m: int) -> float:
+    r"""Return $\log P(|R - 1| > room)$ for $mR \sim \chi^2_{m-1}$."""
+    below = float(chi2.logcdf(m * (1.0 - room), m - 1)) if room < 1.0 else -inf
+    return float(np.logaddexp(chi2.logsf(m * (1.0 + room), m - 1), below))
+
+
+def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
+    r"""Bound the log-probability that the deviation exceeds $2\tilde\epsilon\,factor\,\delta\|b^*\|^2$."""
+    limit = one.e2 / (1.0 - one.e0) * factor
+    # From below: T within one level, only R beyond the limit; both are independent.
+    apart = student_tail(one.level, one.m)
+    least = COSINE - one.level * SINE
+    low = log1p(-np.exp(min(apart, -1e-12))) + schur_tail(limit / least, one.m) if least > 0 else -inf
+    # From above: T beyond a level, or one of the three parts beyond a third of the square.
+    part = limit / (COSINE + one.level * SINE) / 3.0**0.5
+    across = chi2.logsf(0.5 * part**2 * one.m, one.d - 2) if one.d > 2 else -inf
+    tails = [apart, student_tail(part, one.m), schur_tail(part, one.m), schur_tail(1.0, one.m), float(across)]
+    return float(low), min(0.0, float(np.logaddexp.reduce(tails)))
