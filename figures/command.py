@@ -326,7 +326,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     )
     out = Path(options.out)
     require_writable(out)
-    require_room(request, out, "spectrum" if options.checkpoints is None else "checkpoints")
+    require_room(request, out, None if options.checkpoints is None else Path(options.checkpoints))
     if (not of_run or options.trust) and os.getcwd() not in sys.path:  # the folder of a run may hold anything
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     if options.checkpoints is not None:

@@ -2,8 +2,10 @@
 
 Operations of matrix products and convolutions are counted as PyTorch counts them, two for a multiplication with an
 addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Texts are taken to
-be as long as the longest of a batch is in the mean. Bytes are those before the first round, of a first round, and of a
-round that accumulates; what later ones send may differ, as it does where ranks change or clients have their own.
+be as long as the longest of a batch is in the mean. A round may cost more after every accumulation, because clients
+keep the accumulated pairs as factors, so operations are counted before and after one accumulation and extended
+linearly. Bytes are those before the first round, of a first round, and of a round that accumulates; what later ones
+send may differ, as it does where ranks change or clients have their own.
 """
 
 from __future__ import annotations
@@ -67,26 +69,32 @@ def _count(plan: Plan) -> Cost:
     each = float(sizes.mean())
     few = FEW if given["partition"] == "even" and each >= 2 * FEW else None
 
-    def run(samples: int | None = few, **changes: int) -> _Round:
-        return _one_round(plan, {**ONE_STEP, **changes}, samples, width)
+    def run(samples: int | None = few, after: int = 0, **changes: int) -> _Round:
+        return _one_round(plan, {**ONE_STEP, **changes}, samples, width, after)
 
-    one = run()
-    beside, all_steps = one.operations, 0.0
-    for name, kind in (("steps", "local"), ("personal_steps", "personal")):
-        local = getattr(parts.algorithm, kind, None)
-        if not isinstance(local, Descent):
-            continue
-        step = run(**{name: 2}).operations - one.operations
-        beside -= step
-        all_steps += step / BATCH * _mean_samples(local, sizes)
-    if few is not None:
-        beside += (run(2 * few).operations - one.operations) / few * (each - few)
-    rounds, cohort = plan.conduct.rounds, given["cohort"] or len(sizes)
-    accumulations = rounds // given["tau"] if "tau" in given else 0
-    sent = one.before + rounds * one.of_a_cohort(cohort)
-    if accumulations:
-        sent += accumulations * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
-    return Cost(rounds * cohort * (beside + all_steps), sent)
+    def operations_of_a_client(after: int = 0) -> float:
+        """Return the operations of one client's round after so many others, with all steps and samples."""
+        one = run(after=after).operations
+        beside, all_steps = one, 0.0
+        for name, kind in (("steps", "local"), ("personal_steps", "personal")):
+            local = getattr(parts.algorithm, kind, None)
+            if not isinstance(local, Descent):
+                continue
+            step = run(after=after, **{name: 2}).operations - one
+            beside -= step
+            all_steps += step / BATCH * _mean_samples(local, sizes)
+        if few is not None:
+            beside += (run(2 * few, after).operations - one) / few * (each - few)
+        return beside + all_steps
+
+    rounds, cohort, one = plan.conduct.rounds, given["cohort"] or len(sizes), run()
+    first = operations_of_a_client()
+    operations, sent = rounds * first, one.before + rounds * one.of_a_cohort(cohort)
+    if "tau" in given and rounds >= given["tau"]:
+        sent += rounds // given["tau"] * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
+        accumulated = sum(done // given["tau"] for done in range(rounds))  # before each round, over all rounds
+        operations += accumulated * (operations_of_a_client(after=ONE_STEP["tau"]) - first)
+    return Cost(cohort * operations, sent)
 
 
 def _mean_samples(local: Descent, sizes: NDArray[np.float64]) -> float:
@@ -117,8 +125,8 @@ class _Round:
         return self.to_all + clients * self.to_one
 
 
-def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None) -> _Round:
-    """Run one client's round on a small batch, for given numbers of steps and samples and a width of the samples."""
+def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None, after: int) -> _Round:
+    """Run one client's round on a small batch, for given steps, samples and width, after other rounds, not counted."""
     few = {
         **steps,
         "batch": BATCH,
@@ -132,8 +140,10 @@ def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width:
     fed = Federation(problem.clients, seed=0)
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
     before = fed.ledger.bytes()
+    for _ in range(after):
+        state = one_round(parts.algorithm.round, fed, state, 1)
     with FlopCounterMode(display=False) as counter:
         one_round(parts.algorithm.round, fed, state, 1)
-    sent = [entry for entry in fed.ledger.entries if entry.round > 0]
+    sent = [entry for entry in fed.ledger.entries if entry.round > after]
     to_one = sum(entry.bytes for entry in sent if entry.clients == 1)
     return _Round(float(counter.get_total_flops()), before, to_one, sum(entry.bytes for entry in sent) - to_one)

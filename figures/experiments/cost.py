@@ -50,7 +50,6 @@ def _plan(design: Design, line: Line, settings: Settings) -> list[Planned]:
     cost = cost_of_line(line, design.rounds, settings)
     runs = [Planned(line.label, design.seeds, design.rounds, cost)] if design.seeds else []
     if line.tuned and len(design.rates) > 1:
-        share = design.tuning_rounds / design.rounds
-        less = Cost(share * cost.operations, share * cost.bytes)
-        runs.insert(0, Planned(f"{line.label}: learning rates", len(design.rates), design.tuning_rounds, less))
+        shorter = cost_of_line(line, design.tuning_rounds, settings)
+        runs.insert(0, Planned(f"{line.label}: learning rates", len(design.rates), design.tuning_rounds, shorter))
     return runs

@@ -70,18 +70,26 @@ def to_json(measured: MeasuredNetwork) -> dict[str, Any]:
     return plain(fields)
 
 
-def require_same_subject(path: Path, request: SpectrumRequest) -> None:
+def require_same_subject(path: Path, request: SpectrumRequest, states: Path | None = None) -> None:
     """Check that a stored measurement, if there is one, is of the matrix that is to be measured now.
+
+    Args:
+        path: The JSON file of the stored measurement.
+        request: Request for the measurement now.
+        states: Folder of the states, for a measurement of checkpoints.
 
     Raises:
         CurvatureError: It is of another one, which would be lost.
     """
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))["request"]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        stored = content["request"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return  # not a measurement; another check decides whether the file may be replaced
     asked = plain(request)
     other = [name for name in SUBJECT if isinstance(stored, dict) and stored.get(name) != asked[name]]
+    if states is not None and Path(str(content.get("states"))).resolve() != states.resolve():
+        other.append("folder of states")
     if other:
         raise CurvatureError(
             f"{path} contains a measurement with another {' and another '.join(other)}; name another folder with --out"

@@ -184,22 +184,23 @@ def explain_memory_errors() -> Iterator[None]:
         ) from error
 
 
-def require_room(request: SpectrumRequest, out: Path, name: str = "spectrum") -> None:
+def require_room(request: SpectrumRequest, out: Path, states: Path | None = None) -> None:
     """Check before the work that a measurement may be written to a folder.
 
     Args:
         request: Request for the measurement.
         out: Folder of the files.
-        name: Name of the files; `spectrum` or `checkpoints`.
+        states: Folder of the states, for a measurement of checkpoints.
 
     Raises:
         CurvatureError: The folder has the measurement of another matrix.
         OSError: A file there is another's, or cannot be written.
     """
+    name = "spectrum" if states is None else "checkpoints"
     kinds = ("csv", "json", "pdf", "png")
     blocks = [out / f"blocks.{kind}" for kind in ("pdf", "png")] if request.blocks is not None else []
     require_own([*(out / f"{name}.{kind}" for kind in kinds if (name, kind) != ("spectrum", "csv")), *blocks], out)
-    require_same_subject(out / f"{name}.json", request)
+    require_same_subject(out / f"{name}.json", request, states)
 
 
 def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:

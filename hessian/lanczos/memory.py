@@ -39,7 +39,11 @@ LEAST, SPARE, FEW = 3, 5, 20
 """Rows of a basis, at least; how many more may wait for their products, and with how few rows in all only one may."""
 DISK = 0.9
 """Share of the free disk that a file of rows may fill."""
-_UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_UNITS = {"B": 1} | {
+    f"{letter}{kind}": unit**power
+    for power, letter in enumerate("KMGT", start=1)
+    for kind, unit in (("IB", 2**10), ("B", 10**3))
+}
 _PRECISIONS = (torch.float32, torch.float16)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import count as counting
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -267,7 +268,12 @@ class Objective:
     def weighted_batches(self, copied: bool = False) -> Iterator[tuple[int, float, Batch]]:
         """Yield number, weight and content of every batch, on the parameters' device, copied on demand."""
         numbers = range(1, len(self.weights) + 1) if self.numbers is None else self.numbers
-        for number, batch in zip(numbers, self.move_batches(copied), strict=True):
+        for number, batch in zip_longest(numbers, self.move_batches(copied)):
+            if number is None or batch is None:
+                raise CurvatureError(
+                    f"the data had {len(numbers)} batches when the operator was built and have "
+                    f"{'more' if number is None else 'fewer'} now; build it again"
+                )
             yield number, self.weights[number - 1], batch
 
     def share(self, numbers: range, device: torch.device) -> Objective:

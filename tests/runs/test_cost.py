@@ -11,7 +11,9 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from algorithms.rounds import rounds
+from algorithms.federation import Federation
+from algorithms.rounds import one_round, rounds
+from algorithms.tree import Tree
 from runs.cost import cost_of
 from runs.plan import make_plan, parts_of
 from runs.settings import Conduct
@@ -96,6 +98,21 @@ def test_personal_steps_are_counted_as_the_run_takes_them():
         > cost_of(of).operations
         > counter.get_total_flops() - 3 * evaluations.get_total_flops()
     )
+
+
+@pytest.mark.parametrize(("tau", "rounds_"), [(1, 5), (2, 5), (3, 7), (9, 4)])
+def test_operations_grow_with_the_factors_that_clients_keep(tau, rounds_):
+    """Fine-tuning keeps every accumulated pair as factors, so each accumulation makes later rounds dearer."""
+    of = plan("fedloru-finetune", 5, rounds_, **FACTORS, tau=tau, steps=2, batch=3)
+    parts = parts_of(of)
+    fed = Federation(parts.problem.clients, seed=0)
+    state = parts.algorithm.start(fed, Tree(parts.problem.start))
+    counted = 0
+    for _ in range(rounds_):
+        with FlopCounterMode(display=False) as counter:
+            state = one_round(parts.algorithm.round, fed, state)
+        counted += counter.get_total_flops()
+    assert cost_of(of).operations == counted
 
 
 def test_a_batch_is_no_larger_than_a_clients_data():

@@ -9,13 +9,15 @@ import pandas as pd
 import pytest
 import tiny_networks
 import torch
+from matplotlib.figure import Figure
 from safetensors.torch import save_file
 
 import rankproof
 from algorithms.rounds import rounds
 from algorithms.weights import dense_tree
-from figures.spectrum.checkpoints import measure_checkpoints, measure_run
+from figures.spectrum.checkpoints import measure_checkpoints, measure_run, write_checkpoints
 from figures.spectrum.measured_network import SpectrumRequest
+from figures.spectrum.measured_spectrum import require_room
 from hessian import CurvatureError, RitzPairs, SpectrumSettings, exact_hessian
 from hessian.loss.state_files import load_state, numbered_states
 from hessian.through_training import angles_of
@@ -89,6 +91,22 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
         before = leading
         one = state.iloc[0]
         assert re.search(rf"^ +{number}  loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, flags=re.M)
+
+
+def test_results_of_other_states_are_not_replaced(tmp_path, monkeypatch):
+    request = SpectrumRequest("tiny_networks:mlp", "tiny_networks:pair")
+    table = pd.DataFrame(
+        {"number": [0], "value": 1.0, "low": 1.0, "high": 1.0, "eigenvalue": 1.0, "residual": 0.0, "overlap": None}
+    )
+    (tmp_path / "one").mkdir()
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    monkeypatch.setattr("figures.spectrum.checkpoints.draw_checkpoints", lambda *_: Figure())
+    write_checkpoints(table, request, Path("one"), out)
+    require_room(request, out, tmp_path / "one")
+    with pytest.raises(CurvatureError, match="a measurement with another folder of states; name another folder"):
+        require_room(request, out, Path("two"))
 
 
 @pytest.mark.slow

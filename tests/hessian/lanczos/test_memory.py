@@ -76,6 +76,7 @@ def within(network, memory, **options):
 def test_a_budget_is_a_number_of_bytes_or_words():
     assert Budget.of(4096).limit == Budget.of("4 KiB").limit == Budget.of("4096 B").limit == 4096
     assert Budget.of("1.5GiB").limit == 3 * 2**29
+    assert Budget.of("0.002 TB").limit == 2 * 10**9
     assert Budget.of("800 MB").limit == 800 * 10**6
     assert Budget.of(np.int64(4096)).limit == 4096
     for wrong in (-5, 2**60):

@@ -208,3 +208,20 @@ def test_numpy_cannot_change_a_matrix(which, several):
         (x if which == "inputs" else y).add_(0)
     with pytest.raises(CurvatureError, match="changed in place after the operator was built"):
         operator @ vector
+
+
+@pytest.mark.parametrize("change", ["more", "fewer"])
+def test_a_list_of_another_length_is_refused(change):
+    generator = torch.Generator().manual_seed(1)
+    x, y = torch.randn(20, 4, generator=generator).double(), torch.randint(3, (20,), generator=generator)
+    data = [(x[:7], y[:7]), (x[7:12], y[7:12]), (x[12:], y[12:])]
+    operator = Curvature(nn.Linear(4, 3).double(), LOSS, data)
+    vector = torch.linspace(-1.0, 1.5, operator.P).double()
+    operator @ vector
+    if change == "more":
+        data.append((x[:3], y[:3]))
+    else:
+        data.pop()
+    for later in (lambda: operator @ vector, operator.cost):
+        with pytest.raises(CurvatureError, match=f"had 3 batches when the operator was built and have {change} now"):
+            later()
