@@ -93,8 +93,8 @@ def find_crossings(context: Context) -> list[Crossing]:
         217.8 with the simplified and 204.8 with the full correction, roots of $6x + 8x^2 = 4$ and $6x + 10x^2 = 4$ with
         $x = r/n$; in client compute 102.4 and 93.7, roots of $4x + 5x^2 = 1$ and $4x + 8x^2 = 1$; in client memory
         158.2 with either, the root of $4x + 8x^2 = 2$. Below these ranks the costs fall with r, and are more than a
-        hundredfold less at rank 1. (As they are counted in a round, costs with the simplified correction are equal at
-        225.5, 200.7 and 203.0.)""",
+        hundredfold less at rank 1. (As they are counted in a round, costs are equal at 225.5, 200.7 and 203.0 with the
+        simplified correction, and at 189.4, 150.1 and 184.5 with the full one.)""",
         {"ranks": RANKS},
         (
             {"ranks": ((217.8, 217.8), *RANKS[1:])},

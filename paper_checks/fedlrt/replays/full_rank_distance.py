@@ -6,37 +6,37 @@ from fractions import Fraction
 
 import sympy
 
+from paper_checks.enclosures import enclose
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values
 
 
 @replay("fedlrt/claim-close-to-full")
 def claim_close_as_printed(values: Values) -> Violation:
-    """Evaluate the loss (W_33 - 1)^2 / 2 from e1 e1': where gradient descent ends, and where steps in the bases do.
+    r"""Evaluate the loss (W_33 - 1)^2 / 2 + eta (W_12 + W_21) from e1 e1', r = 1, with one step in each round.
 
-    The gradient is a multiple of e3 e3', a matrix of rank one at every point but the minimisers. It takes e1 to 0, so
-    that a QR decomposition of [e1|0] decides on the second column; any unit vector across e1 is one.
+    The gradient (W_33 - 1) e3 e3' + eta (e1 e2' + e2 e1') is sqrt(2) eta away from rank one while 1 - W_33 > eta. It
+    takes e1 to eta e2, so the wide bases are those of e1, e2, and W_33 stays 0 in them. A step in them has the length
+    sqrt(2) lambda eta and starts at rank one, so truncation to rank one cuts at most that.
     """
-    rate, rounds = Fraction(values["rate"]), int(values["rounds"])
-    entry, completion = int(values["entry"]), int(values["completion"])
-    free = low = Fraction(0)  # the third diagonal entry
-    basis = {0, completion}
-    for _ in range(rounds):
-        free -= rate * (free - 1)
-        low -= rate * (low - 1) if entry in basis else 0
+    rate, eta = Fraction(values["rate"]), Fraction(values["eta"])
+    rounds, constant = int(values["rounds"]), int(values["constant"])
+    left = (1 - rate) ** rounds
     assumes = (
-        Hypothesis("place of the second basis vector", completion, "!=", 0),
-        Hypothesis("place of the target's entry", entry, "!=", 0),
+        Hypothesis("eta", eta, ">", 0),
+        Hypothesis("eta, against 1 - W_33", eta, "<", left),
         Hypothesis("lambda L", rate, ">", 0),
         Hypothesis("lambda L", rate, "<", 1),
         Hypothesis("rounds", rounds, ">=", 1),
     )
+    near = enclose("sqrt", 2)[1] * eta
     return Violation(
-        abs(free - low),
-        0,
+        1 - left,
+        constant * (near + rate + near),
         assumes=assumes,
-        reads="loss (W_33 - 1)^2 / 2 from e1 e1', second basis vectors e2: distance from the full-rank weights, "
-        "where gradients have rank one and nothing is cut, against a constant times 0",
+        reads="loss (W_33 - 1)^2 / 2 + eta (W_12 + W_21) from e1 e1', r = 1, h = lambda: distance from the full-rank "
+        "weights in the entry W_33, against c (epsilon + h + theta / h); for lambda T fixed, smaller eta and lambda do "
+        "the same for any c",
     )
 
 
@@ -44,9 +44,9 @@ def claim_close_as_printed(values: Values) -> Violation:
 def claim_close(own: Fraction = Fraction(1), stale: Fraction = Fraction(2)) -> str:
     r"""What the bases miss, one client in one round, then the mean, then rounds.
 
-    **The bases.** Let G be the mean gradient at the start of a round. The wide bases contain U and GV, V and
-    $G^\top U$, so they represent $UU^\top G + GVV^\top - UU^\top GVV^\top$, all of G but its normal part. Projection
-    onto them is orthogonal, so it leaves out at most $\epsilon$ of G.
+    **The bases.** Let G be the mean gradient at the start of a round. As S is invertible, the wide bases contain U and
+    GV, V and $G^\top U$. So they represent $UU^\top G + GVV^\top - UU^\top GVV^\top$, all of G but its normal part.
+    Projection onto them is orthogonal, so it leaves out at most $\epsilon$ of G.
 
     **Drift.** FeDLRT's local step follows the projection of $\nabla\mathcal{L}_c(x) - \nabla\mathcal{L}_c(x_0) + G$.
     Let $\delta_k$ be the distance of a client's weights from $x_0$. Then $\delta_{k+1} \le \delta_k + \lambda(L\delta_k
@@ -61,7 +61,7 @@ def claim_close(own: Fraction = Fraction(1), stale: Fraction = Fraction(2)) -> s
 
     **Rounds.** With $e = e_{s_*} + \vartheta$, $D \mapsto (3a - 2)D + e$ from D = 0 gives the bound by induction. For
     one step of one round it is $\lambda\epsilon + \vartheta$, for two steps $(2\lambda + \lambda^2L)\epsilon +
-    \lambda^2LB + \vartheta$. The three losses by hand attain them.
+    \lambda^2LB + \vartheta$. Three losses by hand attain one term each, the others being 0.
 
     **Order.** Let $h = \lambda s_*$ and $hL \le 1$. Then $a - 1 \le (e - 1)hL$, because $a \le e^{hL}$ and the
     exponential is convex. $e_{s_*} = \lambda\sum_k(1 + \lambda L)^{s_* - 1 - k}m_k$ is at most $\frac{a - 1}L(\epsilon

@@ -58,8 +58,10 @@ def test_fedlrt_is_fedlin_within_its_bases_and_stays_behind_outside():
     assert inside
     assert all(one.distance < 1e-12 for one in inside)
     stuck = next(one for one in runs if one.by_hand is not None)
-    assert stuck.distance == pytest.approx(1.0 - 0.5**stuck.rounds)
-    assert stuck.normal == 1.0
+    assert stuck.distance == pytest.approx(1.0 - 0.99**stuck.rounds, abs=1e-4)
+    assert stuck.off_rank == pytest.approx(2.0**0.5 * 1e-4)
+    assert 0.0 < stuck.cut < 1e-9
+    assert stuck.normal == pytest.approx(1.0)
     assert stuck.distance <= stuck.bound(1.0, 1.0, 1.0)
     attained = [one for one in runs if one.rounds == 1 and one.cut == 0.0][:2]
     assert [(one.distance, one.normal, one.slope) for one in attained] == [(0.5, 1.0, 1.0), (0.0625, 0.0, 1.0)]
