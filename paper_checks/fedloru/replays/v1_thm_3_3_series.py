@@ -11,7 +11,6 @@ from typing import Any
 import sympy
 
 from paper_checks.fedloru.replays.shared.series import d, k, n, zero
-from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
@@ -80,44 +79,38 @@ def kesten_mckay() -> None:
     require(sympy.expand(sympy.series(R, w, 0, 10).removeO() - series) == 0, "its cumulants")
 
 
-def uniform() -> None:
-    r"""$wh'$ increases for the uniform law, $h(w) = w\coth w - 1$; its fourth cumulant is negative."""
-    w, more = sympy.symbols("w more", positive=True)
-    h = w * sympy.cosh(w) / sympy.sinh(w) - 1
-    stated = sympy.cosh(w) * sympy.sinh(w) ** 2 - 3 * w * sympy.sinh(w) + 2 * w**2 * sympy.cosh(w)
-    slope = sympy.diff(w * sympy.diff(h, w), w) * sympy.sinh(w) ** 3
-    first = [(sympy.Integer(9) ** order - 1) / 4 + 8 * order**2 - 10 * order for order in range(6)]
-    series = sum(c * w ** (2 * order) / sympy.factorial(2 * order) for order, c in enumerate(first))
-    split = (sympy.cosh(3 * w) - sympy.cosh(w)) / 4 - 3 * w * sympy.sinh(w) + 2 * w**2 * sympy.cosh(w)
-    require(sympy.simplify((slope - stated).rewrite(sympy.exp)) == 0, "the slope of w h'")
-    require(sympy.simplify((split - stated).rewrite(sympy.exp)) == 0, "products of hyperbolic functions")
-    require(sympy.expand(sympy.series(stated, w, 0, 12).removeO() - series) == 0, "its coefficients")
-    require(
-        first[0] == first[1] == 0 and non_negative(sympy.expand((8 * n**2 - 10 * n).subs(n, 2 + more))), "their sign"
-    )
-    require(sympy.series(h / w, w, 0, 5).removeO().coeff(w, 3) < 0, "a negative fourth cumulant")
+def logarithmic_slope() -> None:
+    r"""$wh'(w)$ increases with w for $h(w) = wR(w)$ and every law of mean 0 or more that is not a point."""
+    x, t, u = sympy.symbols("x t u")
+    G = sympy.Function("G")(x)
+    first, second = G.diff(x), G.diff(x, 2)
+    slope = x * G + G**2 / first  # w K + w^2 K' at w = G(x), K' = 1 / G'
+    require(sympy.simplify(slope.diff(x) - (3 * G + x * first - G**2 * second / first**2)) == 0, "its derivative in x")
+    a, b = 1 / (x - t), 1 / (x - u)
+    require(sympy.simplify((a * b**3 + a**3 * b) / 2 - a**2 * b**2 - a * b * (a - b) ** 2 / 2) == 0, "G G'' and G'^2")
+    require(sympy.simplify(a - x * a**2 + t * a**2) == 0, "G + x G'")
+    require(sympy.simplify((t - u) * (a**2 - b**2) - (t - u) ** 2 * a * b * (a + b)) == 0, "one order of both factors")
 
 
-@proof("fedloru-v1/Fj1")
+@proof("fedloru-v1/Fj1@noise-of-mean-0-or-more")
 def fj1(shift: int = 0) -> str:
-    r"""The term of $C_n$ for every n, and its sign.
+    r"""The term of $C_n$ for every n, and the sign for every law of mean 0 or more.
 
-    $s_NR(s_N/\theta_j) = \sum_nC_ns_N^n\theta_j^{1-n}$ and its likes give the series, and
-    $\theta_1\theta_j^{1-n} - \theta_j\theta_1^{1-n} = (\theta_1^n - \theta_j^n)/(\theta_1\theta_j)^{n-1} > 0$ for $n
-    \ge 1$, while $s_N^n < s_M^n$. So a term has the sign of $-C_n$, and the sum is negative where no $C_n$ is and one
-    is positive. Where no $C_n$ is negative it converges above the thresholds: R is the inverse of the Stieltjes
-    transform less 1/w, analytic for w between 0 and $g(U^+)$, and the radius of convergence of a series without
-    negative coefficients ends at a singularity on the positive axis (Pringsheim).
+    **The series.** $s_NR(s_N/\theta_j) = \sum_nC_ns_N^n\theta_j^{1-n}$ and its likes give it, where they converge. For
+    non-negative cumulants they do above the thresholds: R is the inverse of the Stieltjes transform less 1/w, analytic
+    for w between 0 and $g(U^+)$, and the radius of convergence of a series without negative coefficients ends at a
+    singularity on the positive axis (Pringsheim). Elsewhere the series may diverge at an outlier: Kesten and McKay's
+    law of degree 3 has $R(w) = 3(\sqrt{1+4w^2} - 1)/(2w)$ and $g(U^+) = \sqrt2$, where $R(w) + 1/w$ has its first
+    critical value. Its cumulants, Catalan numbers times $\pm3$, do not tend to 0, so the series diverges at $w = 1$.
 
-    Elsewhere it may diverge at an outlier: Kesten and McKay's law of degree 3 has $R(w) = 3(\sqrt{1+4w^2} - 1)/(2w)$
-    and $g(U^+) = \sqrt2$, where $R(w) + 1/w$ has its first critical value, and its cumulants, Catalan numbers times
-    $\pm3$, do not tend to 0, so that the series diverges at $w = 1$.
+    **The sign.** $F_{j,1}$ is $\theta_1\theta_j$ times the increment of $h(w) = wR(w)$ over $[s_N, s_M]/\theta_1$ less
+    that over $[s_N, s_M]/\theta_j$. Both have one length on a logarithmic scale, so it is negative if $wh'(w)$
+    increases. With $x = R(w) + 1/w$ above the edge and $w = G(x)$, $wh' = xG + G^2/G'$, whose derivative in x is $3G +
+    xG' - G^2G''/G'^2$. By Cauchy and Schwarz $GG'' \ge 2G'^2$, with equality for a point alone, so it is at most $G +
+    xG' = -\int\frac t{(x - t)^2}d\mu$. Both t and $(x - t)^{-2}$ increase with t, so by Chebyshev's inequality this is
+    at most $-\int t\,d\mu\int(x - t)^{-2}d\mu \le 0$. As w rises x falls, and $wh'$ increases.
 
-    Any law: $F_{j,1}$ is $\theta_1\theta_j$ times the increment of $h(w) = wR(w)$ over $[s_N, s_M]/\theta_1$ less that
-    over $[s_N, s_M]/\theta_j$, which have one length on a logarithmic scale; it is negative if $wh'(w)$ increases. The
-    uniform law on $[-1, 1]$ has $R(w) = \coth w - 1/w$, $C_4 < 0$, and $(wh')'\sinh^3w = \cosh w\sinh^2w - 3w\sinh w +
-    2w^2\cosh w$, whose coefficient of $w^{2k}/(2k)!$ is $(9^k - 1)/4 + 8k^2 - 10k$: 0 for $k \le 1$, positive from
-    $k = 2$ on. With a negative mean: the semicircle of mean -1/2 in fractions.
+    **A negative mean.** The semicircle of mean -1/2, in fractions, has a positive sum.
     """
     power = n - 1 + shift
 
@@ -126,7 +119,6 @@ def fj1(shift: int = 0) -> str:
 
     defined = theta_1 * (part(theta_j, S_N) - part(theta_j, S_M)) + theta_j * (part(theta_1, S_M) - part(theta_1, S_N))
     printed = (S_N**n - S_M**n) * (theta_1 * theta_j**-power - theta_j * theta_1**-power)
-    signed = (theta_1**n - theta_j**n) / (theta_1 * theta_j) ** (n - 1)
     M, N, one, j = Fraction(1, 10), Fraction(1, 20), Fraction(1), Fraction(1, 2)
 
     def of_mean(w: Fraction) -> Fraction:
@@ -134,13 +126,12 @@ def fj1(shift: int = 0) -> str:
 
     example = one * (N * of_mean(N / j) - M * of_mean(M / j)) + j * (M * of_mean(M / one) - N * of_mean(N / one))
     require(zero(defined - printed), "the term of C_n")
-    require(zero(theta_1 * theta_j**-power - theta_j * theta_1**-power - signed), "the sign of the term")
     require(example > 0, "a positive sum for a negative mean")
     kesten_mckay()
-    uniform()
+    logarithmic_slope()
     return (
-        "the term of C_n with n as a symbol; one law of negative mean in fractions; a law whose series diverges at an "
-        "outlier; the uniform law"
+        "the term of C_n with n as a symbol; the sign by the inequalities of Cauchy and Schwarz and of Chebyshev, for "
+        "any law of mean 0 or more; a law whose series diverges at an outlier"
     )
 
 
@@ -159,9 +150,10 @@ def fj2_as_printed(values: Values) -> Violation:
 
 @replay("fedloru-v1/Fj2@index-and-sign-corrected", x="s_M/theta_j", ratio="theta_j/theta_1", shrink="s_N/s_M")
 def fj2_as_meant(values: Values) -> Violation:
-    """Evaluate F_{j,2} from its definition at theta_1 = 1, for the semicircle of mean -1 and variance 1: R(w) = w - 1.
+    """Evaluate F_{j,2} from its definition at theta_1 = 1, for the centred law with R(w) = w / (1 + w).
 
-    Its free cumulants are -1 and 1 and then 0, so that T(2) = F_{j,2}.
+    It is Marchenko and Pastur's law of ratio 1, mirrored and shifted to mean 0, with the free cumulants 0, 1, -1, 1 and
+    so on. R(w) + 1/w has no critical value, so every spike has an outlier.
     """
     x, tj, shrink = fractions(values, "x", "ratio", "shrink")
     sM, sN = x * tj, shrink * x * tj
@@ -170,17 +162,18 @@ def fj2_as_meant(values: Values) -> Violation:
         Hypothesis("theta_j, against theta_1 = 1", tj, "<", 1),
         Hypothesis("s_N", sN, ">", 0),
         Hypothesis("s_N, against s_M", sN, "<", sM),
-        Hypothesis("s_M / theta_j, for outliers of this law", x, "<", 1),
+        Hypothesis("s_M / theta_j, for a series that converges", x, "<", 1),
     )
-    value = (sN / tj - 1) * (sM - 1) - (sM / tj - 1) * (sN - 1)
-    second = -(sM + sN / tj) + sN + sM / tj  # C_1 C_2 = -1 times the braces of k = 1 and k = 2
+
+    def R(w: Fraction) -> Fraction:
+        return w / (1 + w)
+
     return Violation(
-        value,
+        R(sN / tj) * R(sM) - R(sM / tj) * R(sN),
         0,
         strict=True,
         assumes=assumes,
-        given={"T(2)": second},
-        reads="theta_1 = 1, semicircle of mean -1 and variance 1: F_j2 against 0, which should be greater",
+        reads="theta_1 = 1, centred law with R(w) = w / (1 + w): F_j2 against 0, which should be greater",
     )
 
 
@@ -194,8 +187,9 @@ def fj2(pair_sign: int = 1) -> str:
     \theta_j^{-d}) < 0$; the brace of a middle place ($d = 0$) vanishes. Hence $T(n) \le 0$ where no cumulant is
     negative, and $T(1) = 0$. The semicircle has the one cumulant $C_2$, so that only $k = n - k + 1 = 2$ contributes,
     a middle place. Within the radius of convergence of R, for non-negative cumulants at every outlier (as for
-    $F_{j,1}$), the series converge absolutely, and so does their Cauchy product. The semicircle of mean $-m$ has
-    $T(2) = C_1C_2$ times a negative number, which is positive.
+    $F_{j,1}$), the series converge absolutely, and so does their Cauchy product. For
+    $R(w) = w/(1 + w)$, with $ab = cd$ for the arguments of both products, $F_{j,2} = ab\,\frac{c + d - a - b}{(1 + a)(1
+    + b)(1 + c)(1 + d)} > 0$, because $c = s_M/\theta_j$ is the largest of them.
     """
 
     def brace(at: Any, of: Any) -> Any:
@@ -212,4 +206,8 @@ def fj2(pair_sign: int = 1) -> str:
     require(zero(pair - printed), "the pairs in factors")
     require(zero(printed - signed), "the sign of a pair")
     require(zero(brace(k, 2 * k - 1)), "the middle place")
+    a, b, c, f = S_N / theta_j, S_M / theta_1, S_M / theta_j, S_N / theta_1
+    centred = a / (1 + a) * b / (1 + b) - c / (1 + c) * f / (1 + f)
+    stated = a * b * (c + f - a - b) / ((1 + a) * (1 + b) * (1 + c) * (1 + f))
+    require(sympy.simplify(centred - stated) == 0, "the centred law with negative cumulants")
     return "the pairs k and n - k + 1 with k and n as symbols"

@@ -390,13 +390,14 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
         asks="neither",
     ),
     uses=("fedloru-v2/eq-43",),
-    because=r"For the semicircle the bracket is positive, and so is $S_3$; the prefactor, one short, is a slip.",
+    because=r"For the semicircle the bracket is positive, and so is $S_3$; Q, its reason, is undefined; the prefactor "
+    "is one short.",
     expect=("corrected", "proof"),
     intended=Intended(
         "every term counted",
         "“we can easily show that Q = 0” with Q undefined; prefactor “p + α - a_N - 1” is one short; bracket positive",
     ),
-    print="misprint",
+    print="unstated",
     family="the correction: semicircle law",
 )
 def s3(

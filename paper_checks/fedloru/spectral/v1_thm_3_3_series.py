@@ -77,9 +77,13 @@ R_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "Marchenko-Pastur, ratio 1/2": lambda x: 1 / (1 - x / 2),
     "semicircle of mean -1/2": lambda x: x - x / (2 * x),
     "mirrored Marchenko-Pastur": lambda x: -1 / (1 + x / 2),
+    "centred mirrored Marchenko-Pastur": lambda x: x / (1 + x),
 }
 
 NON_NEGATIVE = tuple(R_TRANSFORMS)[:2]
+"""Laws with non-negative free cumulants."""
+NOT_BELOW_0 = (*NON_NEGATIVE, "centred mirrored Marchenko-Pastur")
+"""Laws of mean 0 or more."""
 
 ORDER = 7
 
@@ -184,24 +188,27 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     s_M^n)\theta_j(1/\theta_1)^{n-1} = \sum_n C_n(s_N^n - s_M^n)(\theta_1(1/\theta_j)^{n-1} -
     \theta_j(1/\theta_1)^{n-1})$, which is negative since $\theta_1 > \theta_j$ and $s_N < s_M$.""",
     measure=search_cases,
-    control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
-    correction=Form(
-        r"""The series holds where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for
-        non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is negative
-        if one cumulant is positive (the semicircle, Marchenko-Pastur). Not every law without that sign fails: for the
-        uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, $C_1(s_N -
-        s_M)(\theta_1 - \theta_j)$, is positive and can dominate.""",
-        {"laws": NON_NEGATIVE},
-        mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),
+    readings=(
+        LITERAL,
+        Reading(
+            "noise of mean 0 or more",
+            r"Where the series of R converges at $s_M/\theta_j$, $F_{j,1}$ is the printed series; it is negative for "
+            r"every law $\mu$ of mean 0 or more that is not a point, wherever $\theta_j$ has an outlier at M.",
+            {"laws": NOT_BELOW_0},
+            r"The noise is the error of $H_N$, the mean over “a dataset generated from the distribution $\psi$”, so "
+            r"$\mu$ has mean 0; the examples of the paper have mean 0 or more.",
+            ({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:4]}, {"shift": 1}),
+        ),
     ),
-    because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
-    hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
-    expect=("corrected", "proof"),
-    family="the correction: non-negative free cumulants",
+    because=r"$\mu$ is printed as any law of compact support: for a semicircle of mean $-1/2$, $F_{j,1}$ is positive.",
+    hypotheses=(Dropped("noise of mean 0 or more", {"laws": tuple(R_TRANSFORMS)}),),
+    expect=("holds", "proof"),
     intended=Intended(
-        "literal",
-        "“we can easily show that F_{j,1} is negative”: needs cumulants ≥ 0, while μ is any compactly supported law",
+        "noise of mean 0 or more",
+        r"an error $H_N - H_{true}$ of “a dataset generated from the distribution $\psi$” has mean 0; “when ... "
+        "converges” assumes convergence",
     ),
+    print="unstated",
 )
 def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
     """The series with cumulants as symbols, then the sign for several laws."""
@@ -313,11 +320,11 @@ def _wrong_bracket() -> str:
         r"""With $b_{n-k+1}$ in the Cauchy product and a plus between the braces it holds where the series of R
         converges at $s_M/\theta_j$ (for non-negative free cumulants, at every outlier). $T(n) \le 0$ for laws with
         non-negative free cumulants; for the centred semicircle every T(n), and $F_{j,2}$, is 0 ($T(1) = 0$ for every
-        law). With a negative mean T(2) is positive.""",
+        law). For the centred law with $R(w) = \frac w{1+w}$, $F_{j,2}$ is positive at every pair of outliers.""",
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
-    because="For the centred semicircle every T(n) is 0, and with a negative mean T(2) is positive; index and pair "
+    because=r"For a centred law with $C_3 < 0$, $T(4)$ is positive; for the semicircle every T(n) is 0. Index and pair "
     "sign are slips.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
