@@ -91,14 +91,15 @@ FINDINGS = (
     ),
     Finding(
         "analysed-algorithm",
-        "The convergence rate is proved for client weights of sum 1 and restarted low-rank factors; Algorithm 1 has "
-        "neither",
+        "The convergence rate is proved for weights of sum 1 and mean $p^{(k)}$ and for restarted factors; Algorithm 1 "
+        "has neither",
         "weakens a result",
         ("fedloru-v2/eq-agg", "fedloru-v2/thm-4.2-rate"),
         "Two equal clients of weight 1/2, one of them drawn, with the factors A = B = 1: the printed sums turn AB = "
         "1 into 1/4.",
-        "Divide the weights by their sum over the clients drawn, and restart the factors at AB = 0 after each "
-        "accumulation.",
+        r"Let the weights of the clients drawn sum to 1 and have the mean $p^{(k)}$: let all clients train, or draw "
+        r"them with probabilities $p^{(k)}$ and average plainly, or, for equal $p^{(k)}$, divide by their sum. Restart "
+        "the factors at AB = 0 after each accumulation.",
     ),
     Finding(
         "algorithm-1-reset",

@@ -107,8 +107,8 @@ THEORY_HEADLINES = (
 CONVERGENCE_HEADLINES = (
     Headline(
         "The squared gradient in the factors falls like $T^{-1/2}$, the rate of FedAvg, for averages with weights "
-        "of sum 1 and factors that restart at $AB = 0$, as Appendix B has them. The constants need not depend on "
-        "the variance of the gradients.",
+        "of sum 1 and mean $p^{(k)}$ and factors that restart at $AB = 0$, as Appendix B has them. The constants need "
+        "not depend on the variance of the gradients.",
         ("fedloru-v2/thm-4.2-rate", "fedloru-v2/thm-4.2"),
     ),
     Headline(
@@ -211,9 +211,9 @@ PAPER = Paper(
             ("fedloru-v2/thm-3.3",),
         ),
         Headline(
-            "FedLoRU keeps the rate of FedAvg if the weights of each round's clients add up to 1 and the factors "
-            "restart at AB = 0 after each accumulation. Algorithm 1 leaves the restart out, and the constants of "
-            "Theorem 4.2 are too small.",
+            "FedLoRU keeps the rate of FedAvg if the weights of each round's clients add up to 1 and are p^(k) on "
+            "average, and the factors restart at AB = 0 after each accumulation. Algorithm 1 leaves the restart out, "
+            "and the constants of Theorem 4.2 are too small.",
             ("fedloru-v2/thm-4.2-rate", "fedloru-v2/thm-4.2", "fedloru-v2/alg-1"),
         ),
     ),

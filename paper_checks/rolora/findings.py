@@ -32,8 +32,8 @@ FINDINGS = (
     ),
     Finding(
         "success-probability",
-        r"As many samples as stated, $m \ge Cq$, do not give the probabilities of Lemmas A.9 and A.10, $1 - q^{-10}$ "
-        r"and $1 - 2q^{-10}$",
+        r"The stated numbers of samples, and $m \ge Cq$, do not give the probabilities of Lemmas A.9 and A.10, $1 - "
+        r"q^{-10}$ and $1 - 2q^{-10}$",
         "weakens a result",
         (
             "rolora/lem-A.9",

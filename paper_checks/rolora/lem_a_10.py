@@ -59,7 +59,9 @@ COUNTED = {
         LITERAL,
         Reading(
             "with the factor of (76)",
-            r"With $2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$ on the right side, and the printed probability.",
+            r"For a independent of the samples, $E[\nabla_al]$ as in (49), $m = \Omega(q)$ as in Lemma A.9, which the "
+            r"proof uses, and $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$: with probability at least $1 - "
+            r"2q^{-10}$ the deviation is at most $2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
             {"form": "proof"},
             r"The proof ends at (76) with $(\epsilon' + 1)^2$, and (91) and (134), which use the lemma, have it too.",
             ({"share": 0.5},),
@@ -80,8 +82,8 @@ COUNTED = {
     best={"share": Best(0.28, "searched, for one client, with the m of Lemma A.9")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
-    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. And (44) prints $\epsilon'^2 + \epsilon'$ for the "
-    r"$(\epsilon' + 1)^2$ of (76).",
+    because=r"Even $m = Cq$, as in Lemma A.9, does not give $q^{-10}$. And (44) prints $\epsilon'^2 + \epsilon'$ for "
+    r"the $(\epsilon' + 1)^2$ of (76).",
     expect=("corrected", "proof"),
     intended=Intended(
         "with the factor of (76)",

@@ -140,9 +140,9 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
 
 @claim(
     "rolora/fig-1",
-    where="Figure 1",
-    says="""Overview: clients train B with A frozen, the server averages and broadcasts B; then they train A with B
-    frozen, and the server averages and broadcasts A.""",
+    where="Figure 1, by its caption and by Sections 1.1 and 4; we did not see the drawing",
+    says="""RoLoRA framework overview: the alternating optimisation of LoRA. Clients train B with A frozen, and the
+    server averages and broadcasts B; then they train A with B frozen, and the server averages and broadcasts A.""",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter), rounds=1),
     mutants=[{"first": "A"}, {"trips": 1}, {"weight": 1.01}],
     uses=("rolora/alg-1",),
@@ -151,7 +151,8 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
     expect=("holds", "search"),
     intended=Intended(
         "literal",
-        "“RoLoRA framework overview” (Figure 1); the text after (4) goes through the same steps of two rounds",
+        "“based on the alternating optimization of LoRA as shown in Figure 1” (1.1); Section 4 lists the steps of two "
+        "rounds",
     ),
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:

@@ -226,7 +226,8 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
     variables, since $\|a^\top x\|_{\psi_2}^2 \le C\sum_{i=1}^Na_i^2\|\xi_i\|_{\psi_2}^2 = \frac83C\|a\|^2$.""",
     measure=lambda context: generic_points(context, sympy.symbols("a:3"), 3),
     correction=Form(
-        r"The sums of the proof end at d, the number of entries of x, as its first line has it.",
+        r"$\|a^\top x\|_{\psi_2} \le C'\|a\|$ with $C' = \sqrt{8C/3}$, since $\|a^\top x\|_{\psi_2}^2 \le "
+        r"C\sum_{i=1}^da_i^2\|\xi_i\|_{\psi_2}^2 = \frac83C\|a\|^2$: the sums end at d, as in the proof's first line.",
         {"last": "d"},
         mutants=({"C": 0.99}, {"C": 1.01}),
         asks="neither",
