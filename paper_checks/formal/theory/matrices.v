@@ -73,6 +73,7 @@ Definition product {m n p} (A : M m n) (B : M n p) : M m p :=
   from_entries m p (fun i j => sum n (fun k => entry A i k * entry B k j)).
 Definition transpose {m n} (A : M m n) : M n m := from_entries n m (fun i j => entry A j i).
 Definition identity (n : nat) : M n n := from_entries n n (fun i j => if Nat.eqb i j then 1 else 0).
+Definition diagonal (n : nat) (d : nat -> R) : M n n := from_entries n n (fun i j => if Nat.eqb i j then d i else 0).
 
 Notation "A × B" := (product A B) (at level 40, left associativity).
 Notation "A ^T" := (transpose A) (at level 8, format "A ^T").
