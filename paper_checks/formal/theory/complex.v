@@ -99,6 +99,18 @@ Proof.
     rewrite !identity_product, !zero_product; vectors.
 Qed.
 
+Lemma complex_product_identity {m n} (A : Mc m n) : A ×ᶜ of_real (identity n) = A.
+Proof.
+  apply same_parts; unfold complex_product, of_real, parts, re, im; cbn [fst snd];
+    rewrite !product_identity, !product_zero; vectors.
+Qed.
+
+Lemma complex_product_scale {m n p} (A : Mc m n) a (B : Mc n p) : A ×ᶜ (a ⋅ B) = a ⋅ (A ×ᶜ B).
+Proof.
+  apply same_parts; unfold complex_product, parts, re, im, sub; cbn [scale pairs Mc fst snd];
+    autorewrite with matrix_laws; vectors.
+Qed.
+
 Lemma dot_complex {m n} (A B : Mc m n) : ⟨ A, B ⟩ = ⟨ re A, re B ⟩ + ⟨ im A, im B ⟩.
 Proof. reflexivity. Qed.
 
