@@ -17,7 +17,7 @@ Definition nabla_B {m n r} (W : M m n) (A : M m r) (g : M m n -> M m n) (B : M r
 
 Definition lem_B_5_states {constant : R} : Prop :=
   forall (m n r K : nat) (L C_A C_B : R) (p : nat -> R) (f : nat -> M m n -> R) (g : nat -> M m n -> M m n) (W : M m n),
-  0 < L -> 0 < C_A -> 0 < C_B ->
+  0 <= L ->
   (forall k, (k < K)%nat -> smooth L (f k) (g k)) ->
   (forall k, (k < K)%nat -> 0 <= p k) -> sum K p = 1 ->
   (forall (B : M r n), ‖B‖ <= C_B ->
@@ -50,7 +50,7 @@ Proof.
 Qed.
 
 Lemma smooth_in_A {m n r} (W : M m n) (B : M r n) L C f g :
-  0 < L -> ‖B‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_A W B f) (nabla_A W B g).
+  0 <= L -> ‖B‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_A W B f) (nabla_A W B g).
 Proof.
   intros positive bounded [gradient lipschitz]. assert (nb := norm_nonneg B). split.
   - intros A v. unfold in_A, nabla_A. rewrite dot_product_right, transpose_transpose, dot_sym.
@@ -75,7 +75,7 @@ Proof.
 Qed.
 
 Lemma smooth_in_B {m n r} (W : M m n) (A : M m r) L C f g :
-  0 < L -> ‖A‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_B W A f) (nabla_B W A g).
+  0 <= L -> ‖A‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_B W A f) (nabla_B W A g).
 Proof.
   intros positive bounded [gradient lipschitz]. assert (nb := norm_nonneg A). split.
   - intros B v. unfold in_B, nabla_B.
@@ -102,7 +102,7 @@ Qed.
 (* proves: fedloru-v2/lem-B.5 *)
 Theorem lem_B_5 : lem_B_5_states (constant := 1).
 Proof.
-  intros m n r K L C_A C_B p f g W positive _ _ each weights whole.
+  intros m n r K L C_A C_B p f g W positive each weights whole.
   assert (mean := weighted_smooth K L p f g each weights whole). split; intros X bounded; split.
   - intros k low. apply smooth_in_A; auto.
   - now apply smooth_in_A.

@@ -128,7 +128,7 @@ def test_another_constant_in_the_theorem_is_noticed(tmp_path, monkeypatch, const
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale", "current"),
     [
-        ("thm_8.v", "1 / (limit * L r * s_ r) ->", "1 / (2 * limit * L r * s_ r) ->", "thm_8.thm_8", "thm_7.thm_7"),
+        ("thm_8.v", "1 / (limit * L r * s_ r)) ->", "1 / (2 * limit * L r * s_ r)) ->", "thm_8.thm_8", "thm_7.thm_7"),
         ("rounds.v", "positive_rate : 0 < lambda;", "positive_rate : 1 < lambda;", "thm_7.thm_7", ""),
         ("smooth.v", "‖(g x ⊖ g y)‖ <= L * ‖(x ⊖ y)‖.", "‖(g x ⊖ g y)‖ <= 0 * ‖(x ⊖ y)‖.", "thm_1.thm_1", ""),
         ("thm_4.v", "0 <= delta <= most ->", "0 <= delta < most ->", "thm_4.thm_4", "thm_2.thm_2"),
