@@ -88,3 +88,70 @@ Proof.
       replace (1 + i - (i - p0))%nat with (1 + p0)%nat in bound by lia.
       assert (theta (1 + p0)%nat <= 0) by (apply not_positive; lia). lra.
 Qed.
+
+(** The two lines of the first version and of ICLR's, eqs. (20) and (21), for the indices that a condition admits: a sign
+    of 1 reads "at most", one of -1 "at least". *)
+Definition lines_of_v1 {first second : R} (n : nat) (admitted : nat -> Prop) (theta epsilon lambda : nat -> R) : Prop :=
+  (forall i j k, admitted i -> (1 <= j <= n)%nat -> (1 <= k <= n)%nat -> i = (j + k - 1)%nat -> (i <= n)%nat ->
+    first * lambda i <= first * (theta (1 + i - j)%nat + epsilon (1 + i - k)%nat)) /\
+  (forall i j k, admitted i -> (1 <= j <= n)%nat -> (1 <= k <= n)%nat -> (i + n = j + k)%nat -> (i >= 1)%nat ->
+    second * lambda i <= second * (theta (n + i - j)%nat + epsilon (n + i - k)%nat)).
+
+(** The corrected statement: both lines for all indices, and the conclusion (22). *)
+Definition eq_20_22_states {first second : R} {p_shift q_shift : nat} : Prop :=
+  forall (n p0 q0 : nat) (H_true epsilon_N H_N : Mc n n) (theta epsilon lambda : nat -> R),
+  H_N = H_true ⊕ epsilon_N ->
+  eigenvalues H_true theta -> eigenvalues epsilon_N epsilon -> eigenvalues H_N lambda -> signs n p0 q0 theta ->
+  let p := (p0 + p_shift)%nat in
+  let q := (q0 + q_shift)%nat in
+  lines_of_v1 (first := first) (second := second) n (fun i => (1 <= i <= n)%nat) theta epsilon lambda /\
+  forall i, (1 <= i <= n)%nat ->
+    Rbar_le (extended n epsilon (Z.of_nat i + Z.of_nat q)) (lambda i) /\
+    Rbar_le (lambda i) (extended n epsilon (Z.of_nat i - Z.of_nat p)).
+
+(** As printed, with "at most" in both lines and indices between p and n - q, it fails. *)
+Definition eq_20_22_fails {first second : R} : Prop :=
+  exists (n p q : nat) (H_true epsilon_N H_N : Mc n n) (theta epsilon lambda : nat -> R),
+  H_N = H_true ⊕ epsilon_N /\
+  eigenvalues H_true theta /\ eigenvalues epsilon_N epsilon /\ eigenvalues H_N lambda /\ signs n p q theta /\
+  ~ lines_of_v1 (first := first) (second := second) n (fun i => (p < i < n - q)%nat) theta epsilon lambda.
+
+(* proves: fedloru-v1/eq-20-22 *)
+Theorem eq_20_22 : eq_20_22_states (first := 1) (second := - 1) (p_shift := 0) (q_shift := 0).
+Proof.
+  intros n p0 q0 H E HN theta epsilon lambda HN_is of_H of_E of_HN counted p q.
+  destruct (eq_21_25 n p0 q0 H E HN theta epsilon lambda HN_is of_H of_E of_HN counted)
+    as (upper & lower & _ & _ & _ & last).
+  split; [split|exact last].
+  - intros i j k _ low_j low_k index low_i. assert (step := upper i j k low_j low_k index low_i). lra.
+  - intros i j k _ low_j low_k index low_i. assert (step := lower i j k low_j low_k index low_i). lra.
+Qed.
+
+(** Two weights without curvature, and noise in one direction. *)
+Definition one_zero (k : nat) : R := match k with 1%nat => 1 | _ => 0 end.
+Definition noise : Mc 2 2 := of_real (diagonal 2 (fun k => one_zero (S k))).
+
+Lemma eigenvalues_of_noise : eigenvalues noise one_zero.
+Proof.
+  split.
+  - intros i j one before low. unfold one_zero. destruct i as [|[|i]], j as [|[|j]]; try lia; lra.
+  - exists (of_real (identity 2)).
+    assert (own : (of_real (identity 2))^* = of_real (identity 2)).
+    { apply same_parts; unfold adjoint, of_real, parts, re, im; cbn [fst snd].
+      - apply transpose_identity.
+      - rewrite transpose_zero. vectors. }
+    unfold unitary. rewrite own. split; [split; apply complex_identity_product|].
+    now rewrite complex_identity_product, complex_product_identity.
+Qed.
+
+(* refutes: fedloru-v1/eq-20-22 *)
+Theorem eq_20_22_as_printed : eq_20_22_fails (first := 1) (second := 1).
+Proof.
+  exists 2%nat, 0%nat, 0%nat, zero, noise, noise, (fun _ => 0), one_zero, one_zero.
+  split; [rewrite add_comm; symmetry; apply add_zero|].
+  split; [apply eigenvalues_of_zero|]. split; [apply eigenvalues_of_noise|]. split; [apply eigenvalues_of_noise|].
+  split.
+  - split; [lia|]. intros i inside. split; split; intro; (lra || lia).
+  - intros [_ second]. specialize (second 1%nat 2%nat 1%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)).
+    cbn in second. lra.
+Qed.

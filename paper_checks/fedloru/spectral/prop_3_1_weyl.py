@@ -175,7 +175,7 @@ def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -
     importance="detail",
     because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
     "prints it.",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
     intended=Intended(
         "as corrected",
         "The conclusion (22) uses “λ_{i+q}(ε) ≤ λ_i(H_N)”, so the second line needs ≥; v2 (22) prints it",

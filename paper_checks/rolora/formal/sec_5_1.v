@@ -54,7 +54,7 @@ Proof.
   field. assumption.
 Qed.
 
-(* part of: rolora/s5-saturate: the least value, and that it is not 0, for samples that see two directions *)
+(* part of: rolora/s5-saturate: the least value, and that it is not 0, for samples that give both vectors independent images *)
 Theorem s5_saturate : s5_saturate_states (share := 1).
 Proof.
   intros m d q X a_star a_0 b_star apart nonzero least.
