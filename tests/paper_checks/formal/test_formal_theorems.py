@@ -104,7 +104,7 @@ def in_copy(tmp_path, monkeypatch, name, old, new):
 def test_another_constant_in_the_ledger_is_noticed():
     of = CLAIMS["fedlrt/thm-8"]
 
-    def judge(rounds, constant=11.0, leading=1.0, corrected=True):
+    def judge(rounds, constant=11.0, leading=1.0, limit=12, corrected=True):
         return Evidence(True, "scope")
 
     (told,) = flaws(replace(of, judge=judge), OF_PAPER["fedlrt"][of.id])
