@@ -62,12 +62,14 @@ def measure_descent(context: Context) -> list[Round]:
     importance="result",
     expect=("holds", "kernel"),
 )
-def thm_8(rounds: list[Round], constant: float = 12.0, leading: float = 1.0, corrected: bool = True) -> Evidence:
+def thm_8(
+    rounds: list[Round], constant: float = 12.0, leading: float = 1.0, limit: int = 12, corrected: bool = True
+) -> Evidence:
     r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, for any number of clients.
 
     The best constant instead of 12 is $1 - 1/(2s_*)$; it suffices for all $s_*\lambda L \le 1$.
     """
-    cases = [case for case in rounds if case.corrected == corrected and case.whole <= WHOLES[0]]
+    cases = [case for case in rounds if case.corrected == corrected and case.whole <= Fraction(1, limit)]
     margins = [(1.0 - leading) + c.whole * (leading * constant - c.needed) for c in cases]  # over s λ |g|^2
     worst = int(np.argmin(margins))
     best = max(c.needed for c in cases)

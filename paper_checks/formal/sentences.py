@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _PREFIX = re.compile(
     r"(?:\s|[-+*{}]|\d+\s*:|all\s*:|#\[[^\]]*\]|(?:Time|Timeout\s+\d+|Fail|Succeed|Local|Global|Polymorphic|Monomorphic"
@@ -12,6 +13,7 @@ _PREFIX = re.compile(
 )
 """Bullets, braces, attributes and words that can come before a command."""
 _END = re.compile(r"(?<!\.)(?:\.|\.\.\.)(?=\s|\Z)")
+_INK = re.compile(r"\S")
 _OPENS = re.compile(r"(Section|Module)\b(?:\s+Type\b)?(?:\s+(?:Import|Export)\b)?\s+([\w']+)")
 _CLOSES = re.compile(r"End\s+([\w']+)")
 
@@ -71,7 +73,8 @@ def without_comments(text: str, *, strings: bool = True) -> str:
     return "".join((*parts, text[last:]))
 
 
-def sentences(text: str) -> list[Sentence]:
+@lru_cache(maxsize=256)  # a file that others import is read for each of them
+def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of a file in their order, those of proofs too; comments belong to none.
 
     >>> [one.code for one in sentences("Section A. (* Axiom b. *) Let x := 1.5. End A.")]
@@ -80,7 +83,7 @@ def sentences(text: str) -> list[Sentence]:
     code, plain = without_comments(text), without_comments(text, strings=False)
     found, begin, within = list[Sentence](), 0, tuple[str, ...]()
     for mark in _END.finditer(plain):
-        start = begin + len(code[begin:]) - len(code[begin:].lstrip())
+        start = next(_INK.finditer(code, begin)).start()
         one = Sentence(code[start : mark.end()], start, mark.end(), within)
         begin = mark.end()
         found.append(one)
@@ -89,7 +92,7 @@ def sentences(text: str) -> list[Sentence]:
             within = (*within, f"{opens[1]} {opens[2]}")
         elif closes and within and within[-1].endswith(f" {closes[1]}"):
             within = within[:-1]
-    return found
+    return tuple(found)
 
 
 def _prefix(code: str) -> int:

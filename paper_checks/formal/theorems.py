@@ -47,7 +47,7 @@ _SYMBOLS = re.compile(r'(?:Notation|Infix)\s+"([^"]*)"')
 _UNSEEN = re.compile(r"(?:Coercion|Canonical|(?:Number|Numeral|String)\s+Notation)\b")
 """Commands that change what a statement means without a sign in it."""
 _DOCUMENTED = re.compile(r"\(\*\*(?:(?!\*\)).)*?\*\)\n\Z", re.DOTALL)
-_CONSTANT = re.compile(r"\((\w+) := ((?:[^()]|\([^()]*\))*)\)")
+_CONSTANT = re.compile(r"\(\s*(\w+)\s*:=\s*((?:[^()]|\([^()]*\))*)\)")
 _REQUIRE = re.compile(r"(?:From\s+([\w.']+)\s+)?Require\b(?:\s+(?:Import|Export)\b)?(.*)\.", re.DOTALL)
 _LOGICAL = re.compile(r"[^\W\d]\w*")
 _TAKEN = frozenset({THEORY_NAME, "Coq", "Stdlib", "Corelib", "Coquelicot"})
@@ -184,7 +184,7 @@ class Sources:
         """Return all files, each after those that it imports."""
         found: dict[Path, None] = {}
         for file in self.files:
-            found |= dict.fromkeys((*self._below(file), file))
+            self._add(file, found)
         return tuple(found)
 
     def digest(self, file: Path) -> str:
@@ -195,12 +195,12 @@ class Sources:
         return found.hexdigest()
 
     def require_proved(self) -> None:
-        """Check that the files have Coq believe nothing without a proof, and bring no others; this takes no Coq.
+        """Check that files and theory have Coq believe nothing without a proof, and bring no others; this takes no Coq.
 
         Raises:
             FormalError: A file does, with the line.
         """
-        for file in self.files:
+        for file in self.in_order():
             text = _read(file)
             plain = without_comments(text, strings=False)
             for one in sentences(text):
@@ -218,13 +218,20 @@ class Sources:
                         f"without a digest; put it into {self.folder} and import it by Require"
                     )
 
-    def _below(self, file: Path, above: tuple[Path, ...] = ()) -> tuple[Path, ...]:
+    def _below(self, file: Path) -> tuple[Path, ...]:
+        """Return the files that a file imports, directly or not, each after those that it imports."""
+        found: dict[Path, None] = {}
+        self._add(file, found)
+        return tuple(path for path in found if path != file)
+
+    def _add(self, file: Path, found: dict[Path, None], above: tuple[Path, ...] = ()) -> None:
+        """Add a file to those found, after all that it imports."""
         if file in above:
             raise FormalError(f"{file.name} imports itself, by {', '.join(path.name for path in above)}")
-        found: dict[Path, None] = {}
-        for path in self.imports(file):
-            found |= dict.fromkeys((*self._below(path, (*above, file)), path))
-        return tuple(found)
+        if file not in found:
+            for path in self.imports(file):
+                self._add(path, found, (*above, file))
+            found[file] = None
 
     def setting(self, statements: Sequence[str]) -> dict[Path, list[str]]:
         """Return the definitions that statements use and do not show, by file, in the order of the imports.

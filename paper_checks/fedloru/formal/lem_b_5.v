@@ -17,7 +17,7 @@ Definition nabla_B {m n r} (W : M m n) (A : M m r) (g : M m n -> M m n) (B : M r
 
 Definition lem_B_5_states {constant : R} : Prop :=
   forall (m n r K : nat) (L C_A C_B : R) (p : nat -> R) (f : nat -> M m n -> R) (g : nat -> M m n -> M m n) (W : M m n),
-  0 < L -> 0 < C_A -> 0 < C_B ->
+  0 <= L ->
   (forall k, (k < K)%nat -> smooth L (f k) (g k)) ->
   (forall k, (k < K)%nat -> 0 <= p k) -> sum K p = 1 ->
   (forall (B : M r n), ‖B‖ <= C_B ->
@@ -49,33 +49,8 @@ Proof.
       rewrite <- sum_add. apply sum_ext. intros. rewrite !dot_scale, dot_sub. ring.
 Qed.
 
-(** The Frobenius norm of a product is at most the product of the norms. *)
-Lemma norm_product {m n p} (A : M m n) (B : M n p) : ‖(A × B)‖ <= ‖A‖ * ‖B‖.
-Proof.
-  apply norm_by_square; [apply Rmult_le_pos; apply norm_nonneg|].
-  replace (‖A‖ * ‖B‖ * (‖A‖ * ‖B‖)) with ((‖A‖ * ‖A‖) * (‖B‖ * ‖B‖)) by ring.
-  rewrite !norm_square. cbn [dot M].
-  rewrite (sum_swap n p (fun i j => entry B i j * entry B i j)).
-  rewrite <- sum_scale_r. apply sum_le; intros i low_i. rewrite <- sum_scale. apply sum_le; intros j low_j.
-  rewrite entry_product by assumption.
-  set (row := from_entries 1 n (fun _ k => entry A i k) : M 1 n).
-  set (column := from_entries 1 n (fun _ k => entry B k j) : M 1 n).
-  assert (product : ⟨ row, column ⟩ = sum n (fun k => entry A i k * entry B k j)).
-  { cbn [dot M sum]. rewrite Rplus_0_l. apply sum_ext; intros. unfold row, column. now rewrite !entry_from by lia. }
-  assert (first : ⟨ row, row ⟩ = sum n (fun k => entry A i k * entry A i k)).
-  { cbn [dot M sum]. rewrite Rplus_0_l. apply sum_ext; intros. unfold row. now rewrite !entry_from by lia. }
-  assert (second : ⟨ column, column ⟩ = sum n (fun k => entry B k j * entry B k j)).
-  { cbn [dot M sum]. rewrite Rplus_0_l. apply sum_ext; intros. unfold column. now rewrite !entry_from by lia. }
-  rewrite <- product, <- first, <- second, <- !norm_square.
-  assert (high := dot_le row column). assert (low := dot_ge row column).
-  assert (nr := norm_nonneg row). assert (nc := norm_nonneg column). nra.
-Qed.
-
-Lemma norm_transpose {m n} (A : M m n) : ‖(A^T)‖ = ‖A‖.
-Proof. unfold norm. now rewrite dot_transpose. Qed.
-
 Lemma smooth_in_A {m n r} (W : M m n) (B : M r n) L C f g :
-  0 < L -> ‖B‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_A W B f) (nabla_A W B g).
+  0 <= L -> ‖B‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_A W B f) (nabla_A W B g).
 Proof.
   intros positive bounded [gradient lipschitz]. assert (nb := norm_nonneg B). split.
   - intros A v. unfold in_A, nabla_A. rewrite dot_product_right, transpose_transpose, dot_sym.
@@ -100,7 +75,7 @@ Proof.
 Qed.
 
 Lemma smooth_in_B {m n r} (W : M m n) (A : M m r) L C f g :
-  0 < L -> ‖A‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_B W A f) (nabla_B W A g).
+  0 <= L -> ‖A‖ <= C -> smooth L f g -> smooth (1 * (L * C ^ 2)) (in_B W A f) (nabla_B W A g).
 Proof.
   intros positive bounded [gradient lipschitz]. assert (nb := norm_nonneg A). split.
   - intros B v. unfold in_B, nabla_B.
@@ -127,7 +102,7 @@ Qed.
 (* proves: fedloru-v2/lem-B.5 *)
 Theorem lem_B_5 : lem_B_5_states (constant := 1).
 Proof.
-  intros m n r K L C_A C_B p f g W positive _ _ each weights whole.
+  intros m n r K L C_A C_B p f g W positive each weights whole.
   assert (mean := weighted_smooth K L p f g each weights whole). split; intros X bounded; split.
   - intros k low. apply smooth_in_A; auto.
   - now apply smooth_in_A.

@@ -1,6 +1,6 @@
 (** Theorem 4.2 of FedLoRU as corrected, its first bound, for exact gradients and all clients in each round. *)
 
-From Coq Require Import Reals Lra Lia Psatz.
+From Coq Require Import Reals Lra Lia Psatz Classical_Prop.
 From Rankproof Require Import sums spaces smooth matrices.
 From FedLoRU Require Import lem_b_5.
 Open Scope R_scope.
@@ -414,4 +414,57 @@ Proof.
       ((loss_at x 0 - f_star x) / (eta x * INR (T x) * INR (E x)) + (2 * INR (E x) - 1) * G x ^ 2 * Q x * eta x))
     with (loss_at x 0 - f_star x + INR (T x) * cost) by (unfold cost; field; lra).
   lra.
+Qed.
+
+(** The rate, for steps between c_1 and c_2 times 1 / sqrt T: the constant on the right does not depend on T. *)
+Definition rate_states {power : R} : Prop :=
+  forall (x : run) (c_1 c_2 : R), 0 < c_1 ->
+  c_1 / sqrt (INR (T x)) <= eta x <= c_2 / sqrt (INR (T x)) ->
+  (forall t k i, (t < T x)%nat -> (k < K x)%nat -> (i <= E x)%nat ->
+    ‖(A_local x t k i)‖ <= C_A x /\ ‖(B_local x t k i)‖ <= C_B x) ->
+  (forall t, (t < T x)%nat -> goes_on x t) ->
+  exists t, (t < T x)%nat /\
+  squared_gradients x t
+  <= ((loss_at x 0 - f_star x) / (c_1 * INR (E x)) + (2 * INR (E x) - 1) * G x ^ 2 * Q x * c_2) / Rpower (INR (T x)) power.
+
+(** Some number is at most the mean. *)
+Lemma some_at_most_mean n f : (1 <= n)%nat -> exists t, (t < n)%nat /\ f t <= mean n f.
+Proof.
+  intro some. apply NNPP. intro none.
+  assert (above : forall t, (t < n)%nat -> mean n f < f t).
+  { intros t low. destruct (Rle_lt_dec (f t) (mean n f)) as [below|]; [|assumption]. exfalso. apply none. now exists t. }
+  assert (whole : sum n f = INR n * mean n f) by (unfold mean; field; apply not_0_INR; lia).
+  set (a := mean n f) in *. clearbody a. clear none.
+  assert (strict : forall k, (1 <= k <= n)%nat -> INR k * a < sum k f).
+  { induction k as [|k IH]; intro inside; [lia|]. rewrite S_INR. cbn [sum]. specialize (above k ltac:(lia)).
+    destruct (Nat.eq_dec k 0) as [->|more]; [simpl; lra|]. specialize (IH ltac:(lia)). lra. }
+  specialize (strict n ltac:(lia)). lra.
+Qed.
+
+(* part of: fedloru-v2/thm-4.2-rate@as-analysed-in-appendix-b: for exact gradients and all clients in each round *)
+Theorem thm_4_2_rate : rate_states (power := 1 / 2).
+Proof.
+  intros x c_1 c_2 positive [long short] bounded going.
+  destruct (signs x) as (sL & sG & sA & sB). assert (pos := positive_eta x).
+  assert (steps : 1 <= INR (E x)) by (assert (e := some_steps x); apply le_INR in e; exact e).
+  assert (rounds : 1 <= INR (T x)) by (assert (e := some_rounds x); apply le_INR in e; exact e).
+  destruct (some_at_most_mean (T x) (squared_gradients x) (some_rounds x)) as (t & low & below).
+  exists t. split; [assumption|]. eapply Rle_trans; [exact below|]. eapply Rle_trans; [now apply thm_4_2|].
+  replace (1 / 2) with (/ 2) by field. rewrite Rpower_sqrt by lra.
+  set (root := sqrt (INR (T x))) in *. assert (root_positive : 0 < root) by (apply sqrt_lt_R0; lra).
+  assert (square : root * root = INR (T x)) by (apply sqrt_sqrt; lra). rewrite <- square.
+  assert (falls : 0 <= loss_at x 0 - f_star x).
+  { assert (least := least_value x (W x 0 ⊕ A x 0 × B x 0)). unfold loss_at. lra. }
+  assert (Q_low : 0 <= Q x).
+  { unfold Q. assert (0 <= G x * C_A x * C_B x) by (repeat apply Rmult_le_pos; assumption).
+    assert (squared := pow2_ge_0 (C_A x ^ 2 + C_B x ^ 2)). nra. }
+  rewrite Rdiv_plus_distr. apply Rplus_le_compat.
+  - replace ((loss_at x 0 - f_star x) / (c_1 * INR (E x)) / root)
+      with ((loss_at x 0 - f_star x) * / (c_1 / root * (root * root) * INR (E x))) by (field; repeat split; apply Rgt_not_eq; lra).
+    unfold Rdiv at 1. apply Rmult_le_compat_l; [assumption|].
+    assert (0 < c_1 / root) by now apply Rdiv_lt_0_compat.
+    apply Rinv_le_contravar; [apply Rmult_lt_0_compat; [apply Rmult_lt_0_compat; [assumption|nra]|lra]|].
+    apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_r; [nra|assumption].
+  - unfold Rdiv at 1. rewrite (Rmult_assoc _ c_2). apply Rmult_le_compat_l; [|assumption].
+    assert (squared := pow2_ge_0 (G x)). apply Rmult_le_pos; [|assumption]. apply Rmult_le_pos; [lra|assumption].
 Qed.

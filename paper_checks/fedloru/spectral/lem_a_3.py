@@ -34,7 +34,7 @@ def measure_pairs(context: Context) -> list[Pair]:
         ),
     ),
     hypotheses=(Dropped("decreasing order", {"increasing": True}),),
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def lem_A_3(
     pairs: list[Pair],

@@ -45,7 +45,7 @@ def measure_hessians(context: Context) -> list[Pair]:
     measure=measure_hessians,
     mutants=[{"p_shift": -1}, {"q_shift": -1}],
     uses=("fedloru-v2/lem-A.3",),
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
     """Every line at every index; the shifts replace p and q by one less, ``tighten`` asks for a margin.
@@ -175,7 +175,7 @@ def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -
     importance="detail",
     because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
     "prints it.",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
     intended=Intended(
         "as corrected",
         "The conclusion (22) uses “λ_{i+q}(ε) ≤ λ_i(H_N)”, so the second line needs ≥; v2 (22) prints it",

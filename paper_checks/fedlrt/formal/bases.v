@@ -9,8 +9,6 @@ Open Scope R_scope.
 Definition first {m n} (k : nat) (A : M m n) : M m k := from_entries m k (entry A).
 Definition corner {k} (n : nat) (outside : R) (B : M k k) : M n n :=
   from_entries n n (fun i j => if (Nat.ltb i k && Nat.ltb j k)%bool then entry B i j else outside).
-Definition diagonal (n : nat) (d : nat -> R) : M n n :=
-  from_entries n n (fun i j => if Nat.eqb i j then d i else 0).
 Definition kept_values (kept : nat) (sigma : nat -> R) (i : nat) : R := if Nat.ltb i kept then sigma i else 0.
 
 (** [U S V^T] before the augmentation: the first columns of the wide bases, with S in the corner of zeros. *)

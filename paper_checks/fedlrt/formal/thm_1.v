@@ -7,11 +7,11 @@ Open Scope R_scope.
 
 Definition thm_1_states {constant limit : R} : Prop :=
   forall r : round,
-  lambda r <= limit / (L r * s_ r) ->
+  (0 < L r -> lambda r <= limit / (L r * s_ r)) ->
   forall c s, (c < clients r)%nat -> (s <= steps r)%nat ->
   ‖(coefficients r c s ⊖ S r)‖ <= constant * s_ r * lambda r * ‖(nabla_S r (S r))‖.
 
-(** The worst drift for each number of steps, without a condition on the rate. *)
+(** The bound for each number of steps, without a condition on the rate. *)
 Definition thm_1_best_states : Prop :=
   forall r : round, 0 < L r ->
   forall c s, (c < clients r)%nat ->
@@ -51,10 +51,10 @@ Lemma thm_1_from (constant : R) : exp 1 - 1 <= constant -> thm_1_states (constan
 Proof.
   intros enough r short c i below early.
   assert (natural := s_ge_1 r). assert (rate := positive_rate r). assert (sign := constant_L r).
-  destruct (Req_dec (L r) 0) as [flat|curved].
-  { rewrite flat, Rmult_0_l in short. unfold Rdiv in short. rewrite Rinv_0 in short. lra. }
   assert (small : lambda r * L r <= / s_ r).
-  { replace (/ s_ r) with (1 / (L r * s_ r) * L r) by (field; lra). apply Rmult_le_compat_r; lra. }
+  { assert (0 < / s_ r) by (apply Rinv_0_lt_compat; lra).
+    destruct (Req_dec (L r) 0) as [flat|curved]; [rewrite flat; lra|]. specialize (short ltac:(lra)).
+    replace (/ s_ r) with (1 / (L r * s_ r) * L r) by (field; lra). apply Rmult_le_compat_r; lra. }
   eapply Rle_trans; [now apply drift_in_round|].
   apply Rmult_le_compat_r; [apply norm_nonneg|]. rewrite (Rmult_comm _ (lambda r)).
   apply Rmult_le_compat_l; [lra|].

@@ -23,12 +23,13 @@ Definition thm_2_bounded_states : Prop :=
   <= - (s_ r * lambda r) * (1 - (1 - 1 / (2 * s_ r)) * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + L r * theta t.
 
-(** No constant below 1 - 1/(2s) serves all small rates: without truncation, from any number of steps. *)
+(** No constant below 1 - 1/(2s) serves all small rates, for any number of steps, even where nothing is cut. *)
 Definition thm_2_least_states : Prop :=
   forall s (constant : R), (1 <= s)%nat -> constant < 1 - 1 / (2 * INR s) ->
   forall small, 0 < small ->
-  exists r : round, steps r = s /\ s_ r * lambda r * L r <= 1 /\ lambda r <= small /\ clients r = 1%nat /\
-  mean_L r (W_star r) - mean_L r (W_start r)
+  exists (r : round) (before : factors r) (t : truncation r (S_star r)),
+  steps r = s /\ clients r = 1%nat /\ s_ r * lambda r * L r <= 1 /\ lambda r <= small /\ theta t = 0 /\
+  mean_L r (W_next t) - mean_L r (W_before before)
   > - (s_ r * lambda r) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2.
 
 Lemma descent_of_coefficients (r : round) (before : factors r) :
@@ -133,6 +134,36 @@ Proof.
   lra.
 Qed.
 
+(** The factors and the truncation of such a round, which cuts nothing. *)
+Definition bowl_factors s lambda some positive : factors (bowl_round s lambda some positive).
+Proof.
+  refine (Factors (bowl_round s lambda some positive) 1 (le_n 1) one _).
+  change (one = corner 1 0 one). apply same_entries; intros i j low_i low_j. unfold corner. rewrite entry_from by assumption.
+  now replace i with 0%nat by lia; replace j with 0%nat by lia.
+Defined.
+
+Definition bowl_truncation s lambda some positive X : truncation (bowl_round s lambda some positive) X.
+Proof.
+  refine (Truncation (bowl_round s lambda some positive) X one one (fun _ => entry X 0 0) 1 0 one_orthonormal
+    one_orthonormal _ (le_n 1) _).
+  - change (X = one × diagonal 1 (fun _ => entry (X : M 1 1) 0 0) × one^T).
+    unfold one. rewrite transpose_identity, identity_product, product_identity.
+    apply same_entries; intros i j low_i low_j. change (i < 1)%nat in low_i. change (j < 1)%nat in low_j.
+    unfold diagonal. rewrite entry_from by assumption.
+    now replace i with 0%nat by lia; replace j with 0%nat by lia.
+  - cbn. rewrite sqrt_0. apply Rle_refl.
+Defined.
+
+Lemma bowl_cuts_nothing s lambda some positive X :
+  W_next (bowl_truncation s lambda some positive X) = model (bowl_round s lambda some positive) X.
+Proof.
+  assert (cut := cut_le_theta (bowl_truncation s lambda some positive X)). cbn [theta bowl_truncation] in cut.
+  apply sub_zero_eq, dot_definite. rewrite <- norm_square.
+  assert (low := norm_nonneg (W_next (bowl_truncation s lambda some positive X)
+    ⊖ model (bowl_round s lambda some positive) X)).
+  apply Rle_antisym; nra.
+Qed.
+
 (* proves: fedlrt/thm-2 *)
 Theorem thm_2_least : thm_2_least_states.
 Proof.
@@ -149,7 +180,9 @@ Proof.
   assert (l_room : l <= room / (8 * n)) by (unfold l; apply Rmin_r).
   assert (n_l : n * l <= 1).
   { replace 1 with (n * / n) by (field; lra). apply Rmult_le_compat_l; lra. }
-  exists (bowl_round s l some l_pos). set (r := bowl_round s l some l_pos).
+  exists (bowl_round s l some l_pos), (bowl_factors s l some l_pos), (bowl_truncation s l some l_pos (S_star _)).
+  rewrite bowl_cuts_nothing, augmentation_keeps. fold (W_star (bowl_round s l some l_pos)).
+  set (r := bowl_round s l some l_pos).
   assert (own : nabla_S_of r 0 one = one).
   { change (one^T × bowl_gradient zero 1 (model r one) × one = one).
     unfold r. rewrite model_of_bowl, one_by_one. apply bowl_towards_zero. }

@@ -7,7 +7,7 @@ Open Scope R_scope.
 
 Definition thm_8_states {constant leading limit : R} : Prop :=
   forall r : round,
-  lambda r <= 1 / (limit * L r * s_ r) ->
+  (0 < L r -> lambda r <= 1 / (limit * L r * s_ r)) ->
   mean_L r (W_star r) - mean_L r (W_start r)
   <= - (leading * (s_ r * lambda r)) * (1 - constant * (s_ r * lambda r) * L r) * ‖((U r)^T × F r (W_start r) × V r)‖ ^ 2.
 
@@ -41,7 +41,7 @@ Theorem thm_8 : thm_8_states (constant := 12) (leading := 1) (limit := 12).
 Proof.
   intros r short. assert (natural := s_ge_1 r). assert (rate := positive_rate r). assert (sign := constant_L r).
   assert (small : s_ r * lambda r * L r <= 1).
-  { destruct (Req_dec (L r) 0) as [flat|curved]; [rewrite flat; lra|].
+  { destruct (Req_dec (L r) 0) as [flat|curved]; [rewrite flat; lra|]. specialize (short ltac:(lra)).
     assert (12 * (s_ r * lambda r * L r) <= 1); [|lra].
     replace 1 with (12 * (s_ r * (1 / (12 * L r * s_ r)) * L r)) by (field; lra).
     apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; lra. }

@@ -73,6 +73,7 @@ Definition product {m n p} (A : M m n) (B : M n p) : M m p :=
   from_entries m p (fun i j => sum n (fun k => entry A i k * entry B k j)).
 Definition transpose {m n} (A : M m n) : M n m := from_entries n m (fun i j => entry A j i).
 Definition identity (n : nat) : M n n := from_entries n n (fun i j => if Nat.eqb i j then 1 else 0).
+Definition diagonal (n : nat) (d : nat -> R) : M n n := from_entries n n (fun i j => if Nat.eqb i j then d i else 0).
 
 Notation "A × B" := (product A B) (at level 40, left associativity).
 Notation "A ^T" := (transpose A) (at level 8, format "A ^T").
@@ -197,6 +198,31 @@ Proof.
   rewrite <- dot_transpose, transpose_product, dot_product_left, transpose_transpose, <- dot_transpose.
   now rewrite transpose_transpose, transpose_product, transpose_transpose.
 Qed.
+
+(** The Frobenius norm of a product is at most the product of the norms. *)
+Lemma norm_product {m n p} (A : M m n) (B : M n p) : ‖(A × B)‖ <= ‖A‖ * ‖B‖.
+Proof.
+  apply norm_by_square; [apply Rmult_le_pos; apply norm_nonneg|].
+  replace (‖A‖ * ‖B‖ * (‖A‖ * ‖B‖)) with ((‖A‖ * ‖A‖) * (‖B‖ * ‖B‖)) by ring.
+  rewrite !norm_square. cbn [dot M].
+  rewrite (sum_swap n p (fun i j => entry B i j * entry B i j)).
+  rewrite <- sum_scale_r. apply sum_le; intros i low_i. rewrite <- sum_scale. apply sum_le; intros j low_j.
+  rewrite entry_product by assumption.
+  set (row := from_entries 1 n (fun _ k => entry A i k) : M 1 n).
+  set (column := from_entries 1 n (fun _ k => entry B k j) : M 1 n).
+  assert (product : ⟨ row, column ⟩ = sum n (fun k => entry A i k * entry B k j)).
+  { cbn [dot M sum]. rewrite Rplus_0_l. apply sum_ext; intros. unfold row, column. now rewrite !entry_from by lia. }
+  assert (first : ⟨ row, row ⟩ = sum n (fun k => entry A i k * entry A i k)).
+  { cbn [dot M sum]. rewrite Rplus_0_l. apply sum_ext; intros. unfold row. now rewrite !entry_from by lia. }
+  assert (second : ⟨ column, column ⟩ = sum n (fun k => entry B k j * entry B k j)).
+  { cbn [dot M sum]. rewrite Rplus_0_l. apply sum_ext; intros. unfold column. now rewrite !entry_from by lia. }
+  rewrite <- product, <- first, <- second, <- !norm_square.
+  assert (high := dot_le row column). assert (low := dot_ge row column).
+  assert (nr := norm_nonneg row). assert (nc := norm_nonneg column). nra.
+Qed.
+
+Lemma norm_transpose {m n} (A : M m n) : ‖(A^T)‖ = ‖A‖.
+Proof. unfold norm. now rewrite dot_transpose. Qed.
 
 (** Columns that are orthonormal. *)
 Definition orthonormal {m k} (U : M m k) : Prop := product (transpose U) U = identity k.

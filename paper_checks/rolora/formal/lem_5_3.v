@@ -23,10 +23,10 @@ Definition exact_limit_states {sharp : R} : Prop :=
   <-> size <= sharp * ((3 + delta_0 ^ 2) / 4).
 
 (** At the stated largest step, 1 / L_max^2, it fails, from every first angle. *)
-Definition largest_step_fails {largest : R} : Prop :=
+Definition largest_step_fails : Prop :=
   forall delta_0, 0 < delta_0 < 1 ->
   exists (it : iteration) (L_max : R),
-  0 < L_max /\ ‖(b_star it)‖ <= L_max /\ delta it <= delta_0 /\ eta it = largest / L_max ^ 2 /\ ~ contracts it delta_0.
+  0 < L_max /\ ‖(b_star it)‖ <= L_max /\ delta it <= delta_0 /\ eta it = 1 / L_max ^ 2 /\ ~ contracts it delta_0.
 
 Lemma below_the_limit it delta_0 :
   delta it <= delta_0 <= 1 -> s it <= (3 + delta_0 ^ 2) / 4 -> contracts it delta_0.
@@ -177,7 +177,7 @@ Proof.
 Qed.
 
 (* part of: rolora/lem-5.3: infinitely many samples, the stated largest step *)
-Theorem lem_5_3_largest_step : largest_step_fails (largest := 1).
+Theorem lem_5_3_largest_step : largest_step_fails.
 Proof.
   intros delta_0 bounds.
   destruct (above_the_limit 1 delta_0 ltac:(lra) bounds ltac:(nra)) as (it & _ & step & length & near & fails).

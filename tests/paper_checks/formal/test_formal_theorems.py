@@ -1,4 +1,4 @@
-"""Theorems in Coq against the ledger: constants, digests, grades; two deliberate mistakes. None of it needs Coq."""
+"""Theorems in Coq against the ledger: constants, digests, grades; deliberate mistakes. None of it needs Coq."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from paper_checks.engine.judging import Judged, JudgedReading
 from paper_checks.engine.verdict import decide
 from paper_checks.formal import theorems
 from paper_checks.formal.bridge import constants_meant, flaws
-from paper_checks.formal.compile import AXIOMS
+from paper_checks.formal.compile import AXIOMS, Compiled, differences
 from paper_checks.formal.page import NAME, kernel_page
 from paper_checks.formal.real_numbers import value_of
 from paper_checks.formal.theorems import (
@@ -37,8 +37,9 @@ FEDLRT = next(paper for paper in PAPERS if paper.name == "fedlrt")
 UNNAMED = {
     "FeDLRT.thm_2.thm_2_bounded": "its constants are those of FeDLRT.thm_2.thm_2",
     "FeDLRT.thm_2.thm_2_least": "it is about every smaller constant",
+    "RoLoRA.sec_3_2.eq_1_for_all": "two sides that differ have no constant",
 }
-"""Theorems that prove an established statement and name no constant of the check, with the reason."""
+"""Theorems that prove or refute a statement and name no constant of the check, with the reason."""
 
 
 @pytest.mark.parametrize("theorem", THEOREMS, ids=lambda one: one.name)
@@ -83,7 +84,7 @@ def test_the_page_is_the_one_that_the_theorems_give():
     assert (ROOT / "docs" / NAME).read_text(encoding="utf-8") == kernel_page(), "run `make docs`"
 
 
-# Two deliberate mistakes.
+# Deliberate mistakes.
 
 
 def in_copy(tmp_path, monkeypatch, name, old, new):
@@ -103,7 +104,7 @@ def in_copy(tmp_path, monkeypatch, name, old, new):
 def test_another_constant_in_the_ledger_is_noticed():
     of = CLAIMS["fedlrt/thm-8"]
 
-    def judge(rounds, constant=11.0, leading=1.0, corrected=True):
+    def judge(rounds, constant=11.0, leading=1.0, limit=12, corrected=True):
         return Evidence(True, "scope")
 
     (told,) = flaws(replace(of, judge=judge), OF_PAPER["fedlrt"][of.id])
@@ -128,7 +129,7 @@ def test_another_constant_in_the_theorem_is_noticed(tmp_path, monkeypatch, const
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale", "current"),
     [
-        ("thm_8.v", "1 / (limit * L r * s_ r) ->", "1 / (2 * limit * L r * s_ r) ->", "thm_8.thm_8", "thm_7.thm_7"),
+        ("thm_8.v", "1 / (limit * L r * s_ r)) ->", "1 / (2 * limit * L r * s_ r)) ->", "thm_8.thm_8", "thm_7.thm_7"),
         ("rounds.v", "positive_rate : 0 < lambda;", "positive_rate : 1 < lambda;", "thm_7.thm_7", ""),
         ("smooth.v", "‖(g x ⊖ g y)‖ <= L * ‖(x ⊖ y)‖.", "‖(g x ⊖ g y)‖ <= 0 * ‖(x ⊖ y)‖.", "thm_1.thm_1", ""),
         ("thm_4.v", "0 <= delta <= most ->", "0 <= delta < most ->", "thm_4.thm_4", "thm_2.thm_2"),
@@ -142,6 +143,43 @@ def test_a_weakened_hypothesis_makes_the_theorems_stale_that_rest_on_it(
     assert not changed[f"FeDLRT.{stale}"].checked
     assert changed[f"FeDLRT.{stale}"].status.startswith("stale")
     assert current == "" or changed[f"FeDLRT.{current}"].checked
+
+
+def test_a_constant_that_the_check_does_not_have_is_noticed(tmp_path, monkeypatch):
+    changed = in_copy(tmp_path, monkeypatch, "thm_8.v", "(limit := 12)", "(longest := 12)")
+    (told,) = flaws(CLAIMS["fedlrt/thm-8"], [changed["FeDLRT.thm_8.thm_8"]])
+    assert told == "FeDLRT.thm_8.thm_8 sets longest = 12, and the check of fedlrt/thm-8 has no such constant"
+
+
+def test_a_longer_step_than_that_of_the_check_is_noticed(tmp_path, monkeypatch):
+    changed = in_copy(tmp_path, monkeypatch, "thm_8.v", "(limit := 12)", "( limit:=13 )")
+    (told,) = flaws(CLAIMS["fedlrt/thm-8"], [changed["FeDLRT.thm_8.thm_8"]])
+    assert told == "FeDLRT.thm_8.thm_8 is of another statement, with limit = 13, and the check has 12"
+
+
+def test_the_best_constant_is_that_of_the_check_with_its_other_constants(tmp_path, monkeypatch):
+    of = CLAIMS["fedlrt/thm-1"]
+    changed = in_copy(
+        tmp_path, monkeypatch, "thm_1.v", "(constant := exp 1 - 1) (limit := 1)", "(constant := exp 1 - 1) (limit := 2)"
+    )
+    (told,) = flaws(of, [changed["FeDLRT.thm_1.thm_1_with_e_minus_1"]])
+    assert told == "FeDLRT.thm_1.thm_1_with_e_minus_1 is of another statement, with limit = 2, and the check has 1"
+
+
+def test_another_name_of_a_theorem_is_noticed(tmp_path, monkeypatch):
+    changed = in_copy(tmp_path, monkeypatch, "thm_8.v", "Theorem thm_8 :", "Theorem theorem_8 :")
+    compiled = Compiled(FEDLRT, tuple(changed.values()), dict.fromkeys(changed, AXIOMS), 0, 0.0)
+    told = list(differences(compiled, FEDLRT.claims()))
+    assert "FeDLRT.thm_8.theorem_8 is not the recorded theorem: read the new statement, then record it" in told
+    assert "FeDLRT.thm_8.thm_8 is on record, and there is no such theorem" in told
+
+
+@pytest.mark.parametrize("file", ["thm_8.v", "sums.v"], ids=["of the paper", "of the shared theory"])
+def test_an_axiom_is_noticed_without_coq(tmp_path, monkeypatch, file):
+    with pytest.raises(FormalError, match=rf"{file}, line \d: Axiom assumes what nobody proved"):
+        in_copy(
+            tmp_path, monkeypatch, file, "Open Scope R_scope.", "Axiom a : forall x y : R, x <= y. Open Scope R_scope."
+        )
 
 
 # Grades.
