@@ -86,6 +86,9 @@ def _count(plan: Plan) -> Cost:
     sent = one.before + rounds * one.of_a_cohort(cohort)
     if accumulations:
         sent += accumulations * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
+    if cohort > 1:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
+        grows = _one_round(plan, ONE_STEP, few, width, 2).told - one.told
+        sent += rounds * (cohort - 1) * grows
     return Cost(rounds * cohort * (beside + all_steps), sent)
 
 
@@ -105,20 +108,25 @@ class _Round:
         before: Bytes that are sent before the first round.
         to_one: Bytes sent to or from the client of the round.
         to_all: Bytes sent to or from all clients.
+        told: Bytes of broadcasts, which are a part of these.
     """
 
     operations: float
     before: float
     to_one: float
     to_all: float
+    told: float
 
     def of_a_cohort(self, clients: int) -> float:
         """Return the bytes of a round of so many clients."""
         return self.to_all + clients * self.to_one
 
 
-def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None) -> _Round:
-    """Run one client's round on a small batch, for given numbers of steps and samples and a width of the samples."""
+def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None, cohort: int = 1) -> _Round:
+    """Run one client's round on a small batch, for given numbers of steps and samples and a width of the samples.
+
+    With a larger cohort, only the broadcasts are meant.
+    """
     few = {
         **steps,
         "batch": BATCH,
@@ -133,7 +141,8 @@ def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width:
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
     before = fed.ledger.bytes()
     with FlopCounterMode(display=False) as counter:
-        one_round(parts.algorithm.round, fed, state, 1)
+        one_round(parts.algorithm.round, fed, state, cohort)
     sent = [entry for entry in fed.ledger.entries if entry.round > 0]
     to_one = sum(entry.bytes for entry in sent if entry.clients == 1)
-    return _Round(float(counter.get_total_flops()), before, to_one, sum(entry.bytes for entry in sent) - to_one)
+    told = sum(entry.bytes for entry in sent if entry.what == "tell")
+    return _Round(float(counter.get_total_flops()), before, to_one, sum(entry.bytes for entry in sent) - to_one, told)
