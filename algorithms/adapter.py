@@ -7,8 +7,8 @@ factorised (norms, biases, a stem, a head) are the `rest`: trained and averaged 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -111,6 +111,11 @@ class Adapter:
         """Return the rank of a layer's factors."""
         return self.rank
 
+    def of_client(self, number: int, rank: int) -> Adapter:
+        """Return the adapter of a client, with its own rank and a seed of its own."""
+        seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
+        return replace(self, rank=rank, seed=seed)
+
     def weights(self, base: Mapping[str, Any], factors: AB) -> Tree:
         r"""Return $W_0 + \alpha AB$ as tensors, and the rest."""
         A, B, rest = factors
@@ -139,9 +144,24 @@ class Adapter:
             A, B = A.to(dtype), B.to(dtype)
         return (B.mT, A.mT) if self.a_at == "inputs" else (A, B)
 
+    def add_products(self, base: Mapping[str, Tensor], products: Mapping[str, Tensor]) -> Tree:
+        r"""Return $W_0 + \alpha P$ for given products $P$ of factors, and the other weights as they are."""
+        turned = self.a_at == "inputs"
+        return Tree(
+            {
+                name: self._add(W, self.scale * (products[name].mT if turned else products[name]))
+                if name in products
+                else W
+                for name, W in base.items()
+            }
+        )
+
     def _sum(self, W: Tensor, A: Tensor, B: Tensor) -> Tensor:
         A, B = self.orient(A, B, A.dtype)
-        update = self.scale * (A @ B)
+        return self._add(W, self.scale * (A @ B))
+
+    @staticmethod
+    def _add(W: Tensor, update: Tensor) -> Tensor:
         total = (update if update.shape[-W.ndim :] == W.shape else from_matrix(update, W.shape)) + W
         return narrow(total, W.dtype)
 
@@ -177,6 +197,27 @@ def fit_rank(name: str, W: Tensor, rank: int, convolution: Convolution, cap: boo
     return m, n, min(rank, m, n)
 
 
+def require_rank_for_each(ranks: Sequence[int], clients: int) -> None:
+    """Check that there is one rank for each client, or none at all.
+
+    Raises:
+        FederationError: There is another number of ranks.
+    """
+    if ranks and len(ranks) != clients:
+        raise FederationError(f"expected a rank for each of {clients} clients, got {len(ranks)}")
+
+
+def require_ranks_within(ranks: Sequence[int], most: int) -> None:
+    """Check that the clients' ranks are at most the server's.
+
+    Raises:
+        FederationError: A rank is below 1 or above the server's.
+    """
+    outside = [rank for rank in ranks if not 1 <= rank <= most]
+    if outside:
+        raise FederationError(f"ranks must be from 1 to the server's, {most}, got {outside[0]}")
+
+
 class Adapted(Protocol):
     """A state with weights and the factors of their update."""
 
@@ -196,3 +237,11 @@ class LoRAState(NamedTuple):
 
     base: Tree
     factors: AB
+
+
+class MergedState(NamedTuple):
+    """Weights into which every round merges an update, factors, and the largest rank of what has been merged."""
+
+    base: Tree
+    factors: AB
+    merged: int

@@ -37,7 +37,10 @@ class ExactRoLoRA:
         """
         for name, W in w.items():
             if W.ndim != 2 or not bool(W.any()):
-                raise FederationError(f"the exact scheme starts from the direction of {name}: a matrix that is not 0")
+                raise FederationError(
+                    f"the exact scheme starts from the direction of {name}: a matrix that is not 0; other methods, "
+                    "such as RoLoRA, train convolutions"
+                )
         a = w.map(lambda W: torch.linalg.svd(W, full_matrices=False)[0][:, :1])
         return AB(a, w.map(lambda W: W.new_zeros(1, W.shape[1])))
 
@@ -66,7 +69,9 @@ def minimise_b(client: Any, memory: Memory, a: Tree) -> Reply:
         FederationError: The client has no method `best_b`, or the minimiser is not unique.
     """
     if not hasattr(client, "best_b"):
-        raise FederationError(f"{type(client).__name__} has no closed form for b; the exact scheme needs a regression")
+        raise FederationError(
+            f"{type(client).__name__} has no closed form for b; the exact scheme needs a regression, RoLoRA does not"
+        )
     try:
         b = client.best_b(a)
     except ValueError as error:

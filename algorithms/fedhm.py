@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from algorithms.adapter import AB, factorised_names, fit_rank
+from algorithms.adapter import AB, factorised_names, fit_rank, require_rank_for_each
 from algorithms.descent import Descent, descend, require_fresh, takes_values
-from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.federation import Client, Cohort, Federation, Memory, Reply
 from algorithms.flexlora import best_factors
 from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix, from_matrix
 from algorithms.tree import Tree
@@ -54,8 +54,7 @@ class FedHM:
         Raises:
             FederationError: A rank does not fit a layer, or there is not one rank for each client.
         """
-        if self.ranks and len(self.ranks) != len(fed.clients):
-            raise FederationError(f"expected a rank for each of {len(fed.clients)} clients, got {len(self.ranks)}")
+        require_rank_for_each(self.ranks, len(fed.clients))
         for name in factorised_names(w, self.layers):
             for rank in sorted({*(self.ranks or (self.rank,))}):
                 fit_rank(name, w[name], rank, self.convolution, self.cap)

@@ -68,6 +68,10 @@ class FedLoRU(LoRA):
         """Return the model that a client trained in a round, given its upload."""
         return self.adapter.weights(state.base, sent)
 
+    def merged_rank(self, state: FedLoRUState, name: str) -> int:
+        """Return the largest rank of what has been added to a weight."""
+        return state.rounds // self.tau * self.adapter.rank_of(name)
+
     def accumulate(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
         """Return the state with new factors; every tau rounds, add them to the clients' weights and restart them."""
         rounds = state.rounds + 1

@@ -12,7 +12,7 @@ from typing import Literal
 
 import torch
 
-from algorithms.adapter import AB, LoRAState
+from algorithms.adapter import AB, LoRAState, require_rank_for_each, require_ranks_within
 from algorithms.descent import require_fresh
 from algorithms.federation import Cohort, Federation, FederationError
 from algorithms.fedlora import LoRA
@@ -44,9 +44,7 @@ class FlexLoRA(LoRA):
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise FederationError(f"split must be one of {SPLITS}, got {self.split!r}")
-        outside = [rank for rank in self.ranks if not 1 <= rank <= self.adapter.rank]
-        if outside:
-            raise FederationError(f"ranks must be from 1 to the server's, {self.adapter.rank}, got {outside[0]}")
+        require_ranks_within(self.ranks, self.adapter.rank)
         require_fresh(self.local, "FlexLoRA makes its factors of singular vectors")
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
@@ -55,8 +53,7 @@ class FlexLoRA(LoRA):
         Raises:
             FederationError: There is not one rank for each client, or the adapter's rank does not fit a layer.
         """
-        if self.ranks and len(self.ranks) != len(fed.clients):
-            raise FederationError(f"expected a rank for each of {len(fed.clients)} clients, got {len(self.ranks)}")
+        require_rank_for_each(self.ranks, len(fed.clients))
         return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:

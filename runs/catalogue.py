@@ -11,6 +11,7 @@ from algorithms.central_training import CentralTraining
 from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Executor, FederationError, Sequential
+from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
@@ -20,11 +21,15 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.flora import FLoRA
+from algorithms.hetlora import HetLoRA
 from algorithms.local_training import LocalTraining
+from algorithms.lora_fair import LoRAFair
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.optimisers import Adam, AdamW, Optimiser, Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import Algorithm
 from algorithms.schedules import Constant, Cosine, Schedule, Step
@@ -72,28 +77,47 @@ def _half_rank_of_all(values: Values) -> tuple[tuple[int, int], ...]:
     return () if values.get("client_ranks") else ((max(1, values["rank"] // 2),) * 2,) * values["clients"]
 
 
-ALGORITHMS: Mapping[str, Entry] = {
-    "fedavg": Entry(FedAvg),
-    "fedlin": Entry(FedLin),
-    "fedlrt": Entry(FeDLRT, {"correction": "simplified"}),
-    "fedlrt-full": Entry(FeDLRT, {"correction": "full"}),
-    "fedlrt-plain": Entry(FeDLRT, {"correction": "none"}),
-    "fedlora": Entry(FedLoRA),
-    "ffa-lora": Entry(FFALoRA),
-    "rolora": Entry(RoLoRA),
-    "flexlora": Entry(FlexLoRA),
-    "fedloru": Entry(FedLoRU),
-    "fedloru-finetune": Entry(FineTuneFedLoRU),
-    "pfedloru": Entry(PersonalFedLoRU),
-    "pfedlora-1": Entry(PersonalFedLoRA, {"jointly": False}),
-    "pfedlora-2": Entry(PersonalFedLoRA, {"jointly": True}),
-    "fedlrt-naive": Entry(NaiveFeDLRT),
-    "rolora-exact": Entry(ExactRoLoRA),
-    "fedhm": Entry(FedHM),
-    "local": Entry(LocalTraining),
-    "central": Entry(CentralTraining),
-    "mfedloru": Entry(NestedFedLoRU, {}, {"ranks": _half_rank_of_all}),
+GROUPS: Mapping[str, Mapping[str, Entry]] = {
+    "all weights": {
+        "fedavg": Entry(FedAvg),
+        "fedlin": Entry(FedLin),
+        "local": Entry(LocalTraining),
+        "central": Entry(CentralTraining),
+    },
+    "bases and coefficients of the weights": {
+        "fedlrt": Entry(FeDLRT, {"correction": "simplified"}),
+        "fedlrt-full": Entry(FeDLRT, {"correction": "full"}),
+        "fedlrt-plain": Entry(FeDLRT, {"correction": "none"}),
+        "fedlrt-naive": Entry(NaiveFeDLRT),
+        "fedhm": Entry(FedHM),
+    },
+    "an update AB, whose factors are averaged": {
+        "fedlora": Entry(FedLoRA),
+        "ffa-lora": Entry(FFALoRA),
+        "rolora": Entry(RoLoRA),
+        "rolora-exact": Entry(ExactRoLoRA),
+        "hetlora": Entry(HetLoRA),
+        "rbla": Entry(RBLA),
+        "lora-fair": Entry(LoRAFair),
+    },
+    "an update AB, whose products are averaged": {
+        "flexlora": Entry(FlexLoRA),
+        "flora": Entry(FLoRA),
+        "fedex-lora": Entry(FedExLoRA),
+    },
+    "updates AB that accumulate": {
+        "fedloru": Entry(FedLoRU),
+        "fedloru-finetune": Entry(FineTuneFedLoRU),
+        "mfedloru": Entry(NestedFedLoRU, {}, {"ranks": _half_rank_of_all}),
+    },
+    "personal updates": {
+        "pfedloru": Entry(PersonalFedLoRU),
+        "pfedlora-1": Entry(PersonalFedLoRA, {"jointly": False}),
+        "pfedlora-2": Entry(PersonalFedLoRA, {"jointly": True}),
+    },
 }
+"""Algorithms by what they train and average."""
+ALGORITHMS: Mapping[str, Entry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 TOYS: Mapping[str, Entry] = {
     "quadratics": Entry(Quadratics, {"least_curvature": 0.1}),
     "indefinite-quadratics": Entry(Quadratics, {"least_curvature": -0.05}),
@@ -116,6 +140,8 @@ KINDS: Kinds = {
     Optimiser: {"sgd": Sgd, "adam": Adam, "adamw": AdamW},
     Schedule: {"constant": Constant, "step": Step, "cosine": Cosine},
 }
+PER_CLIENT = ("ranks", "client_ranks")
+"""Options of the catalogue's algorithms with one number for each client."""
 SUGGESTED: Values = {"rank": 2, "personal_rank": 1, "tau": 10}
 """Defaults of what algorithms leave open, where the problem suggests none."""
 RUN = OptionSchema(RunSettings, seeded=False)
@@ -239,6 +265,17 @@ def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:
         return OptionSchema(form.kind, _fixed(entry, values), form.defaults, form.kinds).build(values, values["seed"])
     except TypeError as error:
         raise FederationError(f"{name}: {error}") from error
+
+
+def algorithms_that_take(option: str) -> str:
+    """Name the algorithms that take an option, or one like it for each client, as the end of a sentence."""
+    takers = []
+    for name in (option, *PER_CLIENT) if option in PER_CLIENT else (option,):
+        found = [of for of in ALGORITHMS if name in schemas_of(of, next(iter(TOYS)), {})[0].options({}, every=True)]
+        clause = f"{', '.join(found)} take{'s' if len(found) == 1 else ''} --{name.replace('_', '-')}"
+        if found and clause not in takers:
+            takers.append(clause)
+    return f"; {', '.join(takers)}" if takers else ""
 
 
 def _fixed(entry: Entry, values: Values) -> Values:

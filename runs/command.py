@@ -62,13 +62,15 @@ def train(options: argparse.Namespace) -> int:
     """
     from torch import set_num_threads
 
-    from runs.catalogue import ALGORITHMS, PROBLEMS
+    from runs.catalogue import GROUPS, PROBLEMS
     from runs.folder import METRICS
     from runs.folder import train as run
     from runs.progress import show_progress
 
     if options.list:
-        print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
+        for kind, names in GROUPS.items():
+            print(f"{kind}:\n    {', '.join(names)}")
+        print(f"problems:\n    {', '.join(PROBLEMS)}")
         print("your own:   --data ./FOLDER (images by class) or --data module:function; --model module:function")
         return 0
     try:
@@ -89,7 +91,7 @@ def train(options: argparse.Namespace) -> int:
 
 def _fill(parser: Parser, words: Sequence[str]) -> None:
     """Declare the options of the named algorithm and problem, and refuse unknown ones."""
-    from runs.catalogue import CONDUCT, RUN, options_of, schemas_of
+    from runs.catalogue import CONDUCT, RUN, algorithms_that_take, options_of, schemas_of
     from runs.options import suggest_option
 
     resumed = any(word.split("=")[0] == "--resume" for word in words)
@@ -115,7 +117,8 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         if resumed:
             raise RunError(_RESUMED.format(", ".join(option.flag for option in conduct.values())))
         if algorithm is not None:
-            raise RunError(f"{algorithm} on {problem} takes no {flag}{suggest_option(flag, parser.flags)}")
+            taken = algorithms_that_take(flag[2:].replace("-", "_"))
+            raise RunError(f"{algorithm} on {problem} takes no {flag}{taken or suggest_option(flag, parser.flags)}")
         if not (near := suggestion(flag, parser.flags)):
             near = "; to use the options of an algorithm or problem, name the algorithm, as in train fedavg"
         parser.error(f"unrecognized arguments: {flag}{near}")

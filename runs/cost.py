@@ -69,8 +69,8 @@ def _count(plan: Plan) -> Cost:
     each = float(sizes.mean())
     few = FEW if given["partition"] == "even" and each >= 2 * FEW else None
 
-    def run(samples: int | None = few, after: int = 0, **changes: int) -> _Round:
-        return _one_round(plan, {**ONE_STEP, **changes}, samples, width, after)
+    def run(samples: int | None = few, after: int = 0, cohort: int = 1, **changes: int) -> _Round:
+        return _one_round(plan, {**ONE_STEP, **changes}, samples, width, after, cohort)
 
     def operations_of_a_client(after: int = 0) -> float:
         """Return the operations of one client's round after so many others, with all steps and samples."""
@@ -94,6 +94,8 @@ def _count(plan: Plan) -> Cost:
         sent += rounds // given["tau"] * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
         accumulated = sum(done // given["tau"] for done in range(rounds))  # before each round, over all rounds
         operations += accumulated * (operations_of_a_client(after=ONE_STEP["tau"]) - first)
+    if cohort > 1:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
+        sent += rounds * (cohort - 1) * (run(cohort=2).broadcast - one.broadcast)
     return Cost(cohort * operations, sent)
 
 
@@ -113,20 +115,27 @@ class _Round:
         before: Bytes that are sent before the first round.
         to_one: Bytes sent to or from the client of the round.
         to_all: Bytes sent to or from all clients.
+        broadcast: Bytes of broadcasts, which are a part of these.
     """
 
     operations: float
     before: float
     to_one: float
     to_all: float
+    broadcast: float
 
     def of_a_cohort(self, clients: int) -> float:
         """Return the bytes of a round of so many clients."""
         return self.to_all + clients * self.to_one
 
 
-def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None, after: int) -> _Round:
-    """Run one client's round on a small batch, for given steps, samples and width, after other rounds, not counted."""
+def _one_round(
+    plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None, after: int, cohort: int
+) -> _Round:
+    """Run a round on small batches, for given steps, samples and width, after other rounds, which are not counted.
+
+    With a cohort of more than one client, only the broadcasts are meant.
+    """
     few = {
         **steps,
         "batch": BATCH,
@@ -143,7 +152,8 @@ def _one_round(plan: Plan, steps: Mapping[str, Any], samples: int | None, width:
     for _ in range(after):
         state = one_round(parts.algorithm.round, fed, state, 1)
     with FlopCounterMode(display=False) as counter:
-        one_round(parts.algorithm.round, fed, state, 1)
+        one_round(parts.algorithm.round, fed, state, cohort)
     sent = [entry for entry in fed.ledger.entries if entry.round > after]
     to_one = sum(entry.bytes for entry in sent if entry.clients == 1)
-    return _Round(float(counter.get_total_flops()), before, to_one, sum(entry.bytes for entry in sent) - to_one)
+    broadcast = sum(entry.bytes for entry in sent if entry.what == "tell")
+    return _Round(float(counter.get_total_flops()), before, to_one, sum(entry.bytes for entry in sent) - to_one, broadcast)

@@ -290,6 +290,7 @@ def resolve(
     given: Mapping[str, Any],
     of: str,
     others: Callable[[Mapping[str, Any]], Mapping[str, Option]] = lambda values: {},
+    elsewhere: Callable[[str], str] = lambda name: "",
 ) -> dict[str, Any]:
     """Check values and return every option with its value.
 
@@ -298,13 +299,14 @@ def resolve(
         given: Values; of other names there must be none.
         of: Owner of the options, for the message.
         others: The options that there are with other values.
+        elsewhere: Names what else takes an option, as the end of a sentence.
 
     Raises:
         RunError: An unknown name, or a value that the option does not take.
     """
     for name in given:
         if name not in options:
-            raise RunError(f"{of} takes no {_flag(name)}{_remedy(name, options, given, others)}")
+            raise RunError(f"{of} takes no {_flag(name)}{_remedy(name, options, given, others, elsewhere)}")
     missing = [option.flag for option in options.values() if option.default is MISSING and option.name not in given]
     if missing:
         raise RunError(f"{of} needs {', '.join(missing)}")
@@ -316,13 +318,14 @@ def _remedy(
     options: Mapping[str, Option],
     given: Mapping[str, Any],
     others: Callable[[Mapping[str, Any]], Mapping[str, Option]],
+    elsewhere: Callable[[str], str],
 ) -> str:
     """Name the words with which such an option exists, or the nearest name, as the end of a sentence."""
     for option in options.values():
         words = [word for word in option.words if name in others({**given, option.name: word})]
         if words:
             return f"; it goes with {option.flag} {' or '.join(words)}"
-    return suggest_option(_flag(name), [option.flag for option in options.values()])
+    return elsewhere(name) or suggest_option(_flag(name), [option.flag for option in options.values()])
 
 
 def suggest_name(name: str, known: Any) -> str:

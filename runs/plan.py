@@ -19,9 +19,11 @@ from runs.catalogue import (
     ALGORITHMS,
     CONDUCT,
     LANGUAGE,
+    PER_CLIENT,
     RUN,
     absolute_name,
     algorithm_of,
+    algorithms_that_take,
     earlier_names,
     executor_of,
     options_of,
@@ -40,8 +42,6 @@ from workloads.written import FolderRecord, ForeignFileError
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
-PER_CLIENT = ("ranks", "client_ranks")
-"""Options of the catalogue's algorithms with one number for each client."""
 _PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
 Given = Mapping[str, str | Sequence[float]]
 
@@ -140,7 +140,11 @@ def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: 
     given = with_present_names(problem, {name: value for name, value in given.items() if name not in staying})
     options = options_of(algorithm, problem, given)
     settings = resolve(
-        options, given, f"{algorithm} on {problem}", lambda values: options_of(algorithm, problem, values)
+        options,
+        given,
+        f"{algorithm} on {problem}",
+        lambda values: options_of(algorithm, problem, values),
+        algorithms_that_take,
     )
     cohort, clients = RUN.build(settings).cohort, problem_settings_of(problem, settings).clients
     if cohort is not None and cohort > clients:

@@ -99,8 +99,7 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
         placed = [adapter.orient(pair.A[name], pair.B[name], pair.A[name].dtype) for pair in pairs]
         lefts, rights = [left for left, _ in placed], [right for _, right in placed]
         if not torch.equal(state.base[name], W):
-            merged = state.rounds // algorithm.tau * adapter.rank_of(name)
-            left, right = _merged(name, state.base[name], W, merged)
+            left, right = _merged(name, state.base[name], W, algorithm.merged_rank(state, name))
             lefts, rights = [left / adapter.scale, *lefts], [right, *rights]
         found[name] = Update(adapter.scale, torch.cat(lefts, 1), torch.cat(rights, 0))
     return found
@@ -382,6 +381,10 @@ class BegunAdapter(Adapter):
     def rank_of(self, name: str) -> int:
         """Return the rank of a layer in the given adapter, which may differ from layer to layer."""
         return self.begun[name].left.shape[1] if name in self.begun else self.rank
+
+    def of_client(self, number: int, rank: int) -> Adapter:
+        """Return the plain adapter of a client, which draws new factors."""
+        return Adapter(*(getattr(self, part.name) for part in fields(Adapter))).of_client(number, rank)
 
     def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
         """Return the given factors, scaled to give their update, and the rest.

@@ -8,14 +8,19 @@ from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Reply
+from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.flora import FLoRA
+from algorithms.hetlora import HetLoRA
+from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation, augment, factorise, product, truncate
 from algorithms.mfedloru import NestedFedLoRU
+from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
@@ -54,6 +59,14 @@ HAND = {  # entries per client in one round down and up, and exchanges
         (m + n) * r,
         1,
     ),
+    "FLoRA": (FLoRA(LOCAL, Adapter(r)), 4 * (m + n) * r, (m + n) * r, 1),
+    "FedEx-LoRA": (FedExLoRA(LOCAL, Adapter(r)), (1 + 3) * (m + n) * r, (m + n) * r, 1),
+    "FedEx-LoRA, dense": (FedExLoRA(LOCAL, Adapter(r), "dense"), (m + n) * r + m * n, (m + n) * r, 1),
+    "FedEx-LoRA, truncated": (FedExLoRA(LOCAL, Adapter(r), residual_rank=1), (m + n) * (r + 1), (m + n) * r, 1),
+    "RBLA": (RBLA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
+    "HetLoRA": (HetLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r + 1, 2),
+    "HetLoRA, fixed ranks": (HetLoRA(LOCAL, Adapter(r), decay=1.0), (m + n) * r, (m + n) * r, 1),
+    "LoRA-FAIR": (LoRAFair(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
 }
 
 

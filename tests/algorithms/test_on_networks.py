@@ -1,5 +1,7 @@
 """Every algorithm on a network with kernels, a norm and a head, in cases in which it equals a known one."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from small_network import LAYERS, Small, clients, outputs, start
@@ -9,6 +11,7 @@ from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent, descend, gradient
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Memory
+from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
@@ -18,12 +21,16 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.flora import FLoRA
+from algorithms.hetlora import HetLoRA
 from algorithms.local_training import LocalTraining
+from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.optimisers import AdamW, Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import final, go_on, rounds
 from algorithms.schedules import Cosine, Step
@@ -57,6 +64,12 @@ ALGORITHMS = {
     "FeDLRT, simplified": FeDLRT(LOCAL, RANK, WHOLE, "simplified", **NAMES),
     "naive FeDLRT": NaiveFeDLRT(LOCAL, RANK, WHOLE, **NAMES),
     "local training": LocalTraining(LOCAL),
+    "FLoRA": FLoRA(LOCAL, ADAPTER, (1, 3, 2)),
+    "FedEx-LoRA": FedExLoRA(LOCAL, ADAPTER),
+    "FedEx-LoRA, dense": FedExLoRA(LOCAL, ADAPTER, "dense"),
+    "RBLA": RBLA(LOCAL, ADAPTER, (1, 2, 1)),
+    "HetLoRA": HetLoRA(LOCAL, ADAPTER, (1, 2, 2), decay=0.5, penalty=0.5),
+    "LoRA-FAIR": LoRAFair(LOCAL, ADAPTER),
 }
 
 
@@ -155,6 +168,13 @@ def test_fedhm_at_full_rank_sends_the_function_that_the_server_has():
     assert set(cut.rest) == set(w) - {"conv.weight"}
 
 
+class Common(Adapter):
+    """An adapter from which all clients draw the same factors."""
+
+    def of_client(self, number, rank):
+        return replace(self, rank=rank)
+
+
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if "local" not in name])
 def test_one_client_is_not_averaged(name):
     """Three equal clients give the same as one."""
@@ -162,6 +182,9 @@ def test_one_client_is_not_averaged(name):
     algorithm = {
         "mFedLoRU": NestedFedLoRU(LOCAL, ADAPTER, 2, ranks=((1, 1),)),
         "FedHM, several ranks": FedHM(LOCAL, RANK, (2,), **NAMES),
+        "FLoRA": FLoRA(LOCAL, Common(RANK, 2.0, layers=LAYERS), (2,)),
+        "RBLA": RBLA(LOCAL, ADAPTER, (2,)),
+        "HetLoRA": HetLoRA(LOCAL, ADAPTER, (2,)),
     }.get(name, ALGORITHMS[name])
     full = {key: value for key, value in vars(algorithm).items() if key != "local"}
     if full.get("ranks"):

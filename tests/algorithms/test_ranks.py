@@ -10,6 +10,7 @@ from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Sequential
+from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedhm import FedHM
 from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
@@ -18,11 +19,15 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA, best_factors, first
+from algorithms.flora import FLoRA
+from algorithms.hetlora import HetLoRA
+from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.optimisers import Adam, AdamW, Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
@@ -70,6 +75,13 @@ def of_rank(rank, cap):
         "FedHM, ranks": FedHM(LOCAL, 1, (1, rank, 2), cap=cap),
         "FeDLRT": FeDLRT(LOCAL, rank, Truncation(0.0), cap=cap),
         "naive": NaiveFeDLRT(LOCAL, rank, cap=cap),
+        "FLoRA": FLoRA(LOCAL, adapter),
+        "FLoRA, ranks": FLoRA(LOCAL, Adapter(2, cap=cap), (1, rank, 2)),
+        "FedEx-LoRA": FedExLoRA(LOCAL, adapter),
+        "FedEx-LoRA, truncated": FedExLoRA(LOCAL, adapter, residual_rank=4),
+        "RBLA": RBLA(LOCAL, adapter, (1, rank, 2)),
+        "HetLoRA": HetLoRA(LOCAL, adapter, (1, rank, 2), decay=0.5),
+        "LoRA-FAIR": LoRAFair(LOCAL, adapter),
     }
 
 

@@ -14,6 +14,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.executors.ray_actors import Actors
 from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError, Sequential
+from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
@@ -23,12 +24,16 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.flora import FLoRA
+from algorithms.hetlora import HetLoRA
 from algorithms.kernels import layer_names
 from algorithms.local_training import LocalTraining
+from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
@@ -98,6 +103,11 @@ BUILT = {
     "local": LocalTraining(LOCAL),
     "central": CentralTraining(LOCAL),
     "mfedloru": NestedFedLoRU(LOCAL, ADAPTER, 5, "keep A", ranks=((2, 2),) * 3),
+    "flora": FLoRA(LOCAL, ADAPTER),
+    "fedex-lora": FedExLoRA(LOCAL, ADAPTER),
+    "rbla": RBLA(LOCAL, ADAPTER),
+    "hetlora": HetLoRA(LOCAL, ADAPTER),
+    "lora-fair": LoRAFair(LOCAL, ADAPTER),
 }
 m, n, r = 6, 5, 2
 TRAVELS = {  # numbers per client in the second round, down and up, and its trips; by the boxes
@@ -121,6 +131,11 @@ TRAVELS = {  # numbers per client in the second round, down and up, and its trip
     "local": (0, 0, 0),
     "central": (0, 0, 0),
     "mfedloru": ((m + n) * r, m + r + r + n, 1),
+    "flora": (3 * (m + n) * r, (m + n) * r, 1),  # the stacked factors of three clients
+    "fedex-lora": (3 * (m + n) * r, (m + n) * r, 1),  # the factors, and a residual of two columns fewer than those
+    "rbla": ((m + n) * r, (m + n) * r, 1),
+    "hetlora": ((m + n) * r, (m + n) * r + 1, 2),  # whether it prunes, and its factors
+    "lora-fair": ((m + n) * r, (m + n) * r, 1),
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankproof import main
-from runs.catalogue import options_of
+from runs.catalogue import GROUPS, options_of
 
 SMALL = ["--rounds", "3", "--rows", "5", "--columns", "4"]
 METRICS, SETTINGS = "metrics.csv", "settings.json"
@@ -44,6 +44,9 @@ def test_list_names_algorithms_and_problems(capsys):
     listed = capsys.readouterr().out
     assert "fedloru" in listed
     assert "quadratics" in listed
+    lines = listed.splitlines()
+    for kind, names in GROUPS.items():
+        assert lines[lines.index(f"{kind}:") + 1].strip().split(", ") == list(names)
 
 
 def test_every_option_reaches_the_settings(tmp_path):
@@ -124,7 +127,16 @@ def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
         (["fedavgg"], "unknown algorithm 'fedavgg'; did you mean fedavg?"),
         (["fedavg", "--data", "cifar"], "unknown problem"),
         (["fedavg", "--clientz", "3"], "fedavg on quadratics takes no --clientz; did you mean --clients?"),
-        (["fedavg", "--tau=3"], "fedavg on quadratics takes no --tau"),
+        (
+            ["fedavg", "--tau=3"],
+            "fedavg on quadratics takes no --tau; fedloru, fedloru-finetune, mfedloru, pfedloru take --tau",
+        ),
+        (
+            ["fedlora", "--ranks", "1,2"],
+            "fedlora on quadratics takes no --ranks; fedhm, hetlora, rbla, flexlora, flora take --ranks, mfedloru "
+            "takes --client-ranks",
+        ),
+        (["fedavg", "--convolution", "x"], "takes no --convolution; fedlrt, fedlrt-full, fedlrt-plain, fedlrt-naive,"),
         (["fedavg", "--schedule", "cosine"], "needs --schedule-period"),
         (["fedavg", "--momentum", "0.9"], "takes no --momentum; it goes with --optimiser sgd"),
         (["fedavg", "--eps", "0.9"], "takes no --eps; it goes with --optimiser adam or adamw"),

@@ -48,6 +48,9 @@ RANKED = {
     "ffa-lora": FACTORS,
     "fedloru": {**FACTORS, "tau": 3},
     "pfedloru": {**FACTORS, "tau": 4},
+    "flora": FACTORS,
+    "fedex-lora": FACTORS,
+    "hetlora": FACTORS,
 }
 LENGTHS = [
     ({"steps": 2, "batch": 5}, 2 * 5),

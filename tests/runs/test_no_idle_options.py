@@ -75,6 +75,8 @@ def equal(one, other):
 def another(option, value):
     if option.name == "truncation_least":
         return 5  # above the rank that the threshold leaves
+    if option.name == "decay":
+        return 1.0  # others cut a rank of 2 to 1
     if option.words and value is None:
         return option.words[-1]  # no value means the first
     if option.words:

@@ -36,13 +36,18 @@ from algorithms.executors.processes import Processes
 from algorithms.executors.sharing import pack, unpack
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Sequential
+from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedlin import FedLin
 from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.flexlora import FlexLoRA
+from algorithms.flora import FLoRA
+from algorithms.hetlora import HetLoRA
+from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation
 from algorithms.partial_sums import PARTS, fold
 from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rbla import RBLA
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 
@@ -55,6 +60,11 @@ ALGORITHMS = {
     "FedLoRU": FedLoRU(LOCAL, Adapter(2), tau=2),
     "pFedLoRU": PersonalFedLoRU(LOCAL, Adapter(2), tau=2, personal=Descent(3, 0.05)),
     "FlexLoRA": FlexLoRA(LOCAL, Adapter(2)),
+    "FLoRA": FLoRA(LOCAL, Adapter(2)),
+    "FedEx-LoRA": FedExLoRA(LOCAL, Adapter(2)),
+    "RBLA": RBLA(LOCAL, Adapter(3)),
+    "HetLoRA": HetLoRA(LOCAL, Adapter(3), decay=0.5, penalty=1.0),
+    "LoRA-FAIR": LoRAFair(LOCAL, Adapter(2)),
 }
 
 

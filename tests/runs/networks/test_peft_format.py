@@ -17,11 +17,14 @@ from algorithms.adapter import Adapter  # noqa: E402
 from algorithms.descent import Descent  # noqa: E402
 from algorithms.fedavg import FedAvg  # noqa: E402
 from algorithms.federation import FederationError  # noqa: E402
+from algorithms.fedex_lora import FedExLoRA  # noqa: E402
 from algorithms.fedlora import FedLoRA  # noqa: E402
 from algorithms.fedloru import FedLoRU  # noqa: E402
 from algorithms.fedloru_finetuning import FineTuneFedLoRU  # noqa: E402
 from algorithms.ffa_lora import FFALoRA  # noqa: E402
 from algorithms.flexlora import FlexLoRA  # noqa: E402
+from algorithms.flora import FLoRA  # noqa: E402
+from algorithms.hetlora import HetLoRA  # noqa: E402
 from algorithms.layers import call  # noqa: E402
 from algorithms.optimisers import Sgd  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
@@ -59,6 +62,8 @@ ALGORITHMS = {
     "rolora": RoLoRA,
     "fedloru": lambda *given: FedLoRU(*given, tau=1),
     "fedloru-finetune": lambda *given: FineTuneFedLoRU(*given, tau=2),
+    "flora": lambda *given: FLoRA(*given, ranks=(1, 1)),
+    "fedex-lora": FedExLoRA,
 }
 
 
@@ -112,9 +117,9 @@ def test_peft_loads_what_was_trained(tmp_path, kind, name, a_at):
     assert float((expected - before).abs().max()) > 1e-3
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
     rank = json.loads((tmp_path / "adapter_config.json").read_text())["r"]
-    assert rank == {"fedloru": 4 * 2, "fedloru-finetune": 2 * 2}.get(
-        name, 2
-    )  # what was accumulated, and the current pair
+    # What was accumulated or merged, and the current pair. FedEx-LoRA's residual of two clients has r columns a round.
+    merged = {"fedloru": 3 * 2, "fedloru-finetune": 2, "flora": 3 * (1 + 1), "fedex-lora": 3 * 2}
+    assert rank == merged.get(name, 0) + 2
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -146,7 +151,9 @@ def test_an_adapter_of_peft_is_the_start(tmp_path, kind, a_at):
     assert problem.begun
 
 
-@pytest.mark.parametrize("name", ["fedlora", "rolora", "fedloru", "fedloru-finetune", "flexlora"])
+@pytest.mark.parametrize(
+    "name", ["fedlora", "rolora", "fedloru", "fedloru-finetune", "flexlora", "flora", "fedex-lora", "hetlora"]
+)
 def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, name):
     """Ranks and alphas by layer, of PEFT and of our own export, with either rank for `--rank`."""
     made, layers = MODELS["llama"]
@@ -163,7 +170,7 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
     model = peft.get_peft_model(made(), config)
     model.save_pretrained(tmp_path / "given")
     expected, place = logits(model, True), tmp_path / "given"
-    grows = name.startswith("fedloru")  # by each accumulation
+    grows = name.startswith(("fedloru", "flora", "fedex"))  # by each accumulation or merge
     for rank in (2, 3, 4):
         problem = language_problem(
             made(),
@@ -174,7 +181,7 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
             adapter=place,
         )
         adapter = Adapter(rank, 0.6, layers=layers, a_at="inputs", precision="float32")
-        kind = ALGORITHMS.get(name, FlexLoRA)
+        kind = {**ALGORITHMS, "flora": FLoRA, "hetlora": HetLoRA}.get(name, FlexLoRA)
         algorithm = with_adapter_start(kind(Descent(steps=2, learning_rate=0.5), adapter), problem)
         steps = list(rounds(algorithm, problem, rounds=0 if rank == 2 and not grows else 3))
         inside = problem.clients.network.testing.module
@@ -193,7 +200,7 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
         assert torch.allclose(loaded, found, rtol=1e-4, atol=1e-5)
         if grows:
             return
-    algorithm = with_adapter_start(ALGORITHMS[name](Descent(), Adapter(5, layers=layers)), problem)
+    algorithm = with_adapter_start(kind(Descent(), Adapter(5, layers=layers)), problem)
     with pytest.raises(FederationError, match="has the ranks 2, 3, 4, each layer its own; choose --rank 2 or 3 or 4"):
         next(iter(rounds(algorithm, problem, rounds=1)))
 
