@@ -156,4 +156,5 @@ def _one_round(
     sent = [entry for entry in fed.ledger.entries if entry.round > after]
     to_one = sum(entry.bytes for entry in sent if entry.clients == 1)
     broadcast = sum(entry.bytes for entry in sent if entry.what == "tell")
-    return _Round(float(counter.get_total_flops()), before, to_one, sum(entry.bytes for entry in sent) - to_one, broadcast)
+    to_all = sum(entry.bytes for entry in sent) - to_one
+    return _Round(float(counter.get_total_flops()), before, to_one, to_all, broadcast)
