@@ -150,6 +150,40 @@ def fedlin(batch, as_printed=False):
     return models
 
 
+def fedprox(batch, mu):
+    """Step by W - rate (grad(W) + mu (W - the server's W))."""
+    W, models = W0, []
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            w = W
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                (w,) = step((w,), (plus(slope(k, w, chosen), times(mu, minus(w, W))),))
+            uploads.append(w)
+        W = mean(cohort, uploads)
+        models.append(W)
+    return models
+
+
+def scaffold(batch, server_rate, control):
+    """Step by W - rate (grad(W) - c_k + c); c stays the weighted sum of all clients' c_k."""
+    W, c, own, models = W0, zero(W0), {k: zero(W0) for k in range(3)}, []
+    for number, cohort in rounds():
+        uploads, new = [], dict(own)
+        for k in cohort:
+            w = W
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                (w,) = step((w,), (plus(slope(k, w, chosen), minus(c, own[k])),))
+            walked = times(1 / (STEPS * RATE), minus(W, w))
+            new[k] = plus(own[k], times(Fraction(-1), c), walked) if control == "steps" else slope(k, W)
+            uploads.append(w)
+        own = new
+        W = plus(W, times(server_rate, minus(mean(cohort, uploads), W)))
+        c = mean(range(3), [own[k] for k in range(3)])
+        models.append(W)
+    return models
+
+
 def model(base, A, B):
     return plus(base, times(ALPHA, dot(A, B)))
 

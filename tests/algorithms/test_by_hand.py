@@ -15,11 +15,13 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import RESTARTS, FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
+from algorithms.fedprox import FedProx
 from algorithms.ffa_lora import FFALoRA
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
+from algorithms.scaffold import CONTROLS, Scaffold
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 
@@ -39,6 +41,15 @@ PLAIN = {
     "FedAvg": (lambda b: FedAvg(local(b)), by_hand.fedavg),
     "FedLin": (lambda b: FedLin(local(b)), by_hand.fedlin),
     "FedLin as printed": (lambda b: FedLin(local(b), as_printed=True), lambda b: by_hand.fedlin(b, as_printed=True)),
+    "FedProx": (lambda b: FedProx(local(b), 0.75), lambda b: by_hand.fedprox(b, Fraction(3, 4))),
+    **{
+        f"SCAFFOLD, {control}, server rate {rate}": (
+            lambda b, control=control, rate=rate: Scaffold(local(b), float(rate), control),
+            lambda b, control=control, rate=rate: by_hand.scaffold(b, rate, control),
+        )
+        for control in CONTROLS
+        for rate in (Fraction(1), Fraction(5, 4))
+    },
     "FedLoRA": (lambda b: FedLoRA(local(b), adapter()), by_hand.fedlora),
     "FedLoRA of rank 2": (lambda b: FedLoRA(local(b), adapter(2)), lambda b: by_hand.fedlora(b, 2)),
     "RoLoRA": (lambda b: RoLoRA(local(b), adapter()), by_hand.rolora),
