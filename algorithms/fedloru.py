@@ -68,6 +68,10 @@ class FedLoRU(LoRA):
         """Return the model that a client trained in a round, given its upload."""
         return self.adapter.weights(state.base, sent)
 
+    def accumulations(self, state: FedLoRUState) -> int:
+        """Return how many products of the factors' rank the weights have accumulated."""
+        return state.rounds // self.tau
+
     def accumulate(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
         """Return the state with new factors; every tau rounds, add them to the clients' weights and restart them."""
         rounds = state.rounds + 1

@@ -90,9 +90,7 @@ class Scaffold:
         return sent[0]
 
 
-def controlled_descent(
-    client: Client, memory: Memory, w: Tree, c: Tree, settings: Descent, control: Control
-) -> Reply:
+def controlled_descent(client: Client, memory: Memory, w: Tree, c: Tree, settings: Descent, control: Control) -> Reply:
     """Take corrected local steps, and renew the client's control variate."""
     own: Tree = memory.personal[OWN]
     y, personal = descend(client, w, settings, memory, correction=c - own)

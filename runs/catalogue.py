@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from algorithms.central_training import CentralTraining
 from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Executor, FederationError, Sequential
 from algorithms.fedhm import FedHM
@@ -18,8 +19,12 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
+from algorithms.fedpara import FedPara, PersonalFedPara
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.local_training import LocalTraining
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.optimisers import Adam, AdamW, Optimiser, Sgd
@@ -27,6 +32,7 @@ from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import Algorithm
+from algorithms.scaffold import Scaffold
 from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
 from runs.networks.image_federation import ImageFederation
@@ -93,6 +99,13 @@ ALGORITHMS: Mapping[str, Entry] = {
     "local": Entry(LocalTraining),
     "central": Entry(CentralTraining),
     "mfedloru": Entry(NestedFedLoRU, {}, {"ranks": _half_rank_of_all}),
+    "fedprox": Entry(FedProx),
+    "scaffold": Entry(Scaffold),
+    "fedsa-lora": Entry(FedSALoRA),
+    "frlora": Entry(FRLoRA),
+    "fed-sb": Entry(FedSB),
+    "fedpara": Entry(FedPara),
+    "pfedpara": Entry(PersonalFedPara),
 }
 TOYS: Mapping[str, Entry] = {
     "quadratics": Entry(Quadratics, {"least_curvature": 0.1}),
