@@ -160,7 +160,8 @@ class FedPara:
 class PersonalFedPara(FedPara):
     r"""pFedPara: one round is the average of the factors of $W_1$ in $W_1 \odot (W_2 + 1)$.
 
-    Each client keeps its own $W_2$. With `initial` `matched`, $W_2$ has the mean square 1 and $W_1$ half of the given weights'.
+    Each client keeps its own $W_2$. With `initial` `matched`, $W_2$ has the mean square 1, and $W_1$ half of that of
+    the given weights.
     """
 
     def start(self, fed: Federation, w: Tree) -> FirstLow:  # type: ignore[override]

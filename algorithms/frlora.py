@@ -31,7 +31,7 @@ class FRLoRAState(NamedTuple):
 
 @dataclass(frozen=True)
 class FRLoRA(LoRA):
-    r"""One round is $W \leftarrow W + \alpha(\bar A\bar B - A_0B_0)$ with $\bar A = \sum_k s_kA_k$, $\bar B = \sum_k s_kB_k$.
+    r"""One round is $W \leftarrow W + \alpha(\bar A\bar B - A_0B_0)$ with the averages of the clients' $A_k$ and $B_k$.
 
     Raises:
         FederationError: The state of the optimiser is personal.
@@ -81,9 +81,7 @@ class FRLoRA(LoRA):
         for name, matrix in self.adapter.matrices(w).items():
             U, sigma, V = singular_triples(matrix, self.adapter.rank_of(name))
             if not sigma.any():
-                raise FederationError(
-                    f"{name} has only zeros, so FRLoRA finds no factors in it; leave it out of layers"
-                )
+                raise FederationError(f"{name} has only zeros, so FRLoRA finds no factors in it; leave out this layer")
             root, like = (sigma / abs(scale)).sqrt(), self.adapter.like(w[name])
             A[name] = (U * root if scale > 0.0 else -U * root).to(like)
             B[name] = (root[:, None] * V.mT).to(like)

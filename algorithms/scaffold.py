@@ -34,7 +34,7 @@ class ScaffoldState(NamedTuple):
 
 @dataclass(frozen=True)
 class Scaffold:
-    r"""Clients step by $y \leftarrow y - \eta\,(\nabla L_k(y) - c_k + c)$; then $w \leftarrow w + \eta_g(\sum_ks_ky_k - w)$.
+    r"""Clients step by $y \leftarrow y - \eta\,(\nabla L_k(y) - c_k + c)$; $w \leftarrow w + \eta_g(\sum_ks_ky_k - w)$.
 
     Attributes:
         local: Local steps.
@@ -59,8 +59,8 @@ class Scaffold:
             raise FederationError(f"control must be one of {CONTROLS}, got {self.control!r}")
         if self.control == "steps" and not (self.local.optimiser is None and self.local.clip is None):
             raise FederationError(
-                "control 'steps' takes the change of the weights for a sum of gradients, which needs plain steps; leave "
-                "optimiser and clip out, or choose control 'gradient'"
+                "control 'steps' takes the change of the weights for a sum of gradients, which needs plain steps; "
+                "leave optimiser and clip out, or choose control 'gradient'"
             )
 
     def start(self, fed: Federation, w: Tree) -> ScaffoldState:

@@ -6,7 +6,18 @@ from functools import cache
 import by_hand
 import pytest
 import torch
-from written_federation import Knowing, Samples, Written, WrittenNested, clients, tensor
+from written_federation import (
+    Knowing,
+    Samples,
+    Written,
+    WrittenFRLoRA,
+    WrittenNested,
+    WrittenPara,
+    WrittenPersonalPara,
+    WrittenSB,
+    clients,
+    tensor,
+)
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
@@ -16,6 +27,7 @@ from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import RESTARTS, FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
@@ -68,6 +80,10 @@ PLAIN = {
         for tau in (1, 2)
         for restart in RESTARTS
     },
+    "FRLoRA": (lambda b: WrittenFRLoRA(local(b), adapter()), by_hand.frlora),
+    "FRLoRA of rank 2": (lambda b: WrittenFRLoRA(local(b), adapter(2)), lambda b: by_hand.frlora(b, 2)),
+    "Fed-SB": (lambda b: WrittenSB(local(b), adapter(2)), by_hand.fed_sb),
+    "FedPara": (lambda b: WrittenPara(local(b), 2), lambda b: by_hand.fedpara(b, False)[0]),
     **{
         f"mFedLoRU, ranks {ranks}, products {sent}": (
             lambda b, ranks=ranks, sent=sent: WrittenNested(
@@ -89,6 +105,9 @@ PERSONAL = {
         )
         for restart in RESTARTS
     },
+    "FedSA-LoRA": (lambda b: FedSALoRA(local(b), adapter()), by_hand.fedsa_lora),
+    "FedSA-LoRA of rank 2": (lambda b: FedSALoRA(local(b), adapter(2)), lambda b: by_hand.fedsa_lora(b, 2)),
+    "pFedPara": (lambda b: WrittenPersonalPara(local(b), 2), lambda b: by_hand.fedpara(b, True)),
     "pFedLoRA (1)": (
         lambda b: PersonalFedLoRA(local(b), local(b and 2, by_hand.PERSONAL_STEPS), OWN),
         lambda b: by_hand.pfedlora(b, b and 2, jointly=False),
