@@ -14,7 +14,7 @@ from written_federation import Knowing, Samples, tensor
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.exact_rolora import ExactRoLoRA
-from algorithms.fed_sb import FIRST_STEPS, FedSB
+from algorithms.fed_sb import FedSB
 from algorithms.federation import Federation, Memory, Sequential
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT, own_bases
@@ -110,11 +110,10 @@ def flexlora(rank, split, batch):
     return found
 
 
-def fed_sb(rank, first_step, batch):
+def fed_sb(rank, batch):
     """Steps in R are steps in W between the projections on the columns of A and the rows of B."""
     alpha, found = float(by_hand.ALPHA), []
-    G = mean(range(3), [slope(k, W0) for k in range(3)])
-    U, sigma, Vh = np.linalg.svd(-RATE * (np.sign(G) if first_step == "sign" else G))
+    U, sigma, Vh = np.linalg.svd(-RATE * mean(range(3), [slope(k, W0) for k in range(3)]))
     P, Q = U[:, :rank] @ U[:, :rank].T, Vh[:rank].T @ Vh[:rank]
     W = W0 + (U[:, :rank] * sigma[:rank]) @ Vh[:rank]
     for number, cohort in by_hand.rounds():
@@ -197,10 +196,22 @@ def test_flexlora_is_its_box(split, rank, executor, kind, batch):
 @pytest.mark.parametrize("a_at", [None, "inputs"])
 def test_fed_sb_and_frlora_are_their_boxes(a_at, rank, executor, kind, batch):
     local, adapter = Descent(by_hand.STEPS, RATE, batch), Adapter(rank, float(by_hand.ALPHA), a_at=a_at)
-    for first_step in FIRST_STEPS:
-        algorithm = FedSB(local, adapter, first_step)
-        agree(models(algorithm, federation(kind, executor()))[0], fed_sb(rank, first_step, batch))
+    agree(models(FedSB(local, adapter, "gradient"), federation(kind, executor()))[0], fed_sb(rank, batch))
     agree(models(FRLoRA(local, adapter), federation(kind, executor()))[0], frlora(rank, batch))
+
+
+@pytest.mark.parametrize("a_at", [None, "inputs"])
+@pytest.mark.parametrize(("first_step", "rate"), [("sign", None), ("sign", 0.75), ("gradient", 0.5)])
+def test_fed_sb_starts_with_the_best_approximation_of_the_first_step(first_step, rate, a_at):
+    G = np.random.default_rng(5).standard_normal((5, 4))
+    algorithm = FedSB(Descent(1, 0.25), Adapter(2, -1.5, a_at=a_at), first_step, rate)
+    A, R, B = (part["W"] for part in algorithm.first_factors(Tree(W=torch.from_numpy(G))))
+    update = (-1.5 * A @ R @ B).numpy()
+    step = -(0.25 if rate is None else rate) * (np.sign(G) if first_step == "sign" else G)
+    np.testing.assert_allclose(update.T if a_at == "inputs" else update, best(step, 2), atol=1e-14)
+    for columns in (A, B.mT):
+        torch.testing.assert_close(columns.mT @ columns, torch.eye(2).double())
+    assert not (R - torch.diag(R.diag())).any()
 
 
 class OnData:

@@ -34,16 +34,21 @@ from algorithms.descent import Descent
 from algorithms.exchange import Acknowledgement, Exchange, Reply
 from algorithms.executors.processes import Processes
 from algorithms.executors.sharing import pack, unpack
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Sequential
 from algorithms.fedlin import FedLin
 from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedpara import PersonalFedPara
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.low_rank import Truncation
 from algorithms.partial_sums import PARTS, fold
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import final, go_on, one_round
+from algorithms.scaffold import Scaffold
 from algorithms.tree import Tree
 
 HERE = Path(__file__).parents[1]
@@ -55,6 +60,11 @@ ALGORITHMS = {
     "FedLoRU": FedLoRU(LOCAL, Adapter(2), tau=2),
     "pFedLoRU": PersonalFedLoRU(LOCAL, Adapter(2), tau=2, personal=Descent(3, 0.05)),
     "FlexLoRA": FlexLoRA(LOCAL, Adapter(2)),
+    "SCAFFOLD": Scaffold(LOCAL),
+    "FedSA-LoRA": FedSALoRA(LOCAL, Adapter(2)),
+    "FRLoRA": FRLoRA(LOCAL, Adapter(2)),
+    "Fed-SB": FedSB(LOCAL, Adapter(2)),
+    "pFedPara": PersonalFedPara(LOCAL, 2),
 }
 
 

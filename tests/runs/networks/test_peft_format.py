@@ -15,6 +15,7 @@ from tiny_language import bert, llama, texts, transformers  # noqa: E402
 
 from algorithms.adapter import Adapter  # noqa: E402
 from algorithms.descent import Descent  # noqa: E402
+from algorithms.fed_sb import FedSB  # noqa: E402
 from algorithms.fedavg import FedAvg  # noqa: E402
 from algorithms.federation import FederationError  # noqa: E402
 from algorithms.fedlora import FedLoRA  # noqa: E402
@@ -22,6 +23,7 @@ from algorithms.fedloru import FedLoRU  # noqa: E402
 from algorithms.fedloru_finetuning import FineTuneFedLoRU  # noqa: E402
 from algorithms.ffa_lora import FFALoRA  # noqa: E402
 from algorithms.flexlora import FlexLoRA  # noqa: E402
+from algorithms.frlora import FRLoRA  # noqa: E402
 from algorithms.layers import call  # noqa: E402
 from algorithms.optimisers import Sgd  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
@@ -59,6 +61,8 @@ ALGORITHMS = {
     "rolora": RoLoRA,
     "fedloru": lambda *given: FedLoRU(*given, tau=1),
     "fedloru-finetune": lambda *given: FineTuneFedLoRU(*given, tau=2),
+    "frlora": FRLoRA,
+    "fed-sb": FedSB,
 }
 
 
@@ -112,9 +116,8 @@ def test_peft_loads_what_was_trained(tmp_path, kind, name, a_at):
     assert float((expected - before).abs().max()) > 1e-3
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
     rank = json.loads((tmp_path / "adapter_config.json").read_text())["r"]
-    assert rank == {"fedloru": 4 * 2, "fedloru-finetune": 2 * 2}.get(
-        name, 2
-    )  # what was accumulated, and the current pair
+    # What was accumulated, and the current pair.
+    assert rank == {"fedloru": 4 * 2, "fedloru-finetune": 2 * 2, "frlora": 5 * 2}.get(name, 2)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -233,6 +236,11 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         with_adapter_start(FedAvg(Descent()), begun_from(tmp_path))
     with pytest.raises(RunError, match="FedAvg does not train an adapter on frozen weights"):
         updates(FedAvg(Descent()), problem.start, problem.start)
+    with pytest.raises(RunError, match="FedSALoRA has no adapter of its own to export"):
+        updates(FedSALoRA(Descent(), Adapter(2)), problem.start, problem.start)
+    for kind in (FRLoRA, FedSB):
+        with pytest.raises(RunError, match=f"{kind.__name__} makes its first factors of the model and its data; leave"):
+            with_adapter_start(kind(Descent(), Adapter(2)), begun_from(tmp_path))
     (tmp_path / "adapter_model.safetensors").rename(tmp_path / "adapter_model.bin")
     with pytest.raises(RunError, match="pickled adapters are not read"):
         read_adapter(tmp_path, llama())
