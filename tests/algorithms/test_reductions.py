@@ -247,11 +247,11 @@ def test_scaffold_counts_the_length_of_scheduled_steps():
 def test_frlora_accumulates_more_than_the_rank_of_its_factors():
     given = problem(shape=(8, 8), clients=3)
     ranks = []
-    for rounds in (1, 2, 9):
+    for rounds in (1, 2, 3):
         W, _, state = run(FRLoRA(Descent(5, 0.1), Adapter(1)), given, rounds)
         ranks.append(int(torch.linalg.matrix_rank(W - given.start["W"], rtol=1e-9)))
         assert state.rounds == rounds
-    assert ranks == [2, 3, 8]
+    assert ranks == [2, 3, 4]
 
 
 @pytest.mark.parametrize("scale", [0.5, 2.0, -1.5])

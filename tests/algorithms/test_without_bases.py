@@ -203,7 +203,7 @@ def test_fed_sb_and_frlora_are_their_boxes(a_at, rank, executor, kind, batch):
 @pytest.mark.parametrize("a_at", [None, "inputs"])
 @pytest.mark.parametrize(("first_step", "rate"), [("sign", None), ("sign", 0.75), ("gradient", 0.5)])
 def test_fed_sb_starts_with_the_best_approximation_of_the_first_step(first_step, rate, a_at):
-    G = np.random.default_rng(5).standard_normal((5, 4))
+    G = np.random.default_rng(5).standard_normal((9, 7))  # large enough for signs with distinct singular values
     algorithm = FedSB(Descent(1, 0.25), Adapter(2, -1.5, a_at=a_at), first_step, rate)
     A, R, B = (part["W"] for part in algorithm.first_factors(Tree(W=torch.from_numpy(G))))
     update = (-1.5 * A @ R @ B).numpy()

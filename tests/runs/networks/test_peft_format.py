@@ -21,6 +21,7 @@ from algorithms.federation import FederationError  # noqa: E402
 from algorithms.fedlora import FedLoRA  # noqa: E402
 from algorithms.fedloru import FedLoRU  # noqa: E402
 from algorithms.fedloru_finetuning import FineTuneFedLoRU  # noqa: E402
+from algorithms.fedsa_lora import FedSALoRA  # noqa: E402
 from algorithms.ffa_lora import FFALoRA  # noqa: E402
 from algorithms.flexlora import FlexLoRA  # noqa: E402
 from algorithms.frlora import FRLoRA  # noqa: E402
