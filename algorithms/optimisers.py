@@ -207,7 +207,7 @@ class GradientSteps:
 
     def __init__(self) -> None:
         self._own: Tensors = []
-        self._holders: list[int] = []
+        self._uses: list[tuple[int, ...]] = []
 
     def step(self, w: Tensors, gradients: Tensors, rate: float) -> Tensors:
         """Return w - rate g, as `gradient_step` does to the bit.
@@ -222,11 +222,11 @@ class GradientSteps:
             return gradient_step(w, gradients, rate)
         torch._foreach_mul_(gradients, rate)
         alike = all(value.dtype == grad.dtype for value, grad in zip(w, gradients, strict=True))
-        if w is self._own and alike and list(map(_count_holders, w)) == self._holders:
+        if w is self._own and alike and _count_uses(w) == self._uses:
             torch._foreach_sub_(w, gradients)
             return w
         self._own = list(torch._foreach_sub(w, gradients))
-        self._holders = list(map(_count_holders, self._own))
+        self._uses = _count_uses(self._own)
         return self._own
 
 
