@@ -217,7 +217,7 @@ class GradientSteps:
             gradients: Gradients; they are overwritten if nothing else than this list holds them.
             rate: Learning rate.
         """
-        if _one_by_one(w, gradients) or not _are_disposable(gradients):
+        if not _COUNTS or _one_by_one(w, gradients) or not _are_disposable(gradients):
             self._own = []
             return gradient_step(w, gradients, rate)
         torch._foreach_mul_(gradients, rate)
@@ -230,22 +230,22 @@ class GradientSteps:
         return self._own
 
 
-def _count_holders(tensor: Tensor) -> int:
-    """Return how many tensors share the memory of a tensor, its views included."""
-    return int(torch._C._storage_Use_Count(tensor.untyped_storage()._cdata))
+_COUNTS = hasattr(torch.Tensor, "_use_count") and hasattr(torch._C, "_storage_Use_Count")
+"""Whether this version of torch counts references."""
 
 
 def _count_uses(tensors: Tensors) -> list[tuple[int, ...]]:
-    """Return how many references each tensor of a list, its base if it is a view, and its memory have."""
-    uses = []
+    """Return how many references each tensor of a list, its memory, and its base if it is a view have."""
+    uses: list[tuple[int, ...]] = []
     for tensor in tensors:
-        count = sys.getrefcount(tensor), tensor._use_count(), _count_holders(tensor)
-        base = tensor._base
+        of_memory = torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+        count = sys.getrefcount(tensor), tensor._use_count(), of_memory  # type: ignore[attr-defined]
+        base: Any = tensor._base
         uses.append(count if base is None else (*count, sys.getrefcount(base), base._use_count()))
     return uses
 
 
-_UNSHARED = set(_count_uses([torch.empty(1), torch.empty(1).view(1, 1)]))
+_UNSHARED = set(_count_uses([torch.empty(1), torch.empty(1).view(1, 1)])) if _COUNTS else set()
 """The numbers of references to a tensor that nothing else than a list holds, and to such a view."""
 
 
