@@ -17,7 +17,7 @@ from torch import Tensor
 
 from algorithms.descent import Assemble, takes_values
 from algorithms.federation import Client, FederationError, require_whole
-from algorithms.kernels import CONVOLUTIONS, Convolution, from_matrix, layer_names, matrix_shape
+from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix, from_matrix, layer_names, matrix_shape
 from algorithms.tree import Tree, narrow, wide
 from algorithms.weights import Added
 
@@ -102,7 +102,7 @@ class Adapter:
             W = w[name]
             m, n, r = fit_rank(name, W, self.rank_of(name), self.convolution, self.cap)
             m, n = (n, m) if self.a_at == "inputs" else (m, n)
-            like = wide(W.new_empty(0)) if self.precision == "float32" else W
+            like = self.like(W)
             A[name] = torch.randn(m, r, generator=generator, dtype=torch.float64, device="cpu").to(like) / m**0.5
             B[name] = like.new_zeros(r, n)
         return AB(Tree(A), Tree(B))
@@ -115,6 +115,23 @@ class Adapter:
         """Return the adapter of a client, with its own rank and a seed of its own."""
         seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
         return replace(self, rank=rank, seed=seed)
+
+    def like(self, W: Tensor) -> Tensor:
+        """Return a tensor of the type and the device of a weight's factors."""
+        return wide(W.new_empty(0)) if self.precision == "float32" else W
+
+    def matrices(self, w: Mapping[str, Tensor]) -> Tree:
+        """Return the factorised weights as matrices whose rows belong to A, in at least single precision.
+
+        Raises:
+            FederationError: The rank does not fit a layer.
+        """
+        found = {}
+        for name in factorised_names(w, self.layers):
+            fit_rank(name, w[name], self.rank_of(name), self.convolution, self.cap)
+            matrix = wide(as_matrix(w[name], self.convolution))
+            found[name] = matrix.mT if self.a_at == "inputs" else matrix
+        return Tree(found)
 
     def weights(self, base: Mapping[str, Any], factors: AB) -> Tree:
         r"""Return $W_0 + \alpha AB$ as tensors, and the rest."""

@@ -59,7 +59,8 @@ def require_models(algorithm: Any) -> None:
     if not hasattr(algorithm, "client_model"):
         raise FederationError(
             f"{type(algorithm).__name__} has no alignment: its clients do not send a model at the end of a round; "
-            "leave alignment out, or choose FedAvg, FedLin, FedHM, FedLoRA or FedLoRU"
+            "leave alignment out, or choose FedAvg, FedProx, FedLin, SCAFFOLD, FedHM, FedLoRA, FedLoRU, FRLoRA or "
+            "FedPara"
         )
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory, require_whole
-from algorithms.optimisers import Optimiser, count_singly, gradient_step
+from algorithms.optimisers import GradientSteps, Optimiser, count_singly
 from algorithms.schedules import Schedule
 from algorithms.tree import Split, narrow, wide
 
@@ -241,12 +241,13 @@ def descend(
     assemble: Assemble = weights,
     correction: Any = None,
     slot: str = OPTIMISER,
+    pull: float = 0.0,
 ) -> Descended:
-    r"""Take local steps, $w \leftarrow w - \eta\,(\nabla L(w) + c)$ for plain descent.
+    r"""Take local steps, $w \leftarrow w - \eta\,(\nabla L(w) + c + \mu(w - w_0))$ for plain descent.
 
     Statistics of a network, such as running means, are updated to what the client observes at each step. Parameters
     that do not affect the loss of a step are not updated, and neither is their optimiser state, even with weight decay,
-    as in `torch.optim`. With a correction, all parameters are updated.
+    as in `torch.optim`. With a correction or a pull, all parameters are updated.
 
     Args:
         client: The client whose loss is reduced.
@@ -256,6 +257,7 @@ def descend(
         assemble: Map from parameters to weights.
         correction: $c$, added to every gradient; of the parameters' structure.
         slot: Name of the personal value in which the optimiser's state is kept.
+        pull: $\mu$, the strength with which the parameters are pulled back to their start $w_0$.
 
     Raises:
         FederationError: The steps need batches, but none were drawn.
@@ -269,20 +271,26 @@ def descend(
         state = settings.optimiser.start(w)
     if memory.drawn is None and settings.batch is not None:
         raise FederationError(f"no batches of {settings.batch} were drawn: pass `draw=settings.draw` to the mean")
+    plain = GradientSteps()
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
         found, new = _sum_gradients(client, split, w, observed, assemble, batch, together=True)
         observed = {**observed, **new}
-        idle = [place for place, grad in enumerate(found) if grad is None and added is None]
+        idle = [place for place, grad in enumerate(found) if grad is None and added is None and not pull]
         gradients = _fill(found, w)
+        del found  # so that plain steps can overwrite the gradients
         if added is not None:
             gradients = [one + other for one, other in zip(gradients, added, strict=True)]
+        if pull:
+            gradients = [
+                grad + pull * (value - first) for grad, value, first in zip(gradients, w, split.trained, strict=True)
+            ]
         if settings.clip is not None:
             gradients = clip(gradients, settings.clip)
         rate = settings.rate(memory.round, step, steps)
         if settings.optimiser is None:
-            w = gradient_step(w, gradients, rate)
+            w = plain.step(w, gradients, rate)
         else:
             if idle:
                 state = count_singly(state, len(w))

@@ -48,7 +48,7 @@ from federated_cases import (
     small_perceptron,
 )
 from federated_factors import low_rank
-from federated_loops import Bare, DeepCopies, Gradients, State, Task, timed
+from federated_loops import Bare, DeepCopies, Gradients, InPlace, State, Task, timed
 from torch import Tensor
 
 from algorithms.descent import Descent
@@ -163,6 +163,7 @@ def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = 
         stack.callback(two.close)
         contenders: dict[str, Any] = {
             "bare loop": Bare(task),
+            "bare loop, in place": InPlace(task),
             "ours": Ours(problem, Sgd()),
             "ours, 2 workers": Ours(problem, Sgd(), two),
             "ours, plain descent": Ours(problem, None),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from algorithms.central_training import CentralTraining
 from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Executor, FederationError, Sequential
 from algorithms.fedex_lora import FedExLoRA
@@ -19,9 +20,13 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
+from algorithms.fedpara import FedPara, PersonalFedPara
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.flora import FLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.hetlora import HetLoRA
 from algorithms.local_training import LocalTraining
 from algorithms.lora_fair import LoRAFair
@@ -32,6 +37,7 @@ from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import Algorithm
+from algorithms.scaffold import Scaffold
 from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
 from runs.networks.image_federation import ImageFederation
@@ -83,6 +89,8 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "fedlin": Entry(FedLin),
         "local": Entry(LocalTraining),
         "central": Entry(CentralTraining),
+        "fedprox": Entry(FedProx),
+        "scaffold": Entry(Scaffold),
     },
     "bases and coefficients of the weights": {
         "fedlrt": Entry(FeDLRT, {"correction": "simplified"}),
@@ -91,6 +99,7 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "fedlrt-naive": Entry(NaiveFeDLRT),
         "fedhm": Entry(FedHM),
     },
+    "Hadamard products of factors": {"fedpara": Entry(FedPara)},
     "an update AB, whose factors are averaged": {
         "fedlora": Entry(FedLoRA),
         "ffa-lora": Entry(FFALoRA),
@@ -99,6 +108,8 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "hetlora": Entry(HetLoRA),
         "rbla": Entry(RBLA),
         "lora-fair": Entry(LoRAFair),
+        "fedsa-lora": Entry(FedSALoRA),
+        "fed-sb": Entry(FedSB),
     },
     "an update AB, whose products are averaged": {
         "flexlora": Entry(FlexLoRA),
@@ -109,11 +120,13 @@ GROUPS: Mapping[str, Mapping[str, Entry]] = {
         "fedloru": Entry(FedLoRU),
         "fedloru-finetune": Entry(FineTuneFedLoRU),
         "mfedloru": Entry(NestedFedLoRU, {}, {"ranks": _half_rank_of_all}),
+        "frlora": Entry(FRLoRA),
     },
     "personal updates": {
         "pfedloru": Entry(PersonalFedLoRU),
         "pfedlora-1": Entry(PersonalFedLoRA, {"jointly": False}),
         "pfedlora-2": Entry(PersonalFedLoRA, {"jointly": True}),
+        "pfedpara": Entry(PersonalFedPara),
     },
 }
 """Algorithms by what they train and average."""

@@ -130,6 +130,9 @@ def train(
             evaluate_every=plan.conduct.evaluate_every,
             aligned=plan.settings["alignment"],
         )
+        early: list[str] = []
+        if hasattr(parts.executor, "say"):
+            parts.executor.say = _keep_in(early, say)
         asked = time.monotonic()
         begun = [] if before else [next(made)]
         if foretell is not None:
@@ -155,7 +158,7 @@ def train(
             write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None, bool(before))
             record.note([(name, None, "") for name in (METRICS, LEDGER)] if not before else [])
         if hasattr(parts.executor, "say"):
-            parts.executor.say = _log_to(folder, say)
+            parts.executor.say = _log_to(folder, say, early)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor))
         return writer.follow(begun, made, progress)
 
@@ -478,12 +481,27 @@ def _require_files(folder: Path) -> None:
         raise RunError(f"{folder / CHECKPOINTS} is a file, but a run has a folder there", ELSEWHERE)
 
 
-def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return `say` so that it also writes into the run's log, whose faults do not end the run."""
-    path, record = folder / LOG, FolderRecord(folder)
+def _keep_in(lines: list[str], say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return `say` so that it also adds to a list what is said before the run has a log."""
 
     def both(text: str) -> None:
         say(text)
+        lines.append(text)
+
+    return both
+
+
+def _log_to(folder: Path, say: Callable[[str], None], early: Sequence[str] = ()) -> Callable[[str], None]:
+    """Return `say` so that it also writes into the run's log, whose faults do not end the run.
+
+    Args:
+        folder: Folder of the run.
+        say: Tells the user a line.
+        early: Lines that were said before, for the log only.
+    """
+    path, record = folder / LOG, FolderRecord(folder)
+
+    def write(text: str) -> None:
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode()
         try:
             if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -497,6 +515,12 @@ def _log_to(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
             said = error.strerror or error
             say(f"cannot write {error.filename or path}: {said}; the run goes on, but its log lacks the line before")
 
+    def both(text: str) -> None:
+        say(text)
+        write(text)
+
+    for text in early:
+        write(text)
     return both
 
 

@@ -65,7 +65,8 @@ def test_ranks_and_what_is_kept_are_those_of_the_code(name):
 ONE_EXCHANGE = [
     name
     for name in ROWS
-    if name not in ("fedlin", "local", "central", "rolora", "rolora-exact") and not name.startswith("fedlrt")
+    if name not in ("fedlin", "local", "central", "rolora", "rolora-exact", "fedsa-lora", "pfedpara")
+    and not name.startswith("fedlrt")
 ]
 
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from algorithms.adapter import AB, Adapter
 from algorithms.federation import FederationError
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.tree import Tree, wide
 from runs.networks.turned_layer import TurnedLayer
 from runs.settings import RunError
@@ -85,9 +86,12 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
         start: Weights before the first round.
 
     Raises:
-        RunError: The algorithm has no adapter, or merged weights that are rounded to half precision.
+        RunError: The algorithm has no adapter or only personal ones, or merged weights that are rounded to half
+            precision.
     """
     adapter: Adapter | None = getattr(algorithm, "adapter", None)
+    if isinstance(algorithm, FedSALoRA):
+        raise RunError("FedSALoRA has no adapter of its own to export, because every client keeps its own B")
     if adapter is None or not isinstance(getattr(state, "factors", None), AB):
         raise RunError(
             f"{type(algorithm).__name__} does not train an adapter on frozen weights, and PEFT stores nothing else"
@@ -424,5 +428,9 @@ def with_adapter_start(algorithm: Any, problem: Any) -> Any:
     adapter = getattr(algorithm, "adapter", None)
     if adapter is None:
         raise RunError(f"{type(algorithm).__name__} has no adapter; leave start_from out")
+    if getattr(algorithm, "makes_factors", False):
+        raise RunError(
+            f"{type(algorithm).__name__} makes its first factors of the model and its data; leave start_from out"
+        )
     own = {part.name: getattr(adapter, part.name) for part in fields(Adapter)}
     return replace(algorithm, adapter=BegunAdapter(**own, begun=given))

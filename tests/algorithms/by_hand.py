@@ -150,6 +150,40 @@ def fedlin(batch, as_printed=False):
     return models
 
 
+def fedprox(batch, mu):
+    """Step by W - rate (grad(W) + mu (W - the server's W))."""
+    W, models = W0, []
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            w = W
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                (w,) = step((w,), (plus(slope(k, w, chosen), times(mu, minus(w, W))),))
+            uploads.append(w)
+        W = mean(cohort, uploads)
+        models.append(W)
+    return models
+
+
+def scaffold(batch, server_rate, control):
+    """Step by W - rate (grad(W) - c_k + c); c stays the weighted sum of all clients' c_k."""
+    W, c, own, models = W0, zero(W0), {k: zero(W0) for k in range(3)}, []
+    for number, cohort in rounds():
+        uploads, new = [], dict(own)
+        for k in cohort:
+            w = W
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                (w,) = step((w,), (plus(slope(k, w, chosen), minus(c, own[k])),))
+            walked = times(1 / (STEPS * RATE), minus(W, w))
+            new[k] = plus(own[k], times(Fraction(-1), c), walked) if control == "steps" else slope(k, W)
+            uploads.append(w)
+        own = new
+        W = plus(W, times(server_rate, minus(mean(cohort, uploads), W)))
+        c = mean(range(3), [own[k] for k in range(3)])
+        models.append(W)
+    return models
+
+
 def model(base, A, B):
     return plus(base, times(ALPHA, dot(A, B)))
 
@@ -183,6 +217,89 @@ def rolora(batch, rank=1, frozen_a=False):
             A = mean(cohort, uploads)
         models.append(model(W0, A, B))
     return models
+
+
+def fedsa_lora(batch, rank=1):
+    """Train A and the client's own B at once; only A is averaged. The server keeps the first B."""
+    A, first = factors(rank)
+    own, models = dict.fromkeys(range(3), first), []
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            a, own[k] = train_both(k, W0, (A, own[k]), Draws(number, 1, k).steps(STEPS, batch))
+            uploads.append(a)
+        A = mean(cohort, uploads)
+        models.append(model(W0, A, first))
+    return models, [model(W0, A, own[k]) for k in range(3)]
+
+
+def frlora(batch, rank=1):
+    """Train from the first factors in every round, and add the change of the averages' product."""
+    first, models = factors(rank), []
+    base = model(W0, times(Fraction(-1), first[0]), first[1])
+    for number, cohort in rounds():
+        A, B = mean(cohort, [train_both(k, base, first, Draws(number, 1, k).steps(STEPS, batch)) for k in cohort])
+        base = plus(base, times(ALPHA, minus(dot(A, B), dot(*first))))
+        models.append(model(base, *first))
+    return models
+
+
+def middle(rank):
+    """Return a given factor R."""
+    return [[Fraction((i + 2 * j) % 3 - 1, 2) for j in range(rank)] for i in range(rank)]
+
+
+def fed_sb(batch, rank=2):
+    """Train R in W0 + alpha A R B with given A, R and B."""
+    (A, B), R, models = factors(rank), middle(rank), []
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            r = R
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                G = slope(k, model(W0, dot(A, r), B), chosen)
+                (r,) = step((r,), (times(ALPHA, dot(dot(T(A), G), T(B))),))
+            uploads.append(r)
+        R = mean(cohort, uploads)
+        models.append(model(W0, dot(A, R), B))
+    return models
+
+
+def entrywise(A, B):
+    return [[a * b for a, b in zip(*rows, strict=True)] for rows in zip(A, B, strict=True)]
+
+
+def low(rank, turn):
+    """Return given factors of a low-rank weight, X (3 x rank) and Y (2 x rank)."""
+    A, B = factors(rank, turn)
+    return A, [[2 * entry + Fraction(1, 4) for entry in row] for row in T(B)]
+
+
+def fedpara(batch, personal, rank=2):
+    """Train X and Y of W1 * W2, or of W1 * (W2 + 1), whose W2 stays with its client."""
+    one = [[Fraction(int(personal))] * 2] * 3
+    first, second = low(rank, 0), low(rank, 3)
+    own, models = dict.fromkeys(range(3), second), []
+
+    def product(U, V):
+        return entrywise(dot(U[0], T(U[1])), plus(dot(V[0], T(V[1])), one))
+
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            U, V = first, own[k] if personal else second
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                G = slope(k, product(U, V), chosen)
+                in_U, in_V = entrywise(G, plus(dot(V[0], T(V[1])), one)), entrywise(G, dot(U[0], T(U[1])))
+                slopes = dot(in_U, U[1]), dot(T(in_U), U[0]), dot(in_V, V[1]), dot(T(in_V), V[0])
+                moved = step((*U, *V), slopes)
+                U, V = moved[:2], moved[2:]
+            own[k] = V
+            uploads.append(U if personal else (*U, *V))
+        averaged = mean(cohort, uploads)
+        first, second = averaged[:2], averaged[2:] or second
+        models.append(dot(first[0], T(first[1])) if personal else product(first, second))
+    return models, [product(first, own[k]) for k in range(3)]
 
 
 def restarted(restart, rank, A, B, turn):

@@ -6,7 +6,18 @@ from functools import cache
 import by_hand
 import pytest
 import torch
-from written_federation import Knowing, Samples, Written, WrittenNested, clients, tensor
+from written_federation import (
+    Knowing,
+    Samples,
+    Written,
+    WrittenFRLoRA,
+    WrittenNested,
+    WrittenPara,
+    WrittenPersonalPara,
+    WrittenSB,
+    clients,
+    tensor,
+)
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
@@ -15,11 +26,14 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import RESTARTS, FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
+from algorithms.scaffold import CONTROLS, Scaffold
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 
@@ -39,6 +53,15 @@ PLAIN = {
     "FedAvg": (lambda b: FedAvg(local(b)), by_hand.fedavg),
     "FedLin": (lambda b: FedLin(local(b)), by_hand.fedlin),
     "FedLin as printed": (lambda b: FedLin(local(b), as_printed=True), lambda b: by_hand.fedlin(b, as_printed=True)),
+    "FedProx": (lambda b: FedProx(local(b), 0.75), lambda b: by_hand.fedprox(b, Fraction(3, 4))),
+    **{
+        f"SCAFFOLD, {control}, server rate {rate}": (
+            lambda b, control=control, rate=rate: Scaffold(local(b), float(rate), control),
+            lambda b, control=control, rate=rate: by_hand.scaffold(b, rate, control),
+        )
+        for control in CONTROLS
+        for rate in (Fraction(1), Fraction(5, 4))
+    },
     "FedLoRA": (lambda b: FedLoRA(local(b), adapter()), by_hand.fedlora),
     "FedLoRA of rank 2": (lambda b: FedLoRA(local(b), adapter(2)), lambda b: by_hand.fedlora(b, 2)),
     "RoLoRA": (lambda b: RoLoRA(local(b), adapter()), by_hand.rolora),
@@ -57,6 +80,10 @@ PLAIN = {
         for tau in (1, 2)
         for restart in RESTARTS
     },
+    "FRLoRA": (lambda b: WrittenFRLoRA(local(b), adapter()), by_hand.frlora),
+    "FRLoRA of rank 2": (lambda b: WrittenFRLoRA(local(b), adapter(2)), lambda b: by_hand.frlora(b, 2)),
+    "Fed-SB": (lambda b: WrittenSB(local(b), adapter(2)), by_hand.fed_sb),
+    "FedPara": (lambda b: WrittenPara(local(b), 2), lambda b: by_hand.fedpara(b, False)[0]),
     **{
         f"mFedLoRU, ranks {ranks}, products {sent}": (
             lambda b, ranks=ranks, sent=sent: WrittenNested(
@@ -78,6 +105,9 @@ PERSONAL = {
         )
         for restart in RESTARTS
     },
+    "FedSA-LoRA": (lambda b: FedSALoRA(local(b), adapter()), by_hand.fedsa_lora),
+    "FedSA-LoRA of rank 2": (lambda b: FedSALoRA(local(b), adapter(2)), lambda b: by_hand.fedsa_lora(b, 2)),
+    "pFedPara": (lambda b: WrittenPersonalPara(local(b), 2), lambda b: by_hand.fedpara(b, True)),
     "pFedLoRA (1)": (
         lambda b: PersonalFedLoRA(local(b), local(b and 2, by_hand.PERSONAL_STEPS), OWN),
         lambda b: by_hand.pfedlora(b, b and 2, jointly=False),

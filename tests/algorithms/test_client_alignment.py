@@ -14,7 +14,17 @@ from runs.plan import make_plan, parts_of, read_plan, write_plan
 from runs.settings import Conduct
 
 GIVEN = {"clients": 4, "steps": 3, "rows": 5, "columns": 4, "learning_rate": 0.05}
-RANKED = {"fedavg": {}, "fedlin": {}, "fedhm": {"rank": 2}, "fedlora": {"rank": 2}, "fedloru": {"rank": 2, "tau": 2}}
+RANKED = {
+    "fedavg": {},
+    "fedprox": {},
+    "fedlin": {},
+    "scaffold": {},
+    "fedhm": {"rank": 2},
+    "fedlora": {"rank": 2},
+    "fedloru": {"rank": 2, "tau": 2},
+    "frlora": {"rank": 2},
+    "fedpara": {"rank": 2},
+}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from test_reductions import EVERYTHING, close, problem, run
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Reply
 from algorithms.fedex_lora import FedExLoRA
@@ -13,15 +14,20 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedpara import FedPara, PersonalFedPara
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.flora import FLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.hetlora import HetLoRA
 from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation, augment, factorise, product, truncate
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
+from algorithms.scaffold import Scaffold
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from toymodels.quadratic import centred, quadratic_problem
@@ -52,6 +58,13 @@ HAND = {  # entries per client in one round down and up, and exchanges
     "FlexLoRA": (FlexLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
     "FedLoRU": (FedLoRU(LOCAL, Adapter(r), 9), (m + n) * r, (m + n) * r, 1),
     "FedLoRU, accumulating": (FedLoRU(LOCAL, Adapter(r), 1), 2 * (m + n) * r, (m + n) * r, 1),
+    "FedProx": (FedProx(LOCAL), m * n, m * n, 1),
+    "SCAFFOLD": (Scaffold(LOCAL), 2 * m * n, 2 * m * n, 1),
+    "FedSA-LoRA": (FedSALoRA(LOCAL, Adapter(r)), m * r, m * r, 1),
+    "FRLoRA": (FRLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
+    "Fed-SB": (FedSB(LOCAL, Adapter(r)), r * r, r * r, 1),
+    "FedPara": (FedPara(LOCAL, r), 2 * (m + n) * r, 2 * (m + n) * r, 1),
+    "pFedPara": (PersonalFedPara(LOCAL, r), (m + n) * r, (m + n) * r, 1),
     "mFedLoRU": (NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4), (m + n) * r, m + r + r + n, 1),
     "mFedLoRU, products": (
         NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4, send_products=True),
@@ -78,15 +91,22 @@ def test_the_ledger_equals_a_count_by_hand(name):
     assert fed.ledger.count("up", 1) == 4 * up
     assert fed.ledger.bytes(round=1) == 8 * 4 * (down + up)
     assert fed.ledger.trips(1) == trips
-    start = 0 if name.startswith("Fe") and "LoR" not in name else m * n
-    start += {"FFA-LoRA": m * r, "RoLoRA": (m + n) * r}.get(name, 0)
+    start = m * n if "LoR" in name or name == "Fed-SB" else 0
+    start += {"FFA-LoRA": m * r, "RoLoRA": (m + n) * r, "Fed-SB": (m + n) * r}.get(name, 0)
     assert fed.ledger.count("down", 0) == 4 * start
+    assert fed.ledger.count("up", 0) == 4 * (m * n if name == "Fed-SB" else 0)
 
 
 def test_only_the_cohort_is_counted_but_everybody_accumulates():
     _, fed, _ = run(FedLoRU(LOCAL, Adapter(r), 1), problem((m, n)), 1, size=2)
     assert fed.ledger.count("up", 1) == 2 * (m + n) * r
     assert fed.ledger.count("down", 1) == (2 + 4) * (m + n) * r
+
+
+def test_frlora_tells_everybody_what_the_cohort_found():
+    _, fed, _ = run(FRLoRA(LOCAL, Adapter(r)), problem((m, n)), 1, size=2)
+    assert fed.ledger.count("up", 1) == 2 * (m + n) * r
+    assert fed.ledger.count("down", 1) == 4 * (m + n) * r
 
 
 def test_a_gradient_of_too_little_rank_widens_by_what_it_determines():

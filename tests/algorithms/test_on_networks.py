@@ -9,6 +9,7 @@ from small_network import LAYERS, Small, clients, outputs, start
 from algorithms.adapter import Adapter
 from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent, descend, gradient
+from algorithms.fed_sb import FIRST_STEPS, FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Memory
 from algorithms.fedex_lora import FedExLoRA
@@ -19,9 +20,13 @@ from algorithms.fedloru import RESTARTS, FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
+from algorithms.fedpara import FedPara, PersonalFedPara
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.flora import FLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.hetlora import HetLoRA
 from algorithms.local_training import LocalTraining
 from algorithms.lora_fair import LoRAFair
@@ -33,6 +38,7 @@ from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import final, go_on, rounds
+from algorithms.scaffold import CONTROLS, Scaffold
 from algorithms.schedules import Cosine, Step
 from algorithms.tree import Tree
 from algorithms.weights import dense_tree
@@ -63,6 +69,15 @@ ALGORITHMS = {
     "FeDLRT, full": FeDLRT(LOCAL, RANK, WHOLE, "full", **NAMES),
     "FeDLRT, simplified": FeDLRT(LOCAL, RANK, WHOLE, "simplified", **NAMES),
     "naive FeDLRT": NaiveFeDLRT(LOCAL, RANK, WHOLE, **NAMES),
+    "FedProx": FedProx(LOCAL, 0.25),
+    **{f"SCAFFOLD, {control}": Scaffold(LOCAL, 1.25, control) for control in CONTROLS},
+    "FedSA-LoRA": FedSALoRA(LOCAL, ADAPTER),
+    "FedSA-LoRA, averaged rest": FedSALoRA(LOCAL, ADAPTER, average_rest=True),
+    "FRLoRA": FRLoRA(LOCAL, ADAPTER),
+    **{f"Fed-SB, {step}": FedSB(LOCAL, ADAPTER, step) for step in FIRST_STEPS},
+    "FedPara": FedPara(LOCAL, RANK, **NAMES),
+    "FedPara, matched": FedPara(LOCAL, RANK, initial="matched", **NAMES),
+    "pFedPara": PersonalFedPara(LOCAL, RANK, **NAMES),
     "local training": LocalTraining(LOCAL),
     "FLoRA": FLoRA(LOCAL, ADAPTER, (1, 3, 2)),
     "FedEx-LoRA": FedExLoRA(LOCAL, ADAPTER),
@@ -71,6 +86,10 @@ ALGORITHMS = {
     "HetLoRA": HetLoRA(LOCAL, ADAPTER, (1, 2, 2), decay=0.5, penalty=0.5),
     "LoRA-FAIR": LoRAFair(LOCAL, ADAPTER),
 }
+
+
+STAYING = ("local training", "FedSA-LoRA", "FedSA-LoRA, averaged rest")
+"""Algorithms whose server has no model of its own, or not all of one."""
 
 
 def run(algorithm, count=2, *, who=None, w=None, seed=3):
@@ -95,7 +114,7 @@ def test_factors_in_layers_and_products_give_the_same_model(name):
     with_values, _, _ = run(algorithm)
     without, _, _ = run(algorithm, who=clients(takes_values=False))
     close(with_values, without, 1e-9)
-    if name != "local training":
+    if name not in STAYING:
         assert all(float((with_values[n] - W).abs().max()) > 1e-6 for n, W in start().items())
 
 
@@ -112,7 +131,7 @@ def test_all_learn(name):
 
     if hasattr(algorithm, "personal_weights"):
         assert loss(lambda k: algorithm.personal_weights(fed, state, k)) < 0.9 * loss(lambda _: start())
-    if name != "local training":
+    if name not in STAYING:
         assert loss(lambda _: algorithm.weights(state)) < loss(lambda _: algorithm.weights(before))
 
 
@@ -272,7 +291,9 @@ def test_frozen_weights_stay_and_do_not_travel():
         assert torch.equal(found[name], w[name])
 
 
-@pytest.mark.parametrize("name", ["FedAvg", "FedLin", "FedLoRA", "FedLoRU, random", "FeDLRT, full", "FedHM"])
+@pytest.mark.parametrize(
+    "name", ["FedAvg", "FedProx", "FedLin", "FedLoRA", "FedLoRU, random", "FRLoRA", "FeDLRT, full", "FedHM"]
+)
 def test_statistics_are_averaged_and_no_step_is_taken_in_them(name):
     """After one local step on all samples, the statistics are the mean of what the clients observe at the start."""
     algorithm = ALGORITHMS[name]
@@ -289,6 +310,17 @@ def test_statistics_are_averaged_and_no_step_is_taken_in_them(name):
     seen = [outputs(w, c.x)[1]["norm.running_mean"] for c in clients()]
     mean = sum(size * one for size, one in zip(sizes / sizes.sum(), seen, strict=True))
     torch.testing.assert_close(found["norm.running_mean"], mean)
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("rate", [1.0, 1.25])
+def test_scaffold_averages_statistics_at_any_server_rate_and_has_no_control_of_them(control, rate):
+    found, fed, state = run(Scaffold(Descent(1, 0.5), rate, control), 1)
+    sizes = torch.tensor([len(c.y) for c in fed.clients]).double()
+    seen = [outputs(start(), c.x)[1]["norm.running_var"] for c in clients()]
+    mean = sum(size * one for size, one in zip(sizes / sizes.sum(), seen, strict=True))
+    torch.testing.assert_close(found["norm.running_var"], mean)
+    assert set(state.c) == set(start()) - clients()[0].statistics == set(fed.personal(0)["control"])
 
 
 def test_gradients_are_those_of_finite_differences():

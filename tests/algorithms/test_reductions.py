@@ -6,22 +6,29 @@ import torch
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Federation, Sequential
+from algorithms.federation import Federation, FederationError, Sequential
 from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
+from algorithms.fedpara import FedPara, PersonalFedPara
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.low_rank import Truncation, factorise, product
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import final, go_on, one_round
+from algorithms.scaffold import CONTROLS, Scaffold
+from algorithms.schedules import Step
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from toymodels.quadratic import centred, mean_of, quadratic_problem, random_quadratics
@@ -45,6 +52,14 @@ ALGORITHMS = {
     "pFedLoRA (1)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1)),
     "pFedLoRA (2)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1), jointly=True),
     "naive FeDLRT": NaiveFeDLRT(LOCAL, 2, Truncation(0.05)),
+    "FedProx": FedProx(LOCAL, 0.5),
+    "SCAFFOLD": Scaffold(LOCAL),
+    "SCAFFOLD, gradients": Scaffold(LOCAL, 1.5, "gradient"),
+    "FedSA-LoRA": FedSALoRA(LOCAL, Adapter(2)),
+    "FRLoRA": FRLoRA(LOCAL, Adapter(2)),
+    "Fed-SB": FedSB(LOCAL, Adapter(2)),
+    "FedPara": FedPara(LOCAL, 2),
+    "pFedPara": PersonalFedPara(LOCAL, 2),
     "mFedLoRU": NestedFedLoRU(LOCAL, Adapter(2), tau=2, ranks=((1, 1), (2, 1), None, (1, 2))),
 }
 
@@ -195,6 +210,90 @@ def test_fedlin_reaches_the_minimiser_and_fedavg_does_not():
     assert distance({"W": run(FedAvg(Descent(10, 0.1)), given, 150)[0]}) > 1e-2
     printed = run(FedLin(Descent(10, 0.1), as_printed=True), given, 20)[0]
     assert distance({"W": printed}) > distance({"W": run(FedLin(Descent(10, 0.1)), given, 20)[0]})
+
+
+def test_fedprox_without_a_pull_is_fedavg_and_a_strong_pull_keeps_clients_close():
+    given = problem()
+    close(run(FedProx(LOCAL, 0.0), given, 4)[0], run(FedAvg(LOCAL), given, 4)[0], 0.0)
+    moved = [float((run(FedProx(LOCAL, mu), given, 1)[0] - given.start["W"]).norm()) for mu in (0.0, 1.0, 4.0)]
+    assert moved[0] > moved[1] > moved[2]
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_scaffold_begins_as_fedavg_and_reaches_the_minimiser(control):
+    given = problem()
+    close(run(Scaffold(LOCAL, 1.0, control), given, 1)[0], run(FedAvg(LOCAL), given, 1)[0], 0.0)
+    assert given.measures["distance"]({"W": run(Scaffold(Descent(10, 0.1), 1.0, control), given, 200)[0]}) < 1e-6
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_the_control_variate_of_the_server_is_the_mean_of_the_clients(control):
+    shares = (1.0, 2.0, 0.5, 4.0)
+    _, fed, state = run(Scaffold(LOCAL, 1.25, control), problem(), 5, size=2, shares=shares, seed=4)
+    own = [fed.personal(k)["control"]["W"] for k in range(4)]
+    assert len({tuple(c.flatten().tolist()) for c in own}) > 2
+    close(state.c["W"], sum(share * c for share, c in zip(shares, own, strict=True)) / sum(shares))
+
+
+def test_scaffold_counts_the_length_of_scheduled_steps():
+    """With one client, its control variate and the server's cancel, and the mean gradient is that of the steps."""
+    given = problem(clients=1)
+    local = Descent(4, Step(0.1, every=2, factor=0.5, per="step"))
+    W, _, state = run(Scaffold(local), given, 1)
+    close(run(Scaffold(local), given, 3)[0], run(FedAvg(local), given, 3)[0])
+    close(state.c["W"], (given.start["W"] - W) / (0.1 + 0.1 + 0.05 + 0.05))
+
+
+def test_frlora_accumulates_more_than_the_rank_of_its_factors():
+    given = problem(shape=(8, 8), clients=3)
+    ranks = []
+    for rounds in (1, 2, 3):
+        W, _, state = run(FRLoRA(Descent(5, 0.1), Adapter(1)), given, rounds)
+        ranks.append(int(torch.linalg.matrix_rank(W - given.start["W"], rtol=1e-9)))
+        assert state.rounds == rounds
+    assert ranks == [2, 3, 4]
+
+
+@pytest.mark.parametrize("scale", [0.5, 2.0, -1.5])
+def test_frlora_starts_with_the_best_approximation_of_the_weights_in_its_factors(scale):
+    given = problem(shape=(6, 4))
+    algorithm = FRLoRA(LOCAL, Adapter(2, scale))
+    state = algorithm.start(Federation(given.clients), Tree(given.start))
+    close(state.base["W"] + scale * state.factors.A["W"] @ state.factors.B["W"], given.start["W"])
+    sigma = torch.linalg.svdvals(given.start["W"])
+    close(torch.linalg.svdvals(state.base["W"]), torch.cat([sigma[2:], torch.zeros(2).double()]))
+    close(state.factors.A["W"].norm(), state.factors.B["W"].norm())
+
+
+def test_frlora_finds_no_factors_in_zeros():
+    given = quadratic_problem("zero", problem().clients, torch.zeros(6, 4).double())
+    with pytest.raises(FederationError, match="W has only zeros, so FRLoRA finds no factors in it; leave out"):
+        run(FRLoRA(LOCAL, Adapter(2)), given, 1)
+
+
+def test_the_mean_of_fed_sb_is_the_mean_of_the_products():
+    """After one round, the model is the mean of those that its clients alone would have reached."""
+    given, shares = problem(), (1.0, 2.0, 0.5, 4.0)
+    off = {}
+    for algorithm in (FedSB(LOCAL, Adapter(2, 1.5)), FedLoRA(LOCAL, Adapter(2, 1.5))):
+        fed = Federation(given.clients, shares=shares)
+        start = algorithm.start(fed, Tree(given.start))
+        alone = [algorithm.weights(one_round(algorithm.round, fed, start, (k,)))["W"] for k in range(4)]
+        together = algorithm.weights(one_round(algorithm.round, fed, start))["W"]
+        mean = sum(share * W for share, W in zip(shares, alone, strict=True)) / sum(shares)
+        off[type(algorithm)] = float((together - mean).abs().max())
+    assert off[FedSB] < 1e-14
+    assert off[FedLoRA] > 1e-5
+
+
+def test_fedsa_lora_serves_each_client_and_its_server_has_no_b():
+    given = problem()
+    W, fed, state = run(FedSALoRA(Descent(10, 0.05), Adapter(2)), given, 8)
+    assert torch.equal(W, given.start["W"])
+    own = [FedSALoRA(LOCAL, Adapter(2)).personal_weights(fed, state, k) for k in range(4)]
+    for number, client in enumerate(given.clients):
+        losses = [float(client.loss(mine)) for mine in own]
+        assert losses[number] == min(losses) < float(client.loss({"W": W}))
 
 
 @pytest.mark.slow

@@ -11,17 +11,23 @@ from algorithms.adapter import Adapter
 from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent
 from algorithms.executors.processes import Processes
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Reply, Sequential
 from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
+from algorithms.fedpara import FedPara
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.optimisers import Sgd, Velocity
 from algorithms.rounds import one_round, rounds
+from algorithms.scaffold import Scaffold
 from algorithms.schedules import Cosine, Step
 from algorithms.tree import Tree
 from toymodels.quadratic import random_quadratics
@@ -43,6 +49,7 @@ def remembering(optimiser_state):
     [
         lambda local: FedHM(local, 2),
         lambda local: FlexLoRA(local, Adapter(2)),
+        lambda local: FRLoRA(local, Adapter(2)),
         lambda local: NestedFedLoRU(local, Adapter(2), 2, ranks=((1, 1),) * 3),
     ],
 )
@@ -50,6 +57,39 @@ def test_no_optimiser_remembers_factors_that_are_new_in_every_round(make):
     with pytest.raises(FederationError, match=r"again in every round.*leave optimiser_state fresh"):
         make(remembering("personal"))
     assert list(rounds(make(remembering("fresh")), quadratics(), rounds=1))[-1].state.round == 1
+
+
+@pytest.mark.parametrize("local", [Descent(2, 0.1, optimiser=Sgd(0.9)), Descent(2, 0.1, clip=1.0)])
+def test_scaffold_takes_the_change_of_the_weights_for_gradients_of_plain_steps_only(local):
+    with pytest.raises(FederationError, match="needs plain steps; leave optimiser and clip out, or choose control 'gr"):
+        Scaffold(local)
+    assert list(rounds(Scaffold(local, control="gradient"), quadratics(), rounds=1))[-1].state.round == 1
+
+
+def test_scaffold_needs_a_rate_above_zero_in_some_step():
+    still = Descent(2, Cosine(0.1, period=1, restart=False))
+    assert still.rate(2) == 0.0
+    with pytest.raises(FederationError, match=r"round 2, controlled_descent: the learning rate is 0 in all steps"):
+        list(rounds(Scaffold(still), quadratics(), rounds=2))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FedProx(Descent(), -0.5), "mu must be finite and at least 0, got -0.5"),
+        (lambda: FedProx(Descent(), float("nan")), "mu must be finite and at least 0, got nan"),
+        (lambda: Scaffold(Descent(), 0.0), "server_rate must be positive and finite, got 0.0"),
+        (lambda: Scaffold(Descent(), control="both"), "control must be one of .*, got 'both'"),
+        (lambda: FedSB(Descent(), Adapter(1), "adam"), "first_step must be one of .*, got 'adam'"),
+        (lambda: FedSB(Descent(), Adapter(1), first_rate=0.0), "first_rate must be positive and finite, got 0.0"),
+        (lambda: FedPara(Descent(), 0), "rank must be a whole number of at least 1, got 0"),
+        (lambda: FedPara(Descent(), 1, initial="normal"), "initial must be one of .*, got 'normal'"),
+        (lambda: FedSALoRA(Descent(), Adapter(1, rest="frozen"), True), "a frozen rest is the same at all clients"),
+    ],
+)
+def test_values_out_of_their_range_are_named(make, message):
+    with pytest.raises(FederationError, match=message):
+        make()
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,15 @@ import torch
 from test_by_hand import RATE, Written, clients, federation, models
 from written_federation import Knowing, Samples, tensor
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.fed_sb import FedSB
 from algorithms.federation import Federation, Memory, Sequential
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT, own_bases
 from algorithms.flexlora import SPLITS, FlexLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
@@ -107,6 +110,42 @@ def flexlora(rank, split, batch):
     return found
 
 
+def fed_sb(rank, batch):
+    """Steps in R are steps in W between the projections on the columns of A and the rows of B."""
+    alpha, found = float(by_hand.ALPHA), []
+    U, sigma, Vh = np.linalg.svd(-RATE * mean(range(3), [slope(k, W0) for k in range(3)]))
+    P, Q = U[:, :rank] @ U[:, :rank].T, Vh[:rank].T @ Vh[:rank]
+    W = W0 + (U[:, :rank] * sigma[:rank]) @ Vh[:rank]
+    for number, cohort in by_hand.rounds():
+        uploads = []
+        for k in cohort:
+            w = W
+            for chosen in by_hand.Draws(number, 1, k).steps(by_hand.STEPS, batch):
+                w = w - RATE * alpha**2 * P @ slope(k, w, chosen) @ Q
+            uploads.append(w)
+        W = mean(cohort, uploads)
+        found.append(W)
+    return found
+
+
+def frlora(rank, batch):
+    alpha, found, W = float(by_hand.ALPHA), [], W0
+    U, sigma, Vh = np.linalg.svd(W0)
+    A, B = U[:, :rank] * (sigma[:rank] / alpha) ** 0.5, (sigma[:rank] / alpha)[:, None] ** 0.5 * Vh[:rank]
+    for number, cohort in by_hand.rounds():
+        uploads = []
+        for k in cohort:
+            a, b = A, B
+            for chosen in by_hand.Draws(number, 1, k).steps(by_hand.STEPS, batch):
+                G = slope(k, W + alpha * (a @ b - A @ B), chosen)
+                a, b = a - RATE * alpha * G @ b.T, b - RATE * alpha * a.T @ G
+            uploads.append((a, b))
+        a, b = (mean(cohort, list(factors)) for factors in zip(*uploads, strict=True))
+        W = W + alpha * (a @ b - A @ B)
+        found.append(W)
+    return found
+
+
 def agree(found, expected):
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.numpy(), other, atol=1e-12, rtol=1e-12)
@@ -149,6 +188,30 @@ def test_naive_fedlrt_as_printed_puts_the_mean_coefficients_in_the_first_clients
 def test_flexlora_is_its_box(split, rank, executor, kind, batch):
     algorithm = FlexLoRA(Descent(by_hand.STEPS, RATE, batch), Written(rank, float(by_hand.ALPHA)), split)
     agree(models(algorithm, federation(kind, executor()))[0], flexlora(rank, split, batch))
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+@pytest.mark.parametrize(("executor", "kind"), [(Sequential, Samples), (Sequential, Knowing), (Vmap, Samples)])
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("a_at", [None, "inputs"])
+def test_fed_sb_and_frlora_are_their_boxes(a_at, rank, executor, kind, batch):
+    local, adapter = Descent(by_hand.STEPS, RATE, batch), Adapter(rank, float(by_hand.ALPHA), a_at=a_at)
+    agree(models(FedSB(local, adapter, "gradient"), federation(kind, executor()))[0], fed_sb(rank, batch))
+    agree(models(FRLoRA(local, adapter), federation(kind, executor()))[0], frlora(rank, batch))
+
+
+@pytest.mark.parametrize("a_at", [None, "inputs"])
+@pytest.mark.parametrize(("first_step", "rate"), [("sign", None), ("sign", 0.75), ("gradient", 0.5)])
+def test_fed_sb_starts_with_the_best_approximation_of_the_first_step(first_step, rate, a_at):
+    G = np.random.default_rng(5).standard_normal((9, 7))  # large enough for signs with distinct singular values
+    algorithm = FedSB(Descent(1, 0.25), Adapter(2, -1.5, a_at=a_at), first_step, rate)
+    A, R, B = (part["W"] for part in algorithm.first_factors(Tree(W=torch.from_numpy(G))))
+    update = (-1.5 * A @ R @ B).numpy()
+    step = -(0.25 if rate is None else rate) * (np.sign(G) if first_step == "sign" else G)
+    np.testing.assert_allclose(update.T if a_at == "inputs" else update, best(step, 2), atol=1e-14)
+    for columns in (A, B.mT):
+        torch.testing.assert_close(columns.mT @ columns, torch.eye(2).double())
+    assert not (R - torch.diag(R.diag())).any()
 
 
 class OnData:

@@ -6,6 +6,9 @@ import by_hand
 import torch
 
 from algorithms.adapter import AB, Adapter
+from algorithms.fed_sb import ARB, FedSB
+from algorithms.fedpara import FedPara, Hadamard, Low, PersonalFedPara
+from algorithms.frlora import FRLoRA
 from algorithms.mfedloru import Nested, NestedFedLoRU
 from algorithms.tree import Tree
 
@@ -64,6 +67,38 @@ class Written(Adapter):
 
     def pair(self, w, turn=0):
         return AB(*trees(*by_hand.factors(self.rank, turn, self.own)))
+
+
+@dataclass(frozen=True)
+class WrittenFRLoRA(FRLoRA):
+    """FRLoRA with the first factors of `by_hand`."""
+
+    def principal_factors(self, w):
+        return tuple(trees(*by_hand.factors(self.adapter.rank)))
+
+
+@dataclass(frozen=True)
+class WrittenSB(FedSB):
+    """Fed-SB with the first factors of `by_hand`."""
+
+    def first_factors(self, G):
+        A, B = by_hand.factors(self.adapter.rank)
+        return ARB(*trees(A, by_hand.middle(self.adapter.rank), B))
+
+
+class WrittenLows:
+    """The initial factors of `by_hand` for FedPara."""
+
+    def factors(self, w, squares):
+        return Hadamard(*(Low(*trees(*by_hand.low(self.rank, turn)), Tree()) for turn in (0, 3)), Tree())
+
+
+class WrittenPara(WrittenLows, FedPara):
+    """FedPara with these factors."""
+
+
+class WrittenPersonalPara(WrittenLows, PersonalFedPara):
+    """The personal variant with these factors."""
 
 
 @dataclass(frozen=True)

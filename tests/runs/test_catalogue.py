@@ -12,6 +12,7 @@ from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent
 from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.executors.ray_actors import Actors
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError, Sequential
 from algorithms.fedex_lora import FedExLoRA
@@ -22,9 +23,13 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
+from algorithms.fedpara import FedPara, PersonalFedPara
+from algorithms.fedprox import FedProx
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.flora import FLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.hetlora import HetLoRA
 from algorithms.kernels import layer_names
 from algorithms.local_training import LocalTraining
@@ -36,6 +41,7 @@ from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
+from algorithms.scaffold import Scaffold
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from runs.catalogue import ALGORITHMS, CONDUCT, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
@@ -108,6 +114,13 @@ BUILT = {
     "rbla": RBLA(LOCAL, ADAPTER),
     "hetlora": HetLoRA(LOCAL, ADAPTER),
     "lora-fair": LoRAFair(LOCAL, ADAPTER),
+    "fedprox": FedProx(LOCAL),
+    "scaffold": Scaffold(LOCAL),
+    "fedsa-lora": FedSALoRA(LOCAL, ADAPTER),
+    "frlora": FRLoRA(LOCAL, ADAPTER),
+    "fed-sb": FedSB(LOCAL, ADAPTER),
+    "fedpara": FedPara(LOCAL, 4, seed=8),
+    "pfedpara": PersonalFedPara(LOCAL, 4, seed=8),
 }
 m, n, r = 6, 5, 2
 TRAVELS = {  # numbers per client in the second round, down and up, and its trips; by the boxes
@@ -136,6 +149,13 @@ TRAVELS = {  # numbers per client in the second round, down and up, and its trip
     "rbla": ((m + n) * r, (m + n) * r, 1),
     "hetlora": ((m + n) * r, (m + n) * r + 1, 2),  # whether it prunes, and its factors
     "lora-fair": ((m + n) * r, (m + n) * r, 1),
+    "fedprox": (m * n, m * n, 1),
+    "scaffold": (2 * m * n, 2 * m * n, 1),
+    "fedsa-lora": (m * r, m * r, 1),
+    "frlora": ((m + n) * r, (m + n) * r, 1),
+    "fed-sb": (r * r, r * r, 1),
+    "fedpara": (2 * (m + n) * r, 2 * (m + n) * r, 1),
+    "pfedpara": ((m + n) * r, (m + n) * r, 1),
 }
 
 

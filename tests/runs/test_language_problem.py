@@ -369,6 +369,13 @@ EVERY = {
     "central": {},
     "fedavg": {},
     "fedlin": {},
+    "fedprox": {},
+    "scaffold": {"control": "gradient"},
+    "fedsa-lora": {},
+    "frlora": {},
+    "fed-sb": {},
+    "fedpara": {},
+    "pfedpara": {},
 }
 
 

@@ -37,7 +37,7 @@ def test_every_algorithm_runs_on_every_problem_it_fits(algorithm, problem, tmp_p
         return
     last = train(plan, tmp_path)
     assert [float(row["round"]) for row in rows(tmp_path)] == list(range(7))
-    learning = "personal_loss" if algorithm == "local" else "loss"
+    learning = "personal_loss" if algorithm in ("local", "fedsa-lora") else "loss"
     assert float(rows(tmp_path)[-1][learning]) == last[learning] < float(rows(tmp_path)[0][learning])
     assert (last["bytes_up"] > 0) == (algorithm not in ("local", "central"))
     assert sum(int(row["bytes"]) for row in csv.DictReader((tmp_path / "ledger.csv").open())) == (

@@ -34,14 +34,18 @@ from algorithms.descent import Descent
 from algorithms.exchange import Acknowledgement, Exchange, Reply
 from algorithms.executors.processes import Processes
 from algorithms.executors.sharing import pack, unpack
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Sequential
 from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedlin import FedLin
 from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedpara import PersonalFedPara
+from algorithms.fedsa_lora import FedSALoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.flora import FLoRA
+from algorithms.frlora import FRLoRA
 from algorithms.hetlora import HetLoRA
 from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation
@@ -49,6 +53,7 @@ from algorithms.partial_sums import PARTS, fold
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rbla import RBLA
 from algorithms.rounds import final, go_on, one_round
+from algorithms.scaffold import Scaffold
 from algorithms.tree import Tree
 
 HERE = Path(__file__).parents[1]
@@ -65,6 +70,11 @@ ALGORITHMS = {
     "RBLA": RBLA(LOCAL, Adapter(3)),
     "HetLoRA": HetLoRA(LOCAL, Adapter(3), decay=0.5, penalty=1.0),
     "LoRA-FAIR": LoRAFair(LOCAL, Adapter(2)),
+    "SCAFFOLD": Scaffold(LOCAL),
+    "FedSA-LoRA": FedSALoRA(LOCAL, Adapter(2)),
+    "FRLoRA": FRLoRA(LOCAL, Adapter(2)),
+    "Fed-SB": FedSB(LOCAL, Adapter(2)),
+    "pFedPara": PersonalFedPara(LOCAL, 2),
 }
 
 

@@ -41,7 +41,10 @@ ROOT = Path(__file__).resolve().parents[3] / "data"
 LAPTOP = CURVE_SIZES["laptop"]
 LABELS = [method.label for method in METHODS]
 TINY = replace(CURVE_SIZES["quick"], rounds=4, every=4, tau=2)
-AFTER_THE_FIGURE = {"flora", "fedex-lora", "hetlora", "rbla", "lora-fair"}
+AFTER_THE_FIGURE = {
+    *("flora", "fedex-lora", "hetlora", "rbla", "lora-fair", "fedprox", "scaffold", "fedsa-lora", "frlora"),
+    *("fed-sb", "fedpara", "pfedpara"),
+}
 """Algorithms that are newer than the stored curves."""
 LIVE_MARGIN = 0.1
 """Margin of the short runs, by the same bound."""

@@ -15,15 +15,18 @@ from tiny_language import bert, llama, texts, transformers  # noqa: E402
 
 from algorithms.adapter import Adapter  # noqa: E402
 from algorithms.descent import Descent  # noqa: E402
+from algorithms.fed_sb import FedSB  # noqa: E402
 from algorithms.fedavg import FedAvg  # noqa: E402
 from algorithms.federation import FederationError  # noqa: E402
 from algorithms.fedex_lora import FedExLoRA  # noqa: E402
 from algorithms.fedlora import FedLoRA  # noqa: E402
 from algorithms.fedloru import FedLoRU  # noqa: E402
 from algorithms.fedloru_finetuning import FineTuneFedLoRU  # noqa: E402
+from algorithms.fedsa_lora import FedSALoRA  # noqa: E402
 from algorithms.ffa_lora import FFALoRA  # noqa: E402
 from algorithms.flexlora import FlexLoRA  # noqa: E402
 from algorithms.flora import FLoRA  # noqa: E402
+from algorithms.frlora import FRLoRA  # noqa: E402
 from algorithms.hetlora import HetLoRA  # noqa: E402
 from algorithms.layers import call  # noqa: E402
 from algorithms.optimisers import Sgd  # noqa: E402
@@ -64,6 +67,8 @@ ALGORITHMS = {
     "fedloru-finetune": lambda *given: FineTuneFedLoRU(*given, tau=2),
     "flora": lambda *given: FLoRA(*given, ranks=(1, 1)),
     "fedex-lora": FedExLoRA,
+    "frlora": FRLoRA,
+    "fed-sb": FedSB,
 }
 
 
@@ -118,7 +123,7 @@ def test_peft_loads_what_was_trained(tmp_path, kind, name, a_at):
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
     rank = json.loads((tmp_path / "adapter_config.json").read_text())["r"]
     # What was accumulated or merged, and the current pair. FedEx-LoRA's residual of two clients has r columns a round.
-    merged = {"fedloru": 3 * 2, "fedloru-finetune": 2, "flora": 3 * (1 + 1), "fedex-lora": 3 * 2}
+    merged = {"fedloru": 3 * 2, "fedloru-finetune": 2, "flora": 3 * (1 + 1), "fedex-lora": 3 * 2, "frlora": 4 * 2}
     assert rank == merged.get(name, 0) + 2
 
 
@@ -240,6 +245,11 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
         with_adapter_start(FedAvg(Descent()), begun_from(tmp_path))
     with pytest.raises(RunError, match="FedAvg does not train an adapter on frozen weights"):
         updates(FedAvg(Descent()), problem.start, problem.start)
+    with pytest.raises(RunError, match="FedSALoRA has no adapter of its own to export"):
+        updates(FedSALoRA(Descent(), Adapter(2)), problem.start, problem.start)
+    for kind in (FRLoRA, FedSB):
+        with pytest.raises(RunError, match=f"{kind.__name__} makes its first factors of the model and its data; leave"):
+            with_adapter_start(kind(Descent(), Adapter(2)), begun_from(tmp_path))
     (tmp_path / "adapter_model.safetensors").rename(tmp_path / "adapter_model.bin")
     with pytest.raises(RunError, match="pickled adapters are not read"):
         read_adapter(tmp_path, llama())

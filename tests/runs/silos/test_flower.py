@@ -42,7 +42,8 @@ def test_the_written_app_trains_as_it_is_and_goes_on(algorithm, tmp_path, monkey
     table = (tmp_path / "results" / "metrics.csv").read_text().splitlines()
     assert (last["round"], len(table)) == (3, 5)
     place = table[0].split(",").index("loss")
-    assert float(table[-1].split(",")[place]) < float(table[1].split(",")[place]) or algorithm == "local"
+    learns = float(table[-1].split(",")[place]) < float(table[1].split(",")[place])
+    assert learns or algorithm in ("local", "fedsa-lora")  # whose server has no trained model
 
 
 @pytest.mark.parametrize("count", [1, 3, 4])
