@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory, require_whole
-from algorithms.optimisers import GradientSteps, Optimiser, count_singly
+from algorithms.optimisers import Optimiser, count_singly, gradient_step
 from algorithms.schedules import Schedule
 from algorithms.tree import Split, narrow, wide
 
@@ -271,7 +271,6 @@ def descend(
         state = settings.optimiser.start(w)
     if memory.drawn is None and settings.batch is not None:
         raise FederationError(f"no batches of {settings.batch} were drawn: pass `draw=settings.draw` to the mean")
-    plain = GradientSteps()
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
@@ -279,7 +278,6 @@ def descend(
         observed = {**observed, **new}
         idle = [place for place, grad in enumerate(found) if grad is None and added is None and not pull]
         gradients = _fill(found, w)
-        del found  # so that plain steps can overwrite the gradients
         if added is not None:
             gradients = [one + other for one, other in zip(gradients, added, strict=True)]
         if pull:
@@ -290,7 +288,7 @@ def descend(
             gradients = clip(gradients, settings.clip)
         rate = settings.rate(memory.round, step, steps)
         if settings.optimiser is None:
-            w = plain.step(w, gradients, rate)
+            w = gradient_step(w, gradients, rate)
         else:
             if idle:
                 state = count_singly(state, len(w))

@@ -8,7 +8,6 @@ only tensors, so that it can be kept, sent, stored and stacked like parameters. 
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -196,64 +195,6 @@ def gradient_step(w: Tensors, gradients: Tensors, rate: float) -> Tensors:
     if _one_by_one(w, gradients):
         return [value - rate * grad for value, grad in zip(w, gradients, strict=True)]
     return list(torch._foreach_sub(w, torch._foreach_mul(gradients, rate)))
-
-
-class GradientSteps:
-    """Plain steps that overwrite their own tensors: the gradients, and the parameters that the last step made.
-
-    New memory costs more than arithmetic on a CPU. A tensor that somebody else holds is never overwritten, such as an
-    argument or a gradient that a loss remembers.
-    """
-
-    def __init__(self) -> None:
-        self._own: Tensors = []
-        self._uses: list[tuple[int, ...]] = []
-
-    def step(self, w: Tensors, gradients: Tensors, rate: float) -> Tensors:
-        """Return w - rate g, as `gradient_step` does to the bit.
-
-        Args:
-            w: Parameters; they are overwritten if the last step made them and nobody else holds them.
-            gradients: Gradients; they are overwritten if nothing else than this list holds them.
-            rate: Learning rate.
-        """
-        if not _COUNTS or _one_by_one(w, gradients) or not _are_disposable(gradients):
-            self._own = []
-            return gradient_step(w, gradients, rate)
-        torch._foreach_mul_(gradients, rate)
-        alike = all(value.dtype == grad.dtype for value, grad in zip(w, gradients, strict=True))
-        if w is self._own and alike and _count_uses(w) == self._uses:
-            torch._foreach_sub_(w, gradients)
-            return w
-        self._own = list(torch._foreach_sub(w, gradients))
-        self._uses = _count_uses(self._own)
-        return self._own
-
-
-_COUNTS = hasattr(torch.Tensor, "_use_count") and hasattr(torch._C, "_storage_Use_Count")
-"""Whether this version of torch counts references."""
-
-
-def _count_uses(tensors: Tensors) -> list[tuple[int, ...]]:
-    """Return how many references each tensor of a list, its memory, and its base if it is a view have."""
-    uses: list[tuple[int, ...]] = []
-    for tensor in tensors:
-        of_memory = torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
-        count = sys.getrefcount(tensor), tensor._use_count(), of_memory  # type: ignore[attr-defined]
-        base: Any = tensor._base
-        uses.append(count if base is None else (*count, sys.getrefcount(base), base._use_count()))
-    return uses
-
-
-_UNSHARED = set(_count_uses([torch.empty(1), torch.empty(1).view(1, 1)])) if _COUNTS else set()
-"""The numbers of references to a tensor that nothing else than a list holds, and to such a view."""
-
-
-def _are_disposable(tensors: Tensors) -> bool:
-    """Return whether tensors on a CPU can be overwritten, because nothing else holds them or their memory."""
-    if any(tensor.device.type != "cpu" or torch._debug_has_internal_overlap(tensor) for tensor in tensors):
-        return False
-    return _UNSHARED.issuperset(_count_uses(tensors))
 
 
 class _List:
