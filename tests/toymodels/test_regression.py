@@ -264,6 +264,30 @@ def test_more_columns_than_samples_leave_no_single_b(samples, columns):
         assert float((slope * B["W"]).abs().max()) < 1e-8
 
 
+@pytest.mark.parametrize(("d", "samples", "columns"), [(5, 1, 2), (10, 1, 2), (50, 1, 2), (50, 2, 3), (10, 2, 4)])
+def test_a_column_almost_orthogonal_to_all_samples_gives_no_column_more(d, samples, columns):
+    """The product of such a column with the samples has few digits, whatever its own unit."""
+    rng = np.random.default_rng(1)
+    X, target = (torch.from_numpy(rng.standard_normal(size)) for size in ((2000, samples, d), (2000, d, 3)))
+    A = torch.linalg.qr(torch.from_numpy(rng.standard_normal((2000, d, columns))))[0]
+    A[::2] *= 10.0 ** torch.linspace(-9, 9, columns).double()
+    A[1::3, :, 0] -= (torch.linalg.pinv(X) @ X @ A[..., :1])[1::3, :, 0]  # orthogonal to rounding
+    best = torch.vmap(lambda X, target, A: Regressor(X.mT @ X / samples, target).best_b({"W": A})["W"])
+    assert best(X, target, A).isnan().all()
+    # A column for each sample is not too many.
+    kept = best(X[::3], target[::3], A[::3, :, :samples])
+    fitted = X[::3] @ (A[::3, :, :samples] @ kept - target[::3])
+    assert float(fitted.abs().median()) < 1e-9
+    assert float(kept.isnan().double().mean()) < 0.01
+
+
+def test_one_sample_has_no_single_b_for_two_columns():
+    given = made(10, 3, 4, samples=1, rank=2, seed=11)
+    for client in given.clients:
+        with pytest.raises(ProblemError, match="no single minimiser in B at this A of 2 columns"):
+            client.best_b(Tree(W=given.facts["first"]))
+
+
 @pytest.mark.parametrize("samples", [None, 50])
 def test_columns_that_depend_on_each_other_leave_no_single_b(samples):
     client = made(6, 3, 1, samples=samples).clients[0]
