@@ -86,6 +86,7 @@ class SampledProblem(Problem):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampled", tuple(self.clients[: self.evaluated]))
+        self._check(self.sampled)
 
     def loss(self, w: Mapping[str, Tensor]) -> float:
         """Return the mean loss of the sampled clients."""

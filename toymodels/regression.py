@@ -53,6 +53,11 @@ class Regressor:
         """Return the gradient $2G(W - W^*)$, in the type of the weights."""
         return type(w)({"W": 2.0 * self.G @ (w["W"] - self.target)})
 
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """Shape of the weights, ``(d, k)``."""
+        return tuple(self.target.shape)
+
     def best_b(self, a: Any) -> Any:
         """Return the B ``(r, k)`` that minimises the loss of AB at a given A ``(d, r)``; pass alpha A for alpha AB.
 
