@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,9 +124,11 @@ def sample_sizes(samples: Any, clients: int) -> list[int]:
     Raises:
         ProblemError: One is not a whole number, or there are not as many as clients.
     """
-    if not isinstance(samples, Iterable):
+    try:
+        given = list(samples)
+    except TypeError:  # also of arrays and tensors without dimensions, which claim to be iterable
         return [integer("a number of samples", samples)] * clients
-    each = [integer("a number of samples", size) for size in samples]
+    each = [integer("a number of samples", size) for size in given]
     if len(each) != clients:
         raise ProblemError(
             f"expected positive sizes and samples of {clients} clients, got {len(each)} numbers of samples"

@@ -8,7 +8,7 @@ that the Gram matrix suffices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
@@ -227,8 +227,13 @@ def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bo
         raise ProblemError(
             f"the problem {problem.name!r} has no fact `sizes`; new samples need a problem of regression"
         )
-    sizes = problem.facts["sizes"]
-    clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(problem.clients, sizes, strict=True)]
+    sizes, own = problem.facts["sizes"], list(_regressors(problem))
+    if len(sizes) != len(own):
+        raise ProblemError(
+            f"the problem {problem.name!r} has {len(own)} clients, but {len(sizes)} numbers of samples in its fact "
+            "`sizes`; give both the same length"
+        )
+    clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(own, sizes, strict=True)]
     return _known(problem, clients, constants)
 
 
@@ -236,9 +241,12 @@ def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
     """Return the problem with the population loss of every client.
 
     All clients on demand are drawn and held, and the loss is over all of them.
+
+    Raises:
+        ProblemError: The clients are not regressors.
     """
     constants = flag("constants", constants)
-    clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
+    clients = [replace(client, G=_gram(len(client.G), None)) for client in _regressors(problem)]
     facts = {**problem.facts, "sizes": (None,) * len(clients)}
     return _known(replace(problem, facts=facts), clients, constants)
 
@@ -250,8 +258,8 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     $\|L^T(W - W_0)\|_F^2$.
 
     Raises:
-        ProblemError: The rank is not a whole number of at least 0, or the minimiser over all matrices is not unique, or
-            not known: of clients on demand, or made with ``constants=False``.
+        ProblemError: The rank is not a whole number of at least 0, the clients are not regressors, or the minimiser
+            over all matrices is not unique, or not known: of clients on demand, or made with ``constants=False``.
     """
     try:
         rank = require_order("the rank", rank)
@@ -261,7 +269,7 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
         raise ProblemError(
             "the minimiser is not known for clients on demand; use regression, or in_expectation for population losses"
         )
-    gram = _mean_gram(problem.clients, problem.shares)
+    gram = _mean_gram(list(_regressors(problem)), problem.shares)
     if problem.minimiser is None:
         raise ProblemError(
             "the problem was made with constants=False, so the minimiser is not known; make it with constants=True"
@@ -271,6 +279,21 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     L = torch.linalg.cholesky(gram)
     U, sigma, Vh = torch.linalg.svd(L.mT @ problem.minimiser["W"], full_matrices=False)
     return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)
+
+
+def _regressors(problem: Problem) -> Iterator[Regressor]:
+    """Yield the clients of a problem, those on demand one by one.
+
+    Raises:
+        ProblemError: One is not a regressor.
+    """
+    for number, client in enumerate(problem.clients):
+        if not isinstance(client, Regressor):
+            raise ProblemError(
+                f"this needs a problem of regression, but client {number} of the problem {problem.name!r} is a "
+                f"{type(client).__name__}"
+            )
+        yield client
 
 
 def _gram(d: int, samples: int | None, rng: np.random.Generator | None = None) -> Tensor:

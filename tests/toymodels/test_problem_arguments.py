@@ -177,6 +177,24 @@ def test_numbers_of_samples_are_whole_and_as_many_as_clients() -> None:
             ridge_problem(SHAPE, 2, RNG, samples=given)
 
 
+@pytest.mark.parametrize("number", [np.array(5), torch.tensor(5), np.float64(5.0), np.array(5.0), np.int8(5)])
+def test_a_number_without_dimensions_is_a_number(number: Any) -> None:
+    for made in (
+        lambda n: regression(3, 2, 2, np.random.default_rng(0), samples=n),
+        lambda n: regression(3, 2, 2, np.random.default_rng(0), samples=[n, 4]),
+        lambda n: ridge_problem(SHAPE, 2, np.random.default_rng(0), samples=n),
+        lambda n: regression_on_demand(3, 2, n, 0, samples=n, heterogeneity=0.0),
+        lambda n: ridges_on_demand(SHAPE, n, 0, profile="welsch", samples=n, heterogeneity=0.0),
+        lambda n: homogeneous(2, np.random.default_rng(0), shape=SHAPE, rank=1, samples=10 * n),
+        lambda n: random_quadratics(SHAPE, n, np.random.default_rng(0)),
+    ):
+        given, expected = made(number), made(5)
+        assert given.loss(given.start) == expected.loss(expected.start)
+        assert [client.samples for client in given.clients] == [client.samples for client in expected.clients]
+    with pytest.raises(ProblemError, match="a number of samples must be a whole number, got "):
+        regression(3, 2, 2, RNG, samples=np.array(2.5))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "made",
     [

@@ -8,8 +8,10 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
+from toymodels.legendre import homogeneous
+from toymodels.on_demand import SampledProblem
 from toymodels.problem import ProblemError
-from toymodels.quadratic import random_quadratics
+from toymodels.quadratic import quadratics_on_demand, random_quadratics
 from toymodels.regression import (
     Regressor,
     best_of_rank,
@@ -18,6 +20,7 @@ from toymodels.regression import (
     regression_on_demand,
     with_fresh_data,
 )
+from toymodels.ridges import ridge_problem
 
 
 def made(*sizes, seed=0, **options):
@@ -240,6 +243,29 @@ def test_other_clients_of_a_problem_on_demand_are_evaluated():
     by_hand = np.mean([float(client.loss({"W": W})) for client in clients])
     assert replace(given, clients=clients).loss({"W": W}) == pytest.approx(by_hand)
     assert replace(given, name="other").loss({"W": W}) == given.loss({"W": W})
+
+
+def test_other_clients_than_regressors_are_refused():
+    rng = np.random.default_rng(0)
+    for given, name in (
+        (random_quadratics((3, 2), 2, rng), "Quadratic"),
+        (ridge_problem((3, 2), 2, rng), "Ridges"),
+        (homogeneous(2, rng, shape=(3, 2), rank=1, samples=40), "Quadratic"),
+        (quadratics_on_demand((3, 2), 5, 0), "Quadratic"),
+    ):
+        message = f"needs a problem of regression, but client 0 of the problem .* is a {name}$"
+        with pytest.raises(ProblemError, match=message):
+            in_expectation(given)
+        if not isinstance(given, SampledProblem):
+            with pytest.raises(ProblemError, match=message):
+                best_of_rank(given, 1)
+            with pytest.raises(ProblemError, match=message):
+                with_fresh_data(replace(given, facts={"sizes": (4, 4)}), rng)
+    known = made(4, 3, 3, samples=9)
+    fewer = replace(known, clients=known.clients[:2], shares=[0.5, 0.5])
+    with pytest.raises(ProblemError, match="has 2 clients, but 3 numbers of samples"):
+        with_fresh_data(fewer, rng)
+    assert in_expectation(fewer).loss({"W": known.clients[0].target}) == 0.0
 
 
 def test_clients_on_demand_have_no_fresh_data():
