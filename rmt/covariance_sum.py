@@ -286,7 +286,7 @@ class CovarianceSum(CountedLaw):
         size = population.block.shape[-1]
         require(
             columns.ndim == 2 and len(columns) == size,
-            f"directions must be (r, k), one unit column for each, with r = {size} of the block, got {columns.shape}",
+            f"directions must be unit columns of the block, (r, k) with r = {size}, got shape {columns.shape}",
         )
         lengths = np.linalg.norm(columns, axis=0)
         bad = lengths[~(np.abs(lengths - 1.0) <= UNIT_LENGTH)]

@@ -265,6 +265,7 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
         rank = require_order("the rank", rank)
     except ValueError:
         raise ProblemError(f"the rank must be a whole number of at least 0, got {abbreviate(rank)}") from None
+    next(_regressors(problem))
     if isinstance(problem, SampledProblem):
         raise ProblemError(
             "the minimiser is not known for clients on demand; use regression, or in_expectation for population losses"

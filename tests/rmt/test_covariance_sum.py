@@ -142,9 +142,9 @@ def test_shares_of_differences_are_the_limit_from_above(samples):
 @pytest.mark.parametrize(
     ("x", "directions", "message"),
     [
-        (1.0, [1.0, 0.0], r"directions must be \(r, k\), .* with r = 2 of the block, got \(2,\)"),
-        (1.0, np.eye(3), r"directions must be \(r, k\), .* with r = 2 of the block, got \(3, 3\)"),
-        (1.0, 1.0, r"directions must be \(r, k\), .* got \(\)"),
+        (1.0, [1.0, 0.0], r"directions must be unit columns of the block, \(r, k\) with r = 2, got shape \(2,\)"),
+        (1.0, np.eye(3), r"directions must be unit columns of the block, \(r, k\) with r = 2, got shape \(3, 3\)"),
+        (1.0, 1.0, r"directions must be unit columns of the block, .* got shape \(\)"),
         (1.0, [[10.0], [0.0]], r"directions must be columns of length 1, got length \[10"),
         (1.0, [[1.0, 0.0], [0.0, 0.0]], r"directions must be columns of length 1, got length \[0"),
         (np.inf, np.eye(2), r"x must be finite, got \[inf"),

@@ -256,9 +256,9 @@ def test_other_clients_than_regressors_are_refused():
         message = f"needs a problem of regression, but client 0 of the problem .* is a {name}$"
         with pytest.raises(ProblemError, match=message):
             in_expectation(given)
+        with pytest.raises(ProblemError, match=message):
+            best_of_rank(given, 1)
         if not isinstance(given, SampledProblem):
-            with pytest.raises(ProblemError, match=message):
-                best_of_rank(given, 1)
             with pytest.raises(ProblemError, match=message):
                 with_fresh_data(replace(given, facts={"sizes": (4, 4)}), rng)
     known = made(4, 3, 3, samples=9)
