@@ -321,7 +321,7 @@ def _is_definite(matrix: Tensor, sizes: Tensor, terms: int) -> Tensor:
 
     Args:
         matrix: ``(..., r, r)``; one that is not finite counts as definite, because divergence is reported elsewhere.
-        sizes: What a diagonal entry would be if its terms did not cancel, ``(..., r)``.
+        sizes: Size of a diagonal entry whose terms do not cancel, ``(..., r)``.
         terms: Number of terms in the sums that made its entries.
     """
     finite = torch.isfinite(matrix).flatten(-2).all(dim=-1)

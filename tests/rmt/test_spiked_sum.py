@@ -99,7 +99,7 @@ def test_stable_rank_of_finite_matrices():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_stable_ranks_below_one_are_refused(sign):
-    """Of one sample E|S|^2 = 2 tr L^2 + (tr L)^2, and n directions in the bulk have the edge (1 + sqrt n)^2."""
+    """One sample has E|S|^2 = 2 tr L^2 + (tr L)^2, and n directions in the bulk have the edge (1 + sqrt n)^2."""
     for n in (1.0, 9.0, 1000.0):
         model = SpikedSum(np.array([[[0.1]]]), JointPopulation.of([[1.0]], [n]), (PointMass(sign),), (1.0,))
         value = (2 * (n + 0.01) + (n + 0.1) ** 2) / (1 + n**0.5) ** 4

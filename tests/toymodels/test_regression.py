@@ -292,7 +292,7 @@ def test_more_columns_than_samples_leave_no_single_b(samples, columns):
 
 @pytest.mark.parametrize(("d", "samples", "columns"), [(5, 1, 2), (10, 1, 2), (50, 1, 2), (50, 2, 3), (10, 2, 4)])
 def test_a_column_almost_orthogonal_to_all_samples_gives_no_column_more(d, samples, columns):
-    """The product of such a column with the samples has few digits, whatever its own unit."""
+    """The product of such a column with the samples has few digits in every unit."""
     rng = np.random.default_rng(1)
     X, target = (torch.from_numpy(rng.standard_normal(size)) for size in ((2000, samples, d), (2000, d, 3)))
     A = torch.linalg.qr(torch.from_numpy(rng.standard_normal((2000, d, columns))))[0]
