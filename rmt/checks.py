@@ -160,6 +160,15 @@ def require_reals(name: str, values: ArrayLike) -> np.ndarray:
     return array
 
 
+def require_points_in_row(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a finite real number or a row of them as an array, (n,)."""
+    array = np.atleast_1d(require_reals(name, values))
+    require(array.ndim == 1, f"{name} must be a number or a row of numbers, got shape {array.shape}")
+    bad = array[~np.isfinite(array)]
+    require(bad.size == 0, f"{name} must be finite, got {bad[:1]}")
+    return array
+
+
 def require_levels(p: ArrayLike) -> np.ndarray:
     """Return an array of probabilities, none outside [0, 1]."""
     levels = require_reals("p", p)

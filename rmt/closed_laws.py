@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
@@ -301,11 +301,29 @@ class AtomicLaw(Law):
 
     def scaled(self, s: float) -> AtomicLaw:
         """Return the law of s X, s > 0."""
-        return AtomicLaw([location * require_positive("s", s) for location in self.locations], self.masses)
+        s = require_positive("s", s)
+        return self._moved([location * s for location in self.locations], f"scaled by {s}")
 
     def shifted(self, m: float) -> AtomicLaw:
         """Return the law of X + m."""
-        return AtomicLaw([location + require_finite("m", m) for location in self.locations], self.masses)
+        m = require_finite("m", m)
+        return self._moved([location + m for location in self.locations], f"shifted by {m}")
+
+    def _moved(self, locations: list[float], how: str) -> AtomicLaw:
+        """Return the law with other locations.
+
+        Raises:
+            ValueError: One exceeds double precision, or rounding makes two of them equal.
+        """
+        for old, new in zip(self.locations, locations, strict=True):
+            require(isfinite(new), f"the location {old} exceeds double precision when {how}")
+        for number, new in enumerate(locations[1:], 1):
+            low, high = self.locations[number - 1 : number + 1]
+            require(
+                locations[number - 1] < new,
+                f"the locations {low} and {high} are equal to rounding when {how}, both {new}; merge them first",
+            )
+        return AtomicLaw(locations, self.masses)
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)

@@ -244,12 +244,7 @@ class SpikedCovariance:
         squares = float(spikes @ spikes) + others * bulk.moment(2)
         excess = weights.moment(2) * self.ratio / P
         value = (weights.mean**2 + excess) * squares + excess * trace**2
-        if value < 1.0 - 1e-12:
-            raise ValueError(
-                f"at P = {P} the limit of the norm gives a stable rank of {value:.6g}, below 1, "
-                f"which is impossible; draw the matrix instead"
-            )
-        return StableRank(value, value * norm * norm, norm)
+        return StableRank.at_limit(value, norm, f"P = {P}", "draw the matrix instead")
 
     def _resolved(self, spike: float) -> _Resolved:
         """Return the formulas of the module's docstring for a spike outside the bulk of the population."""

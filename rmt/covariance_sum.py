@@ -30,6 +30,7 @@ from rmt.checks import (
     require_finite,
     require_numbers,
     require_points,
+    require_points_in_row,
     require_positive,
     require_reals,
 )
@@ -42,6 +43,14 @@ from rmt.spiked import power_of_two
 from rmt.sum_equations import SumEdge, SumEquations
 
 Array = NDArray[np.float64]
+ON_AXIS = 1e-9
+"""Imaginary part, relative to a number, below which it is real."""
+ABOVE_KERNEL = (1e-12, 1e-10)
+"""Heights above an atom at 0, in widths, at which shares agree if there is a gap."""
+HEIGHT = 1e-30
+"""Height above the axis, in widths, whose square is nothing next to 1."""
+UNIT_LENGTH = 1e-6
+"""Rounding of the length of a direction, also in single precision."""
 REPELLING = 1e-2
 """How far above 1 the norm of the derivatives is at numbers that are surely no limits from above."""
 
@@ -228,7 +237,7 @@ class CovarianceSum(CountedLaw):
             inside = f"x must lie outside the support, or in a gap of it, got {x} in [{lower}, {upper}]"
             z = np.array([x / self._unit + 0j])
             b = self._equations.solve(z)
-            require(bool((np.abs(b.imag) <= 1e-9 * np.abs(b)).all()), inside)
+            require(bool((np.abs(b.imag) <= ON_AXIS * np.abs(b)).all()), inside)
             require(bool(self._equations.contraction(z, self._equations.lift(b.real + 0j))[2][0] > 0.0), inside)
             return self._numbers_on_axis(z, b.real + 0j)
         if x < lower:
@@ -259,19 +268,68 @@ class CovarianceSum(CountedLaw):
     def shares(self, x: ArrayLike, directions: ArrayLike) -> Array:
         """Return the mean squared overlap of eigenvectors at x with directions of the block, times the dimension.
 
+        At 0 these are the shares in the kernel, if there is one. Off the spectrum there are no eigenvectors, and only
+        the limit from above the axis has a value.
+
         Args:
-            x: points inside the spectrum, (n,).
+            x: points of the spectrum, (n,).
             directions: of the block, unit columns, (r, k).
 
         Returns:
             (n, k).
+
+        Raises:
+            ValueError: points that are not finite, a kernel without a gap next to it, or other directions than unit
+                columns of the block.
         """
-        z = np.atleast_1d(require_reals("x", x)) / self._unit + 0j
+        population, columns = self._equations.population, require_reals("directions", directions)
+        size = population.block.shape[-1]
+        require(
+            columns.ndim == 2 and len(columns) == size,
+            f"directions must be unit columns of the block, (r, k) with r = {size}, got shape {columns.shape}",
+        )
+        lengths = np.linalg.norm(columns, axis=0)
+        bad = lengths[~(np.abs(lengths - 1.0) <= UNIT_LENGTH)]
+        require(bad.size == 0, f"directions must be columns of length 1, got length {bad[:1]}")
+        points = require_points_in_row("x", x)
+        if self.atoms and not points.all():
+            found = np.empty((len(points), columns.shape[1]))
+            found[points != 0.0] = self.shares(points[points != 0.0], columns)
+            found[points == 0.0] = self._kernel_shares(columns)
+            return found
+        z = points / self._unit + 0j
         b = self._equations.solve(z)
         a, _ = self._equations.lift(b)
+        off = np.flatnonzero((np.abs(b.imag) <= ON_AXIS * np.abs(b)).all(axis=1))
+        off = off[self._equations.contraction(z[off], self._equations.lift(b[off].real + 0j))[2] > 0.0]
+        if off.size:  # to first order in the height above the axis
+            slopes = self._equations.slopes(z[off], b[off].real + 0j).real
+            z[off], a[off] = z[off].real + 1j * HEIGHT, a[off].real + 1j * HEIGHT * slopes
+        found, total = self._shares(z, a, columns)
+        lost = points[~(total > 0.0)]
+        require(lost.size == 0, f"the shares at x = {lost[:1]} cannot be computed, because the density vanishes there")
+        return found
+
+    def _shares(self, z: np.ndarray, a: np.ndarray, directions: Array) -> tuple[Array, Array]:
+        """Return shares (n, k) at points (n,) from the numbers a (n, G), and minus the imaginary part of the trace."""
         population = self._equations.population
-        part = population.shares(z, a, require_reals("directions", directions))
-        return np.asarray(part / -population.resolvent(z, a).trace.imag[:, None] * population.dimension)
+        total = -population.resolvent(z, a).trace.imag
+        with np.errstate(all="ignore"):
+            return population.shares(z, a, directions) / total[:, None] * population.dimension, total
+
+    def _kernel_shares(self, directions: Array) -> Array:
+        """Return the shares of directions (r, k) in the kernel, as the limit from above 0.
+
+        Raises:
+            ValueError: Bands are so close to 0 that the limit is not reached.
+        """
+        z = 1j * np.array(ABOVE_KERNEL)
+        near, far = self._shares(z, self._equations.lift(self._equations.solve(z))[0], directions)[0]
+        require(
+            bool((np.abs(near - far) <= 1e-6).all()),
+            "the shares in the kernel, at x = 0, cannot be separated from those in bands next to it",
+        )
+        return np.asarray(near)
 
     def scaled(self, s: float) -> CovarianceSum:
         """Return the law of s X, s > 0."""
@@ -330,7 +388,7 @@ class CovarianceSum(CountedLaw):
         z = places * self._equations.width + 0j
         b = self._equations.solve(z)
         mass = 1.0 - self._equations.above(z, b)
-        real = np.flatnonzero((np.abs(b.imag) <= 1e-9 * np.abs(b)).all(axis=1))
+        real = np.flatnonzero((np.abs(b.imag) <= ON_AXIS * np.abs(b)).all(axis=1))
         mass[real[self._equations.contraction(z[real], self._equations.lift(b[real]))[2] <= 0.0]] = np.nan
         return mass
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import require, require_points, require_positive, require_reals, unwrap
+from .checks import require, require_points, require_points_in_row, require_positive, unwrap
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import NARROW, descend, lowest_heights
 from .counting import CountedLaw
@@ -38,6 +38,11 @@ SMALLEST_PRODUCT = 1e-100
 """The least product of an eigenvalue and a weight, relative to the largest: squares stay in double precision."""
 LEAST_RATIO, MOST_RATIO = 1e-100, 1e20
 """Ratios of dimension to samples: beyond them the edges have no digits, or fluctuations leave double precision."""
+NEXT_TO_KERNEL = 1e-150
+"""Where overlaps are those of the kernel, if a gap separates it from the bands: closer to 0 squares overflow."""
+OFF_BANDS = 1e-6
+"""Slack of the equations beyond which a point is off the bands: in them it is rounding, and outside it grows like the
+root of the distance."""
 STEPS_AT_0 = 100
 """Most steps of Newton's method there."""
 SOLVED = 1e-9
@@ -175,26 +180,85 @@ class SeparableLaw(CountedLaw):
     def overlaps(self, x: ArrayLike, eigenvalues: ArrayLike) -> Any:
         r"""Return share of each population eigenvector in the eigenvectors at x, times the dimension.
 
-        $O(x, \lambda) = -\mathrm{Im}\,(x - a\lambda)^{-1} / \int -\mathrm{Im}\,(x - a\lambda)^{-1}$: the mean over the
-        population is 1. Where the density vanishes it is the limit from above the axis.
+        $O(x, \lambda) = -\mathrm{Im}\,(z - a\lambda)^{-1} / \int -\mathrm{Im}\,(z - a\lambda)^{-1}$ for z to x from
+        above the axis: the mean over the population is 1. At 0 these are the shares in the kernel, if there is one. Off
+        the spectrum there are no eigenvectors, and only the limit has a value.
 
         Args:
             x: points of the spectrum, (n,).
-            eigenvalues: of the population, (k,).
+            eigenvalues: of the population, (k,), none negative.
 
         Returns:
             (n, k).
+
+        Raises:
+            ValueError: a point or an eigenvalue that is not finite, or a negative eigenvalue.
         """
-        a, _ = self._solve(np.atleast_1d(require_reals("x", x)) / self._unit + 0j)
-        points = np.atleast_1d(require_reals("x", x)) / self._unit
-
-        def share(values: np.ndarray) -> np.ndarray:
-            # -Im 1/(x - a lambda) up to the common factor -Im a, which may underflow
-            return values / np.abs(points[:, None] - a[:, None] * values) ** 2
-
-        chosen = np.atleast_1d(require_reals("eigenvalues", eigenvalues)) / power_of_two_of(self.population)
+        row = require_points_in_row("x", x)
+        given = require_points_in_row("eigenvalues", eigenvalues)
+        low = given[given < 0]
+        require(low.size == 0, f"eigenvalues of a population are never negative, got {low[:1]}")
+        points, chosen = row / self._unit, given / power_of_two_of(self.population)
         locations, masses, _, _ = self._arrays
-        return share(chosen) / (share(locations) @ masses)[:, None]
+        hidden = self._in_kernel(points)
+        shares = self._shares(np.where(hidden, 1.0, points), np.append(chosen, locations))
+        shares[hidden] = self._kernel_shares(np.append(chosen, locations)) if hidden.any() else 0.0
+        total = shares[:, chosen.size :] @ masses
+        lost = row[~(np.isfinite(total) & (total > 0))]
+        require(lost.size == 0, f"overlaps at x = {lost[:1]} exceed double precision")
+        return shares[:, : chosen.size] / total[:, None]
+
+    def _shares(self, x: np.ndarray, eigenvalues: np.ndarray) -> np.ndarray:
+        r"""Return $-\mathrm{Im}\,(z - a\lambda)^{-1}$ for z to x (n,) and eigenvalues (k,), up to a factor for each x.
+
+        It is $(\mathrm{Im}\,z - \lambda\,\mathrm{Im}\,a) / |z - a\lambda|^2$. The equations give
+        $\mathrm{Im}\,z : -\mathrm{Im}\,a = 1 - A_2B_2 : A_2B_1$ with $A_2 = \int|\tau/(1-\tau b)|^2$ and
+        $B_k = c\int\lambda^k/|z - a\lambda|^2$. So both count off the bands, and in them only $\mathrm{Im}\,a$ does.
+        """
+        locations, masses, weights, shares = self._arrays
+        positive, masses = locations[locations > 0], masses[locations > 0]
+        a, b = self._solve(x + 0j)
+        distances = np.abs(x[:, None] - a[:, None] * positive)
+        unit = np.ldexp(1.0, np.frexp(distances.min(axis=1))[1])  # a power of two changes no digit
+        with np.errstate(all="ignore"):
+            inverse = (unit[:, None] / distances) ** 2
+            b1, b2 = (inverse @ (self.ratio * masses * positive**k) for k in (1, 2))
+            size = np.maximum(np.abs(b), 1.0)
+            a2 = np.abs(size[:, None] * weights / (1 - weights * b[:, None])) ** 2 @ shares
+            slack, pull = 1 - a2 / (size * unit) ** 2 * b2, a2 / (size * unit) ** 2 * b1
+            off = slack > OFF_BANDS
+            part = np.where(off[:, None], slack[:, None] + pull[:, None] * eigenvalues, eigenvalues)
+            if 0.0 in locations:  # which may be much closer
+                unit = np.where(off, np.minimum(unit, np.ldexp(1.0, np.frexp(x)[1])), unit)
+            distances = np.abs(x[:, None] - a[:, None] * eigenvalues) / unit[:, None]
+            return np.where(part > 0, part / distances**2, 0.0)
+
+    def _in_kernel(self, x: np.ndarray) -> np.ndarray:
+        """Return which points are at the atom at 0, or so close that only a gap lies between, (n,)."""
+        if not self.atoms:
+            return np.zeros(x.shape, dtype=bool)
+        samples_lack = 1.0 - self._kernels[1] < self.ratio * (1.0 - self._kernels[0])
+        return (x == 0.0) | (samples_lack & (np.abs(x) < NEXT_TO_KERNEL))
+
+    def _kernel_shares(self, eigenvalues: np.ndarray) -> np.ndarray:
+        r"""Return the shares of eigenvalues (k,) in the kernel, up to a factor.
+
+        Near 0 the number a is $-tz$ with $c\int t\lambda/(1 + t\lambda)$ equal to the mass of the weights that are not
+        0, and the shares are $1/(1 + t\lambda)$. If as many samples as directions are left, the kernel is that of the
+        population.
+        """
+        locations, masses, _, _ = self._arrays
+        rank, directions = (1.0 - self._kernels[1]) / self.ratio, 1.0 - self._kernels[0]
+        if rank >= directions:
+            return np.where(eigenvalues == 0.0, 1.0, 0.0)
+
+        def excess(logarithm: float) -> float:
+            return float(1 / (1 + np.exp(-logarithm) / locations[locations > 0]) @ masses[locations > 0]) - rank
+
+        middle = np.log(rank / (directions - rank))
+        low, high = (middle - np.log(size) for size in (locations[-1], locations[locations > 0][0]))
+        t = np.exp(brentq(excess, low - 1e-9, high + 1e-9, xtol=1e-15, rtol=4 * EPS))
+        return np.asarray(1 / (1 + t * eigenvalues))
 
     def scaled(self, s: float) -> SeparableLaw:
         """Return the law of s X, s > 0."""

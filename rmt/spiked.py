@@ -73,6 +73,26 @@ class StableRank(Result):
     frobenius_squared: float
     spectral_norm: float
 
+    @classmethod
+    def at_limit(cls, value: float, norm: float, size: str, remedy: str) -> StableRank:
+        r"""Return an expected $\|H\|_F^2$ over the square of the limit of $\|H\|_2$.
+
+        Args:
+            value: this quotient.
+            norm: the limit.
+            size: of the matrix, for the message.
+            remedy: for the message.
+
+        Raises:
+            ValueError: The quotient is below 1 by more than rounding, so the limit does not apply at this size.
+        """
+        if value < 1.0 - 1e-12:
+            raise ValueError(
+                f"at {size} the limit of the norm gives a stable rank of {value:.6g}, but every matrix has at "
+                f"least 1; {remedy}"
+            )
+        return cls(value, value * norm * norm, norm)
+
 
 @dataclass(frozen=True)
 class SpikedModel(Result):
@@ -286,13 +306,8 @@ class SpikedModel(Result):
         spikes, law = [spike / norm for spike in self.spikes], self.noise.scaled(self.scale / norm)
         rest = sum(spike * spike for spike in spikes) + 2.0 * law.moment(1) * sum(spikes)
         value = rest + R * law.moment(2)
-        if value < 1.0 - 1e-12:
-            least = ceil((1.0 - rest) / law.moment(2))
-            raise ValueError(
-                f"at R = {R} the limit of the norm gives a stable rank of {value:.6g}, but every matrix has at "
-                f"least 1; use R of at least {least}, or draw the model"
-            )
-        return StableRank(value, value * norm * norm, norm)
+        least = ceil((1.0 - rest) / law.moment(2)) if value < 1.0 else R
+        return StableRank.at_limit(value, norm, f"R = {R}", f"use R of at least {least}, or draw the model")
 
 
 def require_clear(outlier: Outlier, edge: float, sd: float) -> None:

@@ -163,11 +163,16 @@ class SpikedSum:
         return max(map(abs, (*self.law.support, *ends)))
 
     def stable_rank(self) -> StableRank:
-        r"""Return the expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm."""
+        r"""Return the expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm.
+
+        Raises:
+            ValueError: a stable rank below 1: there are too few directions or samples for the limit.
+        """
         norm = self.spectral_norm
         scaled = CovarianceSum(self.population, self.weights, self.samples).scaled(1.0 / norm)
         value = scaled.frobenius_squared
-        return StableRank(value, value * norm * norm, norm)
+        size = f"{self.population.dimension:g} directions and {list(self.samples)} samples"
+        return StableRank.at_limit(value, norm, size, "draw the sum instead (draw_sum)")
 
     def _beyond(self, side: float) -> tuple[SumOutlier, ...]:
         law, r = self.law, self.spikes.shape[-1]

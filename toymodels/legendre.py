@@ -18,7 +18,7 @@ from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, integer, matrix_shape, seed_number, unmasked
+from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, seed_number, unmasked
 from toymodels.product_features import ProductGram, product_gram
 from toymodels.quadratic import Quadratic, problem_of_own
 
@@ -98,9 +98,9 @@ def homogeneous(
         start_scale: Size of the normal initial weights.
 
     Raises:
-        ProblemError: A size is out of its range, or the basis or the split is unknown.
+        ProblemError: A size is out of its range, the start is not finite, or the basis or the split is unknown.
     """
-    shape = matrix_shape(shape)
+    shape, start_scale = matrix_shape(shape), finite("start_scale", start_scale)
     target = _low_rank(shape, rank, rng)
     x, y, parts = _points(clients, samples, split, rng)
     built = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
@@ -165,9 +165,9 @@ def heterogeneous(
         start_scale: Size of the normal initial weights.
 
     Raises:
-        ProblemError: A size is out of its range, or the basis is unknown.
+        ProblemError: A size is out of its range, the start is not finite, or the basis is unknown.
     """
-    shape = matrix_shape(shape)
+    shape, start_scale = matrix_shape(shape), finite("start_scale", start_scale)
     x, y, parts = _points(clients, samples, "all", rng)
     built = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
     return _problem("Legendre, a target each", built, shape, rng, start_scale, basis=basis)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from toymodels.problem import Problem, ProblemError, seed_number
+from toymodels.problem import Problem, ProblemError, finite, integer, seed_number
 
 SAMPLED, ROOM = 1000, 256e6
 """Largest number of clients whose losses are evaluated, and largest number of bytes that they hold."""
@@ -32,7 +32,8 @@ class ClientsOnDemand(Sequence[Any]):
         samples: Number of samples of each client.
 
     Raises:
-        ProblemError: There is no client, a client has no sample, or the seed is not a whole number of at least 0.
+        ProblemError: There is no client, a client has no sample, or the seed or the number of clients is not a whole
+            number of at least 0.
     """
 
     make: MakeClient
@@ -42,6 +43,8 @@ class ClientsOnDemand(Sequence[Any]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", seed_number(self.seed))
+        object.__setattr__(self, "total", integer("the number of clients", self.total))
+        object.__setattr__(self, "samples", finite("the number of samples", self.samples))
         if self.total < 1 or self.samples < 1.0:
             raise ProblemError(
                 f"expected at least one client, with at least one sample, got {self.total} clients with "
@@ -59,9 +62,10 @@ class ClientsOnDemand(Sequence[Any]):
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
             return [self[k] for k in range(*number.indices(self.total))]
+        number = integer("the number of a client", number)
         if not -self.total <= number < self.total:
             raise IndexError(f"client {number} does not exist; there are {self.total}")
-        return self.make(np.random.default_rng([self.seed, 1, int(number) % self.total]))
+        return self.make(np.random.default_rng([self.seed, 1, number % self.total]))
 
     def pooled(self) -> Any:
         """Raise an error, because central training needs the losses of all clients at once.
@@ -86,6 +90,7 @@ class SampledProblem(Problem):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampled", tuple(self.clients[: self.evaluated]))
+        self._check(self.sampled)
 
     def loss(self, w: Mapping[str, Tensor]) -> float:
         """Return the mean loss of the sampled clients."""

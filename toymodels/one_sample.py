@@ -25,6 +25,11 @@ class OneSample:
     samples: float = 1.0
     whole: ClassVar[bool] = True
 
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """Shape of the weights, ``(m, n)``."""
+        return self.p.shape[-1], self.q.shape[-1]
+
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
         """Return the loss."""
         return 0.5 * ((self.p @ w["W"] @ self.q.mT).squeeze() - self.f) ** 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from rmt.checks import abbreviate, require_finite, require_flag, require_order, require_unmasked
+from rmt.checks import abbreviate, freeze, require_finite, require_flag, require_order, require_unmasked
 
 
 class ProblemError(ValueError):
@@ -88,6 +89,22 @@ def unmasked(name: str, values: Any) -> Any:
     return values
 
 
+def real_tensor(name: str, values: Any, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+    """Return real numbers as a tensor of some type on some device; by default a tensor stays on its own.
+
+    Raises:
+        ProblemError: They are not an array of real numbers, or an entry is masked.
+    """
+    if not isinstance(values, Tensor):
+        try:
+            return torch.tensor(freeze(name, values), dtype=dtype, device=device)
+        except ValueError as error:
+            raise ProblemError(str(error)) from None
+    if values.is_complex():
+        raise ProblemError(f"{name} must be an array of real numbers, got a tensor of {values.dtype}")
+    return values.to(device, dtype)
+
+
 def matrix_shape(shape: Any) -> tuple[int, int]:
     """Return the shape of a matrix as two ints.
 
@@ -107,9 +124,11 @@ def sample_sizes(samples: Any, clients: int) -> list[int]:
     Raises:
         ProblemError: One is not a whole number, or there are not as many as clients.
     """
-    if not isinstance(samples, Iterable):
+    try:
+        given = list(samples)
+    except TypeError:  # also of arrays and tensors without dimensions, which claim to be iterable
         return [integer("a number of samples", samples)] * clients
-    each = [integer("a number of samples", size) for size in samples]
+    each = [integer("a number of samples", size) for size in given]
     if len(each) != clients:
         raise ProblemError(
             f"expected positive sizes and samples of {clients} clients, got {len(each)} numbers of samples"
@@ -133,6 +152,10 @@ class Problem:
         least: Value of the global loss at the minimiser.
         facts: Further known numbers and tensors, by name.
         measures: Further functions of the weights to evaluate, by name.
+
+    Raises:
+        ProblemError: The start is not finite, or its shape is not that of the clients' weights (their `weight_shape`,
+            where they have one).
     """
 
     name: str
@@ -144,6 +167,25 @@ class Problem:
     least: float | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     measures: Mapping[str, Callable[[Mapping[str, Tensor]], float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check(self.clients)
+
+    def _check(self, clients: Sequence[Any]) -> None:
+        """Check the start, and that it has the shape of some clients' weights."""
+        for name, part in self.start.items():
+            if not torch.isfinite(part).all():
+                raise ProblemError(f"the start {name} must be finite, but an entry is not: lower its scale")
+        if "W" not in self.start:
+            return
+        found = tuple(self.start["W"].shape)
+        for number, client in enumerate(clients):
+            expected = tuple(getattr(client, "weight_shape", found))
+            if found != expected:
+                raise ProblemError(
+                    f"start and clients must have one shape, got {found} for the start and {expected} for client "
+                    f"{number}"
+                )
 
     def loss(self, w: Mapping[str, Tensor]) -> float:
         """Return the global loss."""

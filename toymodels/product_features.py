@@ -43,6 +43,11 @@ class ProductGram:
     samples: float = 1.0
     whole: ClassVar[bool] = True
 
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """Shape of the weights, ``(..., m, n)``."""
+        return tuple(self.B.shape)
+
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
         """Return the losses, ``(...)``."""
         W = w["W"]

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from rmt.checks import abbreviate, require_numbers
 from toymodels.on_demand import ClientsOnDemand, sampled_problem
-from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, seed_number, unmasked
+from toymodels.problem import Problem, ProblemError, finite, integer, matrix_shape, real_tensor, seed_number
 
 LEAST_CURVATURE = 1e-290
 """Largest curvatures below this have entries, or products with rounding, that are not normal doubles."""
@@ -68,6 +68,11 @@ class Quadratic:
         return Quadratic(tensors["H"], tensors["B"], tensors["c"], self.samples)
 
     @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """Shape of the weights, ``(m, n)``."""
+        return tuple(self.B.shape)
+
+    @property
     def matrix(self) -> Tensor:
         """H as a matrix on vectors, ``(mn, mn)``."""
         size = self.B.numel()
@@ -89,13 +94,27 @@ def mean_of(clients: Sequence[Quadratic], shares: Sequence[float]) -> Quadratic:
 
 
 def quadratic_problem(
-    name: str, clients: Sequence[Quadratic], start: Tensor, shares: Sequence[float] | None = None, **facts: Any
+    name: str,
+    clients: Sequence[Quadratic],
+    start: ArrayLike | Tensor,
+    shares: Sequence[float] | None = None,
+    **facts: Any,
 ) -> Problem:
     """Return a problem of copies of quadratic clients, with its minimiser if the mean is positive definite.
 
+    Args:
+        name: Name of the problem.
+        clients: The clients.
+        start: Initial matrix, in the clients' shape; it is copied in their type.
+        shares: Weights of the clients in averages, of any sum; default: their numbers of samples.
+        facts: Facts of the problem.
+
     Raises:
-        ProblemError: No clients are given, a client's loss is not finite, or the shares are invalid.
+        ProblemError: No clients are given, a client's loss is not finite, shapes or types differ, or the shares are
+            invalid.
     """
+    clients = tuple(clients)
+    _check_clients(clients)
     if shares is not None:
         try:
             shares = require_numbers("shares", shares)
@@ -105,7 +124,7 @@ def quadratic_problem(
     return problem_of_own(
         name,
         [own[id(client)] for client in clients],
-        torch.as_tensor(unmasked("start", start)).clone(),
+        real_tensor("start", start, clients[0].B.dtype, clients[0].B.device).clone(),
         shares,
         **facts,
     )
@@ -115,18 +134,15 @@ def problem_of_own(
     name: str, clients: Sequence[Quadratic], start: Tensor, shares: Sequence[float] | None = None, **facts: Any
 ) -> Problem:
     """Return `quadratic_problem` of clients and a start that nobody else uses, without copying them."""
-    if not clients:
-        raise ProblemError("a problem needs at least one client, got none")
-    for number, client in enumerate(clients):
-        if not all(torch.isfinite(part).all() for part in client.tensors().values()):
-            raise ProblemError(f"H, B and c must be finite, those of client {number} are not: lower heterogeneity")
-    if shares is not None and not all(0.0 <= share < inf for share in shares):
+    _check_clients(clients)
+    shares = [client.samples for client in clients] if shares is None else shares
+    if not all(0.0 <= share < inf for share in shares):
         raise ProblemError(f"shares must be finite and at least 0, got {list(shares)}")
-    if shares is not None and len(shares) != len(clients):
+    if len(shares) != len(clients):
         raise ProblemError(f"expected {len(clients)} shares, got {len(shares)}")
-    if shares is not None and not sum(shares) > 0.0:
+    if not sum(shares) > 0.0:
         raise ProblemError(f"shares must not all be 0, got {list(shares)}")
-    parts = [1.0 / len(clients)] * len(clients) if shares is None else _of_sum_1(shares)
+    parts = _of_sum_1(shares)
     whole = mean_of(clients, parts)
     spectrum = torch.linalg.eigvalsh(whole.matrix)
     _check_curvature(max(abs(float(spectrum[0])), abs(float(spectrum[-1]))))
@@ -140,6 +156,37 @@ def problem_of_own(
     if minimiser is not None:
         measures["distance"] = lambda w: float(torch.linalg.vector_norm(w["W"] - minimiser["W"]))
     return Problem(name, tuple(clients), {"W": start}, parts, smoothness, minimiser, least, known, measures)
+
+
+def _check_clients(clients: Sequence[Quadratic]) -> None:
+    """Check that quadratic losses have a mean.
+
+    Raises:
+        ProblemError: There is none, one is not finite, or their shapes or types differ.
+    """
+    if not clients:
+        raise ProblemError("a problem needs at least one client, got none")
+    for number, client in enumerate(clients):
+        if not isinstance(client, Quadratic):
+            raise ProblemError(f"clients must be Quadratic, client {number} is a {type(client).__name__}")
+        shape, parts = client.weight_shape, client.tensors().values()
+        if len(shape) != 2 or client.H.shape != shape + shape or client.c.ndim:
+            raise ProblemError(
+                f"a client has H (m, n, m, n), B (m, n) and a scalar c, client {number} has "
+                f"{', '.join(str(tuple(part.shape)) for part in parts)}"
+            )
+        if not all(torch.isfinite(part).all() for part in parts):
+            raise ProblemError(f"H, B and c must be finite, those of client {number} are not: lower heterogeneity")
+        if shape != clients[0].weight_shape:
+            raise ProblemError(
+                f"clients must have one shape, got {clients[0].weight_shape} for client 0 and {shape} for client "
+                f"{number}"
+            )
+        types = {part.dtype for part in (*clients[0].tensors().values(), *parts)}
+        if len(types) > 1 or not client.B.is_floating_point():
+            raise ProblemError(
+                f"H, B and c of all clients must have one type of real floats, got {', '.join(sorted(map(str, types)))}"
+            )
 
 
 def _of_sum_1(shares: Sequence[float]) -> list[float]:
@@ -183,7 +230,8 @@ def random_quadratics(
             one entry has the smallest alone.
         heterogeneity: Size of the clients' own targets relative to the common one; with 0, all clients also have the
             same curvature.
-        target_rank: Rank of every target; default: full.
+        target_rank: Rank of the common target, of each client's own and of the start; default: full. A client's
+            minimiser is the sum of two targets, so its rank is up to twice this one unless heterogeneity is 0.
         scale: Size of the initial weights relative to a target.
 
     Raises:
@@ -291,12 +339,12 @@ def centred(H: ArrayLike | Tensor, centre: ArrayLike | Tensor, samples: float = 
         samples: Number of samples.
 
     Raises:
-        ProblemError: The shapes do not match, an entry is masked, or the number of samples is not positive and finite.
+        ProblemError: The shapes do not match, an entry is masked or complex, or the number of samples is not positive
+            and finite.
     """
     if not finite("samples", samples) > 0.0:
         raise ProblemError(f"samples must be positive, got {samples}")
-    C = torch.as_tensor(unmasked("centre", centre), dtype=torch.float64)
-    matrix = torch.as_tensor(unmasked("H", H), dtype=torch.float64)
+    C, matrix = real_tensor("centre", centre, torch.float64), real_tensor("H", H, torch.float64)
     if C.ndim != 2 or matrix.numel() != C.numel() ** 2:
         raise ProblemError(f"H of shape {tuple(matrix.shape)} does not act on matrices of shape {tuple(C.shape)}")
     matrix = matrix.reshape(C.numel(), C.numel())

@@ -8,7 +8,7 @@ that the Gram matrix suffices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
@@ -23,7 +23,10 @@ from toymodels.on_demand import ClientsOnDemand, SampledProblem, sampled_problem
 from toymodels.problem import Problem, ProblemError, finite, flag, integer, not_negative, sample_sizes, seed_number
 
 ROUNDING = 64.0
-"""Rounding of each term in a sum, in units of the accuracy, below which an eigenvalue counts as 0."""
+"""Rounding of each term in a sum, in units of the accuracy, below which an eigenvalue counts as 0.
+
+In 30,000 draws of fewer samples than columns, with d from 2 to 1000, no eigenvalue was above 1.25 of these units.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,11 @@ class Regressor:
         """Return the gradient $2G(W - W^*)$, in the type of the weights."""
         return type(w)({"W": 2.0 * self.G @ (w["W"] - self.target)})
 
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """Shape of the weights, ``(d, k)``."""
+        return tuple(self.target.shape)
+
     def best_b(self, a: Any) -> Any:
         """Return the B ``(r, k)`` that minimises the loss of AB at a given A ``(d, r)``; pass alpha A for alpha AB.
 
@@ -60,7 +68,8 @@ class Regressor:
         A = a["W"]
         weighted = A.mT @ self.G
         curvature = weighted @ A
-        definite = _is_definite(curvature, self.G.shape[-1])
+        sizes = (self.G.diagonal(dim1=-2, dim2=-1)[..., None] * A**2).sum(dim=-2)
+        definite = _is_definite(curvature, sizes, self.G.shape[-1])
         # Under vmap the clients are stacked, and none of them can raise: its B is not a number.
         if not torch._C._are_functorch_transforms_active() and not bool(definite.all()):
             raise ProblemError(
@@ -218,8 +227,13 @@ def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bo
         raise ProblemError(
             f"the problem {problem.name!r} has no fact `sizes`; new samples need a problem of regression"
         )
-    sizes = problem.facts["sizes"]
-    clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(problem.clients, sizes, strict=True)]
+    sizes, own = problem.facts["sizes"], list(_regressors(problem))
+    if len(sizes) != len(own):
+        raise ProblemError(
+            f"the problem {problem.name!r} has {len(own)} clients, but {len(sizes)} numbers of samples in its fact "
+            "`sizes`; give both the same length"
+        )
+    clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(own, sizes, strict=True)]
     return _known(problem, clients, constants)
 
 
@@ -227,9 +241,12 @@ def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
     """Return the problem with the population loss of every client.
 
     All clients on demand are drawn and held, and the loss is over all of them.
+
+    Raises:
+        ProblemError: The clients are not regressors.
     """
     constants = flag("constants", constants)
-    clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
+    clients = [replace(client, G=_gram(len(client.G), None)) for client in _regressors(problem)]
     facts = {**problem.facts, "sizes": (None,) * len(clients)}
     return _known(replace(problem, facts=facts), clients, constants)
 
@@ -241,18 +258,19 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     $\|L^T(W - W_0)\|_F^2$.
 
     Raises:
-        ProblemError: The rank is not a whole number of at least 0, or the minimiser over all matrices is not unique, or
-            not known: of clients on demand, or made with ``constants=False``.
+        ProblemError: The rank is not a whole number of at least 0, the clients are not regressors, or the minimiser
+            over all matrices is not unique, or not known: of clients on demand, or made with ``constants=False``.
     """
     try:
         rank = require_order("the rank", rank)
     except ValueError:
         raise ProblemError(f"the rank must be a whole number of at least 0, got {abbreviate(rank)}") from None
+    next(_regressors(problem))
     if isinstance(problem, SampledProblem):
         raise ProblemError(
             "the minimiser is not known for clients on demand; use regression, or in_expectation for population losses"
         )
-    gram = _mean_gram(problem.clients, problem.shares)
+    gram = _mean_gram(list(_regressors(problem)), problem.shares)
     if problem.minimiser is None:
         raise ProblemError(
             "the problem was made with constants=False, so the minimiser is not known; make it with constants=True"
@@ -262,6 +280,21 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     L = torch.linalg.cholesky(gram)
     U, sigma, Vh = torch.linalg.svd(L.mT @ problem.minimiser["W"], full_matrices=False)
     return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)
+
+
+def _regressors(problem: Problem) -> Iterator[Regressor]:
+    """Yield the clients of a problem, those on demand one by one.
+
+    Raises:
+        ProblemError: One is not a regressor.
+    """
+    for number, client in enumerate(problem.clients):
+        if not isinstance(client, Regressor):
+            raise ProblemError(
+                f"this needs a problem of regression, but client {number} of the problem {problem.name!r} is a "
+                f"{type(client).__name__}"
+            )
+        yield client
 
 
 def _gram(d: int, samples: int | None, rng: np.random.Generator | None = None) -> Tensor:
@@ -281,15 +314,17 @@ def _has_one_minimiser(gram: Tensor) -> bool:
     return float(spectrum[0]) > 1e-10 * float(spectrum[-1])
 
 
-def _is_definite(matrix: Tensor, terms: int) -> Tensor:
+def _is_definite(matrix: Tensor, sizes: Tensor, terms: int) -> Tensor:
     """Return whether positive semidefinite matrices are definite beyond rounding, in any unit of each coordinate.
+
+    A diagonal entry cannot serve as its own unit: its terms may cancel, and it then consists of their rounding.
 
     Args:
         matrix: ``(..., r, r)``; one that is not finite counts as definite, because divergence is reported elsewhere.
+        sizes: Size of a diagonal entry whose terms do not cancel, ``(..., r)``.
         terms: Number of terms in the sums that made its entries.
     """
     finite = torch.isfinite(matrix).flatten(-2).all(dim=-1)
-    sizes = matrix.diagonal(dim1=-2, dim2=-1)
     root = torch.where(sizes > 0.0, sizes, 1.0).sqrt()
     scaled = matrix / root[..., :, None] / root[..., None, :]
     scaled = torch.where(finite[..., None, None], scaled, torch.eye(matrix.shape[-1]).to(matrix))

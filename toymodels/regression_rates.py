@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 
-from toymodels.problem import ProblemError
+from toymodels.problem import ProblemError, finite, integer
+
+LARGE = 1e150
+"""Steps above this have squares beyond double precision."""
 
 
 def population_map(delta: float, step: float) -> float:
@@ -19,8 +22,10 @@ def population_map(delta: float, step: float) -> float:
     Raises:
         ProblemError: A number is out of its range.
     """
-    _check(delta, step)
+    delta, step = _check(delta, step)
     square = 1.0 - delta**2
+    if step > LARGE:  # divided by 2 s
+        return delta * abs(0.5 / step - square) / math.hypot(0.5 / step, math.sqrt(square) * delta)
     return delta * abs(1.0 - 2.0 * step * square) / math.sqrt(1.0 + 4.0 * step**2 * square * delta**2)
 
 
@@ -32,7 +37,7 @@ def homogeneous_factor(delta_0: float, step: float) -> float:
     Raises:
         ProblemError: A number is out of its range.
     """
-    _check(delta_0, step)
+    delta_0, step = _check(delta_0, step)
     if step > 1.0:
         raise ProblemError(f"eq. (80) is stated for steps up to 1, got {step}")
     return math.sqrt(1.0 - step * (1.0 - delta_0**2))
@@ -47,7 +52,7 @@ def largest_step_of_homogeneous_factor(delta_0: float) -> float:
     Raises:
         ProblemError: A number is out of its range.
     """
-    _check(delta_0, 0.0)
+    delta_0, _ = _check(delta_0, 0.0)
     return (3.0 + delta_0**2) / 4.0
 
 
@@ -57,7 +62,7 @@ def heterogeneous_factor(delta_0: float, step: float) -> float:
     Raises:
         ProblemError: A number is out of its range.
     """
-    _check(delta_0, step)
+    delta_0, step = _check(delta_0, step)
     if step > 0.5:
         raise ProblemError(f"eq. (254) is stated for steps up to 1/2, got {step}")
     return 1.0 - 2.0 * step * (1.0 - delta_0**2)
@@ -67,11 +72,10 @@ def ffa_correction(clients: int, samples: int) -> float:
     r"""Return $\tilde c$ of eq. (242): FFA-LoRA's expected loss is $(1 + \tilde c)\|b^*\|^2\delta_0^2$ for any d.
 
     Raises:
-        ProblemError: No clients are given, or fewer than 3 samples, for which the expectation is infinite.
+        ProblemError: A number is not whole, no clients are given, or fewer than 3 samples, for which the expectation is
+            infinite.
     """
-    if clients < 1 or samples < 3:
-        raise ProblemError(f"expected at least one client and 3 samples of each, got {clients} and {samples}")
-    N, m = clients, samples
+    N, m = _sizes(clients, samples)
     return (N * (4 - m) - 2) / (N**2 * m * (m - 2))
 
 
@@ -84,13 +88,31 @@ def ffa_population_correction(clients: int, samples: int) -> float:
     Raises:
         ProblemError: As in `ffa_correction`.
     """
+    N, m = _sizes(clients, samples)
+    return 1 / (N * (m - 2))
+
+
+def _sizes(clients: int, samples: int) -> tuple[int, int]:
+    """Return the numbers of clients and of each one's samples as ints.
+
+    Raises:
+        ProblemError: One is not whole or too small.
+    """
+    clients, samples = integer("clients", clients), integer("samples", samples)
     if clients < 1 or samples < 3:
         raise ProblemError(f"expected at least one client and 3 samples of each, got {clients} and {samples}")
-    return 1.0 / (clients * (samples - 2))
+    return clients, samples
 
 
-def _check(delta: float, step: float) -> None:
-    if not 0.0 <= delta <= 1.0 or not 0.0 <= step < math.inf:
+def _check(delta: float, step: float) -> tuple[float, float]:
+    """Return an angle distance and a step as floats.
+
+    Raises:
+        ProblemError: One is out of its range.
+    """
+    delta, step = finite("the angle distance", delta), finite("the step", step)
+    if not 0.0 <= delta <= 1.0 or step < 0.0:
         raise ProblemError(
             f"expected an angle distance from 0 to 1 and a finite step of at least 0, got {delta}, {step}"
         )
+    return delta, step

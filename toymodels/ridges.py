@@ -186,6 +186,11 @@ class Ridges:
     profile: Profile
 
     @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """Shape of the weights, ``(m, n)``."""
+        return tuple(self.D.shape[1:])
+
+    @property
     def samples(self) -> float:
         """Number of samples."""
         return float(len(self.y))

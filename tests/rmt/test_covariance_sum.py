@@ -106,6 +106,58 @@ def test_finitely_many_eigenvalues_are_placed_one_by_one():
     assert [top[0], bottom[1]] == pytest.approx(np.mean(shares, axis=0), abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("atoms", "samples"), [((0.0, 0.5, 1.0), 100.0), ((0.2, 0.5, 1.0), 1000.0), ((0.0, 0.5, 1.0), 1000.0)]
+)
+def test_shares_of_one_group_are_overlaps_on_and_off_the_spectrum(atoms, samples):
+    weights, block = AtomicLaw((0.5, 2.0), (0.6, 0.4)), np.array([1.5, 0.7])
+    counts = np.array([100.0, 100.0, 98.0])
+    population = JointPopulation.of(np.array(atoms)[:, None], counts, np.diag(block)[None])
+    law = CovarianceSum(population, (weights,), (samples,))
+    masses = np.array([*counts, 1.0, 1.0]) / 300
+    single = SeparableLaw(AtomicLaw([*atoms, *block], masses), weights, 300 / samples)
+    high = single.support[1]
+    x = np.array([0.0, -1.0, 1e-12, -1e-9, 1.2 * high, 3.0 * high, *single.quantile([0.75, 0.9, 0.99])])
+    assert law.shares(x, np.eye(2)) == pytest.approx(single.overlaps(x, block), rel=1e-9, abs=1e-12)
+    turned = np.array([[0.6], [0.8]])
+    for z in (-1.0, 1.2 * high):
+        mixed = single.overlaps(z, block)[0] @ turned[:, 0] ** 2
+        assert law.shares(z, turned)[0, 0] == pytest.approx(mixed, rel=1e-9)
+
+
+@pytest.mark.parametrize("samples", [(400.0, 30.0), (20.0, 30.0)])
+def test_shares_of_differences_are_the_limit_from_above(samples):
+    """Above the axis, of the resolvent: in bands, outside and in the kernel, of blocks that do not commute."""
+    population = JointPopulation.of([[1.0, 0.5], [0.0, 2.0]], [60.0, 40.0], BLOCK)
+    law = CovarianceSum(population, (ONE, PointMass(-1.0)), samples)
+    low, high = law.support
+    for x in (low - 0.5, 1.1 * high, *law.quantile([0.02, 0.98]), *([0.0] if law.atoms else [])):
+        z = np.array([x + 1e-9j])
+        a, _ = law.subordination(z)
+        inverse = np.linalg.inv(z * np.eye(2) - np.tensordot(a[0], BLOCK, 1))
+        trace = population.resolvent(z, a).trace[0].imag
+        assert law.shares(x, np.eye(2))[0] == pytest.approx(102 * np.diag(inverse).imag / trace, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("x", "directions", "message"),
+    [
+        (1.0, [1.0, 0.0], r"directions must be unit columns of the block, \(r, k\) with r = 2, got shape \(2,\)"),
+        (1.0, np.eye(3), r"directions must be unit columns of the block, \(r, k\) with r = 2, got shape \(3, 3\)"),
+        (1.0, 1.0, r"directions must be unit columns of the block, .* got shape \(\)"),
+        (1.0, [[10.0], [0.0]], r"directions must be columns of length 1, got length \[10"),
+        (1.0, [[1.0, 0.0], [0.0, 0.0]], r"directions must be columns of length 1, got length \[0"),
+        (np.inf, np.eye(2), r"x must be finite, got \[inf"),
+        (np.eye(2), np.eye(2), r"x must be a number or a row of numbers, got shape \(2, 2\)"),
+    ],
+)
+def test_shares_of_impossible_arguments_are_refused(x, directions, message):
+    law = CovarianceSum(JointPopulation.of(ATOMS, COUNTS, BLOCK), TWO, (900, 600))
+    with pytest.raises(ValueError, match=message):
+        law.shares(x, directions)
+    assert law.shares([1.0, 2.0], np.eye(2, dtype=np.float32)).shape == (2, 2)
+
+
 @pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e12, 1e150])
 def test_every_unit_gives_the_same_law(unit):
     law = CovarianceSum(JointPopulation.of(ATOMS, COUNTS, BLOCK), TWO, (900, 600))

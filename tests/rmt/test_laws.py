@@ -507,3 +507,19 @@ def test_quantiles_next_to_0_keep_their_digits(p):
     assert MarchenkoPastur(1.0, 1e-5).quantile(p) == pytest.approx(1e-5 * (np.pi * p / 2) ** 2, rel=1e-8, abs=0.0)
     if p >= 1e-12:  # the accuracy of its distribution function
         assert DensityLaw(lambda x: 1.0, (0.0, 1.0)).quantile(p) == pytest.approx(p, rel=1e-10, abs=0.0)
+
+
+@pytest.mark.parametrize(
+    ("moved", "message"),
+    [
+        (lambda law: law.shifted(1e17), r"0.0 and 1.0 are equal to rounding when shifted by 1e\+17, both 1e\+17;"),
+        (lambda law: law.shifted(-1e17), "0.0 and 1.0 are equal to rounding when shifted by -1e"),
+        (lambda law: law.scaled(5e-324).scaled(0.25), "0.0 and 5e-324 are equal to rounding when scaled by 0.25"),
+        (lambda law: law.scaled(1e308).scaled(10.0), "the location 1e.308 exceeds double precision when scaled by 10"),
+        (lambda law: law.scaled(1e308).shifted(1e308), "the location 1e.308 exceeds double precision when shifted by"),
+    ],
+)
+def test_atoms_that_cannot_be_moved_are_named_with_the_reason(moved, message):
+    with pytest.raises(ValueError, match=message):
+        moved(AtomicLaw((0.0, 1.0), (0.5, 0.5)))
+    assert AtomicLaw((0.0, 1.0), (0.5, 0.5)).shifted(1e15).locations == (1e15, 1e15 + 1)

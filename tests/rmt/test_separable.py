@@ -99,6 +99,76 @@ def test_overlaps_average_to_one_over_the_population():
     assert law.overlaps(x, locations) @ masses == pytest.approx(np.ones(7), rel=1e-12)
 
 
+THREE = AtomicLaw((0.0, 1.0, 3.0), (0.2, 0.25, 0.55))
+OFF_BANDS = [
+    SeparableLaw(AtomicLaw((0.0, 1.0), (0.5, 0.5)), ONE, 3.0),
+    SeparableLaw(AtomicLaw((0.0, 1.0, 2.0), (0.5, 0.25, 0.25)), ONE, 0.5),
+    SeparableLaw(AtomicLaw((0.3, 1.0), (0.5, 0.5)), ONE, 3.0),
+    SeparableLaw(AtomicLaw((0.3, 1.0), (0.5, 0.5)), ONE, 0.3),
+    SeparableLaw(AtomicLaw((0.2, 1.0), (0.5, 0.5)), ONE, 0.01),
+    SeparableLaw(THREE, AtomicLaw((0.0, 1.0), (0.6, 0.4)), 0.8),
+    SeparableLaw(THREE, AtomicLaw((-1.0, 1.0), (0.6, 0.4)), 1.8),
+]
+
+
+@pytest.mark.parametrize("law", OFF_BANDS)
+@pytest.mark.filterwarnings("error")
+def test_overlaps_are_the_limit_from_above(law):
+    """At 0, next to it, in gaps and outside: of the resolvent close above the axis, also for other eigenvalues."""
+    locations, masses = np.array(law.population.atoms).T
+    chosen, (low, high) = np.array([0.17, 5.0, *locations]), law.support
+    for x in (0.0, 1e-9, -1e-9, 0.5, low - 1.0, 1.01 * high + 1e-3, 30.0, *law.quantile([0.7, 0.9, 0.999])):
+        z = x + 1e-11j
+        a, _ = law.subordination(z)
+        above, all_of_them = (-(1.0 / (z - a * values)).imag for values in (chosen, locations))
+        expected = above / (all_of_them @ masses)
+        assert law.overlaps(x, chosen)[0] == pytest.approx(expected, rel=1e-5, abs=1e-8)
+    for x in (1e-200, -1e-200, 1e-300):
+        if law.atoms:
+            assert law.overlaps(x, chosen) == pytest.approx(law.overlaps(0.0, chosen), abs=1e-12)
+    assert law.overlaps([1e200, -1e200], locations) == pytest.approx(np.ones((2, len(locations))))
+
+
+def test_overlaps_with_the_kernel_by_hand():
+    """With 3 t / (2 (1 + t)) = 1, t = 2, the shares are as 1 : 1 / (1 + t), and their mean is 1."""
+    law = OFF_BANDS[0]
+    for unit in (1.0, 1e-150, 1e150):
+        found = law.scaled(unit).overlaps([0.0], [0.0, unit, 4.0 * unit])
+        assert found == pytest.approx(np.array([[1.5, 0.5, 1.5 / 9]]), rel=1e-12)
+    # With samples enough the kernel is the population's.
+    assert OFF_BANDS[1].overlaps(0.0, [0.0, 1.0, 2.0]).tolist() == [[2.0, 0.0, 0.0]]
+
+
+def test_overlaps_with_the_kernel_of_draws():
+    rng = np.random.default_rng(5)
+    P, m = 200, 70
+    population = np.repeat([0.2, 1.0, 6.0], [80, 80, 40])
+    kernel = np.zeros(P)
+    for _ in range(8):
+        samples = rng.standard_normal((m, P)) * np.sqrt(population)
+        row_space = np.linalg.qr(samples.T)[0]
+        kernel += (1.0 - (row_space**2).sum(axis=1)) / 8
+    law = SeparableLaw(AtomicLaw((0.2, 1.0, 6.0), (0.4, 0.4, 0.2)), ONE, P / m)
+    means = [kernel[population == size].mean() * P / (P - m) for size in (0.2, 1.0, 6.0)]
+    assert law.overlaps(0.0, [0.2, 1.0, 6.0])[0] == pytest.approx(means, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("x", "eigenvalues", "message"),
+    [
+        (0.9, [0.2, -1.0], r"eigenvalues of a population are never negative, got \[-1"),
+        (0.9, [np.inf], r"eigenvalues must be finite, got \[inf"),
+        ([0.9, np.inf], [0.2], r"x must be finite, got \[inf"),
+        ([0.9, np.nan], [0.2], "x must be a number, got nan"),
+        (0.9, np.eye(2), r"eigenvalues must be a number or a row of numbers, got shape \(2, 2\)"),
+        (np.eye(2), [0.2], r"x must be a number or a row of numbers, got shape \(2, 2\)"),
+    ],
+)
+def test_overlaps_of_impossible_arguments_are_refused(x, eigenvalues, message):
+    with pytest.raises(ValueError, match=message):
+        OFF_BANDS[4].overlaps(x, eigenvalues)
+
+
 @pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e12, 1e150])
 def test_every_unit_gives_the_same_law(unit):
     law, other = SeparableLaw(POPULATION, SIGNED, 0.5), SeparableLaw(POPULATION.scaled(unit), SIGNED, 0.5)

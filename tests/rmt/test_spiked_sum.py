@@ -97,6 +97,21 @@ def test_stable_rank_of_finite_matrices():
     assert model.stable_rank().value == pytest.approx(np.mean(squares) / model.above[0].location ** 2, rel=0.02)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_stable_ranks_below_one_are_refused(sign):
+    """One sample has E|S|^2 = 2 tr L^2 + (tr L)^2, and n directions in the bulk have the edge (1 + sqrt n)^2."""
+    for n in (1.0, 9.0, 1000.0):
+        model = SpikedSum(np.array([[[0.1]]]), JointPopulation.of([[1.0]], [n]), (PointMass(sign),), (1.0,))
+        value = (2 * (n + 0.01) + (n + 0.1) ** 2) / (1 + n**0.5) ** 4
+        message = rf"at {n + 1:g} directions and \[1.0\] samples .* rank of {value:.6g}, but every .* \(draw_sum\)"
+        with pytest.raises(ValueError, match=message):
+            model.stable_rank()
+    enough = SpikedSum(np.array([[[9.0]]]), JointPopulation.of([[1.0]], [50.0]), (PointMass(sign),), (100.0,))
+    assert enough.stable_rank().value == pytest.approx((131 + (131 + 59**2) / 100) / (9 * (1 + 0.5 / 8)) ** 2)
+    with pytest.raises(ValueError, match=r"at P = 1 .* rank of 0.1875, but every matrix has at least 1; draw the"):
+        SpikedCovariance((), ratio=1.0).stable_rank(1)
+
+
 WIDE = AtomicLaw((0.5, 3.5), (0.8, 0.2))
 
 

@@ -136,6 +136,23 @@ def test_clients_are_drawn_from_seed_and_number_and_what_they_share_from_the_see
     assert [again[number] for number in range(-3, 3)] == [streams[2, number] for number in (0, 1, 2, 0, 1, 2)]
 
 
+def test_numbers_of_clients_on_demand_are_whole():
+    drawn = ClientsOnDemand(lambda rng: float(rng.random()), 3, 0)
+    for number in (1.5, float("nan"), "1", None, np.array([1, 2])):
+        with pytest.raises(ProblemError, match="the number of a client must be a whole number, got"):
+            drawn[number]
+    assert drawn[np.int64(2)] == drawn[torch.tensor(2)] == drawn[2.0] == drawn[-1]
+    for number in (3, -4, 10**30):
+        with pytest.raises(IndexError, match=f"client {number} does not exist; there are 3"):
+            drawn[number]
+    for total in (2.5, "3", float("inf")):
+        with pytest.raises(ProblemError, match="the number of clients must be a whole number, got"):
+            ClientsOnDemand(lambda rng: 0, total, 0)
+    for samples in (float("nan"), float("inf"), "3"):
+        with pytest.raises(ProblemError, match="the number of samples must be"):
+            ClientsOnDemand(lambda rng: 0, 3, 0, samples)
+
+
 SQUARES = {Regression: 1e-6 / 4, PopulationRegression: 1e-6 / 4, Quadratics: 0.01, Ridges: 2.0}
 """Mean squared entry of starts of 4 rows: 1e-3 of a normal row times a unit column; a tenth of a product of normal
 factors; a normal matrix, the common one, plus another."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from algorithms.federation import Federation
 from toymodels.legendre import (
     admissible_rate,
     heterogeneous,
@@ -19,7 +21,8 @@ from toymodels.legendre import (
     random_targets,
 )
 from toymodels.on_demand import ClientsOnDemand
-from toymodels.problem import ProblemError
+from toymodels.one_sample import OneSample
+from toymodels.problem import Problem, ProblemError
 from toymodels.quadratic import Quadratic, centred, quadratic_problem, quadratics_on_demand, random_quadratics
 from toymodels.regression import in_expectation, regression, regression_on_demand, with_fresh_data
 from toymodels.ridges import Pieces, PseudoHuber, ridge_problem, ridges_on_demand
@@ -113,6 +116,8 @@ def test_other_numbers_that_are_not_finite_are_refused(bad: float) -> None:
         (lambda: Pieces((0.0,), (0.0, bad)), "one of the heights"),
         (lambda: Pieces((0.0,), (0.0, 1.0), bad), "slope_at_zero"),
         (lambda: random_quadratics(SHAPE, 2, RNG, scale=bad), "scale"),
+        (lambda: homogeneous(2, RNG, shape=(3, 3), rank=1, samples=40, start_scale=bad), "start_scale"),
+        (lambda: heterogeneous(2, RNG, shape=(3, 3), samples=40, start_scale=bad), "start_scale"),
         (lambda: quadratics_on_demand(SHAPE, 2, 0, scale=bad), "scale"),
         (lambda: random_quadratics(SHAPE, 2, RNG, curvatures=(0.1, bad)), "the high curvature"),
         (lambda: quadratics_on_demand(SHAPE, 2, 0, curvatures=(bad, 1.0)), "the low curvature"),
@@ -170,6 +175,24 @@ def test_numbers_of_samples_are_whole_and_as_many_as_clients() -> None:
             regression(3, 2, 2, RNG, samples=given)
         with pytest.raises(ProblemError, match=f"samples of 2 clients, got {len(given)} numbers"):
             ridge_problem(SHAPE, 2, RNG, samples=given)
+
+
+@pytest.mark.parametrize("number", [np.array(5), torch.tensor(5), np.float64(5.0), np.array(5.0), np.int8(5)])
+def test_a_number_without_dimensions_is_a_number(number: Any) -> None:
+    for made in (
+        lambda n: regression(3, 2, 2, np.random.default_rng(0), samples=n),
+        lambda n: regression(3, 2, 2, np.random.default_rng(0), samples=[n, 4]),
+        lambda n: ridge_problem(SHAPE, 2, np.random.default_rng(0), samples=n),
+        lambda n: regression_on_demand(3, 2, n, 0, samples=n, heterogeneity=0.0),
+        lambda n: ridges_on_demand(SHAPE, n, 0, profile="welsch", samples=n, heterogeneity=0.0),
+        lambda n: homogeneous(2, np.random.default_rng(0), shape=SHAPE, rank=1, samples=10 * n),
+        lambda n: random_quadratics(SHAPE, n, np.random.default_rng(0)),
+    ):
+        given, expected = made(number), made(5)
+        assert given.loss(given.start) == expected.loss(expected.start)
+        assert [client.samples for client in given.clients] == [client.samples for client in expected.clients]
+    with pytest.raises(ProblemError, match="a number of samples must be a whole number, got "):
+        regression(3, 2, 2, RNG, samples=np.array(2.5))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -310,3 +333,113 @@ def test_a_quadratic_has_one_problem() -> None:
     alone = clients[1].select([1]).as_quadratic()
     assert float(alone.loss({"W": W})) == pytest.approx(float(clients[1].loss({"W": W})[1]))
     assert alone.samples == clients[1].samples
+
+
+def _clients_of_every_kind() -> list[Any]:
+    """Return a problem of each constructor, of matrices (2, 3)."""
+    return [
+        random_quadratics(SHAPE, 2, RNG),
+        quadratics_on_demand(SHAPE, 2, 0),
+        regression(2, 3, 2, RNG),
+        regression_on_demand(2, 3, 2, 0, samples=4, heterogeneity=0.1),
+        ridge_problem(SHAPE, 2, RNG),
+        ridges_on_demand(SHAPE, 2, 0, profile="welsch", samples=3, heterogeneity=0.1),
+        homogeneous(2, RNG, shape=SHAPE, rank=1, samples=40),
+        homogeneous_on_demand(2, 0, shape=SHAPE, rank=1, samples=9, basis="dx"),
+    ]
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (3, 2), (3, 3), (2, 4), (6,), (1, 2, 3), ()])
+def test_start_and_clients_have_one_shape(shape: tuple[int, ...]) -> None:
+    """Among these are shapes that broadcasting would accept."""
+    start = torch.zeros(shape, dtype=torch.float64)
+    for given in _clients_of_every_kind():
+        assert given.start["W"].shape == SHAPE
+        for make in (
+            lambda g=given: replace(g, start={"W": start}),
+            lambda g=given: Problem("x", g.clients, {"W": start}, [0.5, 0.5], 1.0),
+        ):
+            with pytest.raises(
+                ProblemError, match=r"^start and clients must have one shape, got .*\(2, 3\) for client 0"
+            ):
+                make()
+    one = OneSample(torch.ones(1, 2), torch.ones(1, 3), torch.tensor(1.0))
+    with pytest.raises(ProblemError, match=r"\(2, 3\) for client 0"):
+        Problem("one", [one], {"W": start}, [1.0], 1.0)
+    quadratics = random_quadratics(SHAPE, 2, RNG).clients
+    with pytest.raises(ProblemError, match=r"must have one shape, got .* for the start and \(2, 3\) for client 0"):
+        quadratic_problem("x", quadratics, start)
+
+
+def test_clients_have_one_shape_and_type() -> None:
+    two, wide, row = (centred(np.eye(m * n), np.ones((m, n))) for m, n in ((2, 2), (2, 3), (1, 4)))
+    start, H, B, c = torch.zeros(2, 2), two.H, two.B, two.c
+    cases: list[tuple[list[Any], str]] = [
+        ([two, wide], r"clients must have one shape, got \(2, 2\) for client 0 and \(2, 3\) for client 1"),
+        ([two, two, row], r"clients must have one shape, got \(2, 2\) for client 0 and \(1, 4\) for client 2"),
+        ([two, Quadratic(H.float(), B.float(), c.float())], "have one type of real floats, got torch.float32, torch.f"),
+        ([Quadratic(H.float(), B, c)], "have one type of real floats, got torch.float32, torch.float64"),
+        ([Quadratic(H.int(), B.int(), c.int())], "have one type of real floats, got torch.int32"),
+        ([Quadratic(H.reshape(4, 4), B, c)], r"client 0 has \(4, 4\), \(2, 2\), \(\)$"),
+        ([two, Quadratic(H, B, c.reshape(1))], r"client 1 has \(2, 2, 2, 2\), \(2, 2\), \(1,\)$"),
+        ([two, regression(2, 2, 1, RNG).clients[0]], "clients must be Quadratic, client 1 is a Regressor"),
+    ]
+    for clients, message in cases:
+        with pytest.raises(ProblemError, match=message) as caught:
+            quadratic_problem("x", clients, start)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_start_of_any_type_becomes_that_of_the_clients(dtype: torch.dtype) -> None:
+    double = centred(np.diag([1.0, 2.0, 3.0, 4.0]), [[1.0, 0.5], [0.0, 2.0]], samples=3)
+    client = Quadratic(double.H.to(dtype), double.B.to(dtype), double.c.to(dtype), 3.0)
+    numbers = [[0.1, -1.0], [3.0, 0.0]]
+    for start in (
+        numbers,
+        tuple(map(tuple, numbers)),
+        np.array(numbers),
+        np.array(numbers)[:, ::-1][:, ::-1],
+        torch.tensor(numbers, dtype=torch.float64),
+        torch.tensor(numbers, dtype=torch.float64).requires_grad_(False),
+    ):
+        given = quadratic_problem("x", [client], start)
+        assert torch.equal(given.start["W"], torch.tensor(numbers, dtype=dtype))
+        assert given.loss(given.start) == pytest.approx(0.5 * (0.81 + 2 * 2.25 + 3 * 9 + 4 * 4), rel=1e-6)
+    assert quadratic_problem("x", [client], torch.zeros(2, 2).half()).start["W"].dtype == dtype
+    assert quadratic_problem("x", [client], torch.zeros(2, 2).int()).start["W"].dtype == dtype
+    others: list[Any] = ["ab", [["a", "b"]], np.full((2, 2), 1j), 1j * torch.ones(2, 2), [[1.0], [2.0, 3.0]]]
+    for other in others:
+        with pytest.raises(ProblemError, match=r"^start must be an array of real numbers, got"):
+            quadratic_problem("x", [client], other)
+    for bad in (float("nan"), -float("inf")):
+        with pytest.raises(ProblemError, match="the start W must be finite"):
+            quadratic_problem("x", [client], torch.full((2, 2), bad))
+
+
+def test_numbers_that_make_a_client_are_real() -> None:
+    for ask in (lambda: centred(1j * np.eye(2), np.ones((2, 1))), lambda: centred(np.eye(2), 1j * torch.ones(2, 1))):
+        with pytest.raises(ProblemError, match="must be an array of real numbers, got"):
+            ask()
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_starts_beyond_double_precision_are_refused() -> None:
+    for ask in (
+        lambda: random_quadratics((9, 9), 2, np.random.default_rng(0), scale=1.7e308),
+        lambda: homogeneous(2, np.random.default_rng(0), shape=(3, 3), rank=1, samples=40, start_scale=-1.7e308),
+    ):
+        with pytest.raises(ProblemError, match="the start W must be finite, but an entry is not: lower its scale"):
+            ask()
+
+
+def test_quadratics_are_weighed_by_their_samples() -> None:
+    """The minimiser of 100/101 (w - 0)^2 / 2 + 1/101 (w - 1)^2 / 2 is 1/101, as for every algorithm."""
+    clients = [centred(np.eye(2), np.full((2, 1), place), samples=n) for place, n in ((0.0, 100), (1.0, 1))]
+    given = quadratic_problem("x", clients, torch.zeros(2, 1))
+    assert given.shares == pytest.approx([100 / 101, 1 / 101])
+    assert given.shares == pytest.approx(Federation(given.clients).shares / 101)
+    assert given.minimiser is not None
+    assert given.minimiser["W"].tolist() == [[pytest.approx(1 / 101)]] * 2
+    assert quadratic_problem("x", clients, torch.zeros(2, 1), [1, 1]).shares == [0.5, 0.5]
+    assert random_quadratics(SHAPE, 3, RNG).shares == [1 / 3] * 3

@@ -8,8 +8,10 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
+from toymodels.legendre import homogeneous
+from toymodels.on_demand import SampledProblem
 from toymodels.problem import ProblemError
-from toymodels.quadratic import random_quadratics
+from toymodels.quadratic import quadratics_on_demand, random_quadratics
 from toymodels.regression import (
     Regressor,
     best_of_rank,
@@ -18,6 +20,7 @@ from toymodels.regression import (
     regression_on_demand,
     with_fresh_data,
 )
+from toymodels.ridges import ridge_problem
 
 
 def made(*sizes, seed=0, **options):
@@ -242,6 +245,29 @@ def test_other_clients_of_a_problem_on_demand_are_evaluated():
     assert replace(given, name="other").loss({"W": W}) == given.loss({"W": W})
 
 
+def test_other_clients_than_regressors_are_refused():
+    rng = np.random.default_rng(0)
+    for given, name in (
+        (random_quadratics((3, 2), 2, rng), "Quadratic"),
+        (ridge_problem((3, 2), 2, rng), "Ridges"),
+        (homogeneous(2, rng, shape=(3, 2), rank=1, samples=40), "Quadratic"),
+        (quadratics_on_demand((3, 2), 5, 0), "Quadratic"),
+    ):
+        message = f"needs a problem of regression, but client 0 of the problem .* is a {name}$"
+        with pytest.raises(ProblemError, match=message):
+            in_expectation(given)
+        with pytest.raises(ProblemError, match=message):
+            best_of_rank(given, 1)
+        if not isinstance(given, SampledProblem):
+            with pytest.raises(ProblemError, match=message):
+                with_fresh_data(replace(given, facts={"sizes": (4, 4)}), rng)
+    known = made(4, 3, 3, samples=9)
+    fewer = replace(known, clients=known.clients[:2], shares=[0.5, 0.5])
+    with pytest.raises(ProblemError, match="has 2 clients, but 3 numbers of samples"):
+        with_fresh_data(fewer, rng)
+    assert in_expectation(fewer).loss({"W": known.clients[0].target}) == 0.0
+
+
 def test_clients_on_demand_have_no_fresh_data():
     given = regression_on_demand(5, 3, 6, 7, samples=10, heterogeneity=0.5)
     with pytest.raises(ProblemError, match=r"clients on demand .* cannot get new samples; use regression"):
@@ -262,6 +288,30 @@ def test_more_columns_than_samples_leave_no_single_b(samples, columns):
         B = client.best_b(fits)
         slope = torch.func.grad(lambda b, c=client, a=fits: c.loss({"W": a["W"] @ b}))(B["W"])
         assert float((slope * B["W"]).abs().max()) < 1e-8
+
+
+@pytest.mark.parametrize(("d", "samples", "columns"), [(5, 1, 2), (10, 1, 2), (50, 1, 2), (50, 2, 3), (10, 2, 4)])
+def test_a_column_almost_orthogonal_to_all_samples_gives_no_column_more(d, samples, columns):
+    """The product of such a column with the samples has few digits in every unit."""
+    rng = np.random.default_rng(1)
+    X, target = (torch.from_numpy(rng.standard_normal(size)) for size in ((2000, samples, d), (2000, d, 3)))
+    A = torch.linalg.qr(torch.from_numpy(rng.standard_normal((2000, d, columns))))[0]
+    A[::2] *= 10.0 ** torch.linspace(-9, 9, columns).double()
+    A[1::3, :, 0] -= (torch.linalg.pinv(X) @ X @ A[..., :1])[1::3, :, 0]  # orthogonal to rounding
+    best = torch.vmap(lambda X, target, A: Regressor(X.mT @ X / samples, target).best_b({"W": A})["W"])
+    assert best(X, target, A).isnan().all()
+    # A column for each sample is not too many.
+    kept = best(X[::3], target[::3], A[::3, :, :samples])
+    fitted = X[::3] @ (A[::3, :, :samples] @ kept - target[::3])
+    assert float(fitted.abs().median()) < 1e-9
+    assert float(kept.isnan().double().mean()) < 0.01
+
+
+def test_one_sample_has_no_single_b_for_two_columns():
+    given = made(10, 3, 4, samples=1, rank=2, seed=11)
+    for client in given.clients:
+        with pytest.raises(ProblemError, match="no single minimiser in B at this A of 2 columns"):
+            client.best_b(Tree(W=given.facts["first"]))
 
 
 @pytest.mark.parametrize("samples", [None, 50])

@@ -1,5 +1,7 @@
 """RoLoRA's rates: the exact population map against runs, and where the printed factors hold."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 
@@ -94,7 +96,6 @@ def test_bad_input_gets_one_clear_line():
         lambda: ffa_correction(3, 2),
         lambda: ffa_correction(0, 9),
         lambda: ffa_population_correction(1, 2),
-        lambda: population_map(0.5, float("nan")),
         lambda: homogeneous_factor(1.2, 0.1),
         lambda: homogeneous_factor(0.5, -1.0),
         lambda: heterogeneous_factor(1.2, 0.1),
@@ -103,3 +104,44 @@ def test_bad_input_gets_one_clear_line():
     ):
         with pytest.raises(ProblemError, match=r"expected|stated"):
             call()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), "1", None, 10**400])
+def test_numbers_of_rates_are_finite(bad):
+    for name, call in (
+        ("step", lambda: population_map(0.5, bad)),
+        ("angle distance", lambda: population_map(bad, 0.5)),
+        ("step", lambda: homogeneous_factor(0.5, bad)),
+        ("angle distance", lambda: heterogeneous_factor(bad, 0.5)),
+        ("angle distance", lambda: largest_step_of_homogeneous_factor(bad)),
+        ("clients", lambda: ffa_correction(bad, 3)),
+        ("samples", lambda: ffa_correction(1, bad)),
+        ("clients", lambda: ffa_population_correction(bad, 3)),
+        ("samples", lambda: ffa_population_correction(2, bad)),
+    ):
+        with pytest.raises(ProblemError, match=f"{name} must be (a number|finite|a whole number), got") as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_clients_and_samples_are_whole():
+    for correction in (ffa_correction, ffa_population_correction):
+        for sizes in ((2.5, 4), (2, 3.5)):
+            with pytest.raises(ProblemError, match="must be a whole number, got"):
+                correction(*sizes)
+        assert correction(np.int32(100_000), np.float64(50_000.0)) == correction(100_000, 50_000)
+        assert correction(10**200, 10**150) == pytest.approx(0.0, abs=1e-300)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-170, 1e-100, 1e-3, 0.5, 0.999])
+def test_the_map_at_large_steps(delta):
+    """In exact numbers: delta |1 - 2 s c^2| / sqrt(1 + 4 s^2 c^2 delta^2)."""
+    for step in (1e149, 1e151, 1e200, 1.7e308):
+        with localcontext() as context:
+            context.prec = 700
+            d, s = Decimal(delta), Decimal(step)
+            square = 1 - d * d
+            expected = d * abs(1 - 2 * s * square) / (1 + 4 * s * s * square * d * d).sqrt()
+        assert population_map(delta, step) == pytest.approx(float(expected), rel=1e-12)
+    assert population_map(0.0, 1e200) == 0.0
+    assert population_map(1.0, 1e200) == population_map(1.0, 1.7e308) == 1.0
