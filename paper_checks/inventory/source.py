@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from paper_checks.inventory.conditions import Conditions
 from paper_checks.inventory.document import Place
 
 LARGEST = 5_000_000
@@ -28,8 +29,10 @@ _INCLUDE = re.compile(
     r"\\(?:input|include|subfile|subfileinclude)\s*\{([^{}]*)\}|\\input\s+([^\s{}\\%]+)|"
     r"\\(?:import|subimport|inputfrom)\*?\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
 )
+_STYLE = re.compile(
+    r"\\(?P<how>documentclass|LoadClass|usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{(?P<names>[^{}]*)\}"
+)
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
-_CONDITION = re.compile(r"\\(iffalse|if[a-zA-Z]+|fi)(?![a-zA-Z])")
 _VERBATIM = re.compile(r"\\(begin|end)\s*\{(verbatim\*?|lstlisting|minted|comment|Verbatim|filecontents\*?)\}")
 
 
@@ -296,6 +299,7 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
     lines: list[str] = []
     places: list[Place] = []
     notes: dict[str, None] = {}
+    conditions = Conditions(body=rb"\begin{document}" not in read(main))
     size = 0
     base = PurePosixPath(main).parent
 
@@ -320,6 +324,13 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
         lines.append(text)
         places.append(place)
 
+    def declare_styles(found: re.Match[str], near: PurePosixPath) -> None:
+        ending = ".cls" if found["how"] in ("documentclass", "LoadClass") else ".sty"
+        for style in found["names"].split(",")[:_DEEPEST]:
+            inner = find(f"{style.strip()}{ending}", near)
+            if inner is not None:
+                conditions.declare(inner[1].decode("latin-1"))
+
     def follow(member: str, data: bytes, above: tuple[str, ...]) -> None:
         if member in above:
             raise SourceError(f"{name}: {member} includes itself through {above[-1]}; remove one of the inclusions")
@@ -327,14 +338,16 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
             raise SourceError(
                 f"{name}: more than {_DEEPEST} files include one another; name the file that has the text"
             )
-        hidden = 0
+        aside = conditions.begin_file()
         verbatim = ""
         for at, line in enumerate(_decode(member, data).split("\n")):
             place = Place(member, at + 1)
             if not verbatim:
                 line = _COMMENT.sub(r"\1", line)
             kept, verbatim = _without_verbatim(line, verbatim)
-            kept, hidden = _without_false(kept, hidden)
+            kept = conditions.kept(kept, place)
+            for style in _STYLE.finditer(kept):
+                declare_styles(style, PurePosixPath(member).parent)
             start = 0
             for found in _INCLUDE.finditer(kept):
                 parts = [part for part in found.groups() if part]
@@ -353,11 +366,12 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
                 follow(*inner, (*above, member))
                 start = found.end()
             add(kept[start:], place)
+        conditions.end_file(aside)
 
     follow(main, read(main), ())
     if not any(line.strip() for line in lines):
         raise SourceError(f"{name} is empty; name a file with the text of a paper")
-    return Source(name, tuple(lines), tuple(places), True, tuple(notes))
+    return Source(name, tuple(lines), tuple(places), True, (*notes, *conditions.notes))
 
 
 def _plain_name(path: PurePosixPath) -> str | None:
@@ -371,21 +385,6 @@ def _plain_name(path: PurePosixPath) -> str | None:
         elif part not in (".", "/"):
             parts.append(part)
     return "/".join(parts)
-
-
-def _without_false(line: str, depth: int) -> tuple[str, int]:
-    r"""Return a line without what is between ``\iffalse`` and ``\fi``, and how many conditions stay open."""
-    kept, start = "", 0
-    for found in _CONDITION.finditer(line):
-        if depth == 0 and found[1] == "iffalse":
-            kept += line[start : found.start()]
-            depth = 1
-        elif depth and found[1] == "fi":
-            depth -= 1
-            start = found.end()
-        elif depth:
-            depth += 1
-    return kept + ("" if depth else line[start:]), depth
 
 
 def _without_verbatim(line: str, inside: str) -> tuple[str, str]:

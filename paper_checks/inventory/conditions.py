@@ -1,0 +1,167 @@
+r"""Conditions of TeX: the branch that is typeset, as far as a source says which.
+
+Only primitives of TeX, those of common packages, and what ``\newif`` declares are conditions. Other macros whose names
+begin in the same way, such as ``\iff``, take no ``\fi``.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from paper_checks.inventory.document import Place
+
+_PRIMITIVES = frozenset(
+    (
+        "if ifcat ifx ifnum ifdim ifodd ifvmode ifhmode ifmmode ifinner ifvoid ifhbox ifvbox ifeof iftrue iffalse ifcase "
+        "ifdefined ifcsname iffontchar ifincsname ifprimitive ifpdfprimitive ifpdfabsnum ifpdfabsdim "
+        "ifpdf ifxetex ifXeTeX ifluatex ifLuaTeX ifpdftex ifPDFTeX iftutex ifTUTeX ifvtex ifptex ifuptex "
+        "if@twocolumn if@twoside if@filesw if@mainmatter if@openright if@titlepage if@restonecol if@nobreak"
+    ).split()
+)
+_TOKEN = re.compile(
+    r"\\newif\s*\\(?P<declared>if[A-Za-z@]+)"
+    r"|\\let\s*\\(?P<let>if[A-Za-z@]+)\s*=?\s*\\if(?P<as>true|false)(?![A-Za-z@])"
+    r"|(?P<unless>\\unless\s*)?\\(?P<compared>ifx)\s*(?:\\[A-Za-z@]+|.)\s*(?:\\[A-Za-z@]+|[^\s\\])"
+    r"|\\(?P<defined>ifdefined)\s*\\[A-Za-z@]+"
+    r"|(?P<not>\\unless\s*)?\\(?P<condition>if[A-Za-z@]*)(?![A-Za-z@])"
+    r"|\\(?P<set>[A-Za-z@]+?)(?P<to>true|false)(?![A-Za-z@])"
+    r"|\\(?P<end>else|or|fi)(?![A-Za-z@])"
+)
+_DEFINES = re.compile(
+    r"\\(?:(?:re|provide)?newcommand|renewcommand|providecommand|DeclareRobustCommand|[gex]?def|DeclareOption|"
+    r"(?:New|Renew|Provide|Declare)DocumentCommand|(?:re)?newenvironment|AtBeginDocument|AtEndDocument)(?![A-Za-z])"
+)
+_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
+_ARGUMENTS = re.compile(r"\\(?:ifthenelse|iftoggle|nottoggle|ifbool|notbool|ifboolexpr)(?![A-Za-z@])")
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {"<": operator.lt, "=": operator.eq, ">": operator.gt}
+_NUMBERS = re.compile(r"\s*(-?\d{1,9})\s*([<=>])\s*(-?\d{1,9})(?!\d)\s?")
+
+
+@dataclass
+class _Open:
+    """A condition that is open: its name and place, and whether its current branch is typeset; None if unknown."""
+
+    name: str
+    place: Place
+    holds: bool | None
+    nested: bool = False
+    """Whether it is in a branch that is not typeset."""
+
+
+class Conditions:
+    """The conditions of a source, line after line.
+
+    Attributes:
+        notes: What could not be decided, one line each.
+    """
+
+    def __init__(self, body: bool) -> None:
+        r"""Begin with no condition declared.
+
+        Args:
+            body: Whether the source begins after its ``\begin{document}``.
+        """
+        self.notes: dict[str, None] = {}
+        self._values: dict[str, bool | None] = {}
+        self._open: list[_Open] = []
+        self._body = body
+
+    def declare(self, style: str) -> None:
+        """Take the conditions of a style file, which its options may set."""
+        for found in re.finditer(r"\\newif\s*\\(if[A-Za-z@]+)", style):
+            self._values.setdefault(found[1], None)
+
+    def begin_file(self) -> list[_Open]:
+        """Put what is open aside, and return it for `end_file`: a condition ends in the file in which it begins."""
+        aside, self._open = self._open, []
+        return aside
+
+    def end_file(self, aside: list[_Open]) -> None:
+        """Note what was never closed, and take up what was open before."""
+        for one in self._open:
+            if one.holds is False:
+                self.notes[f"{one.place}: \\{one.name} is never closed, so all after it was left out"] = None
+        self._open = aside
+
+    @property
+    def _hidden(self) -> bool:
+        return any(one.nested or one.holds is False for one in self._open)
+
+    def kept(self, line: str, place: Place) -> str:
+        """Return what is typeset of the next line, with both branches where the condition is not known."""
+        kept, start = "", 0
+        self._body = self._body or bool(_DOCUMENT.search(line))
+        if self._body and not self._hidden and (found := _ARGUMENTS.search(line)) and not _DEFINES.search(line):
+            self._note(place, found[0])
+        for found in _TOKEN.finditer(line):
+            if found.start() < start:
+                continue
+            before = self._hidden
+            end, drop = self._take(found, line, place)
+            if not drop and before == self._hidden:
+                continue
+            if not before:
+                kept += line[start : found.start()]
+            start = end
+        return kept + ("" if self._hidden else line[start:])
+
+    def _take(self, found: re.Match[str], line: str, place: Place) -> tuple[int, bool]:
+        """Carry out one command; return where it ends, and whether it is left out though nothing else is."""
+        end = found.end()
+        if found["declared"]:
+            if not self._hidden:
+                self._values[found["declared"]] = False
+        elif found["let"]:
+            if not self._hidden:
+                self._values[found["let"]] = found["as"] == "true"
+        elif found["set"]:
+            name = f"if{found['set']}"
+            if name in self._values and not self._hidden:
+                sure = not _DEFINES.search(line[: found.start()]) and all(one.holds for one in self._open)
+                self._values[name] = found["to"] == "true" if sure else None
+        elif found["end"]:
+            return end, self._turn(found["end"], place)
+        else:
+            name = found["compared"] or found["defined"] or found["condition"]
+            if name not in _PRIMITIVES and name not in self._values:
+                return end, False
+            holds, end = self._value(name, line, end)
+            if (found["unless"] or found["not"]) and holds is not None:
+                holds = not holds
+            if holds is None and self._body and not self._hidden and not _DEFINES.search(line[: found.start()]):
+                self._note(place, f"\\{name}")
+            self._open.append(_Open(name, place, holds, self._hidden))
+            return end, holds is not None
+        return end, False
+
+    def _turn(self, word: str, place: Place) -> bool:
+        r"""Carry out ``\else``, ``\or`` or ``\fi``; return whether the command belongs to a known condition."""
+        if not self._open:
+            if word == "else" and self._body:
+                says = r"\else is of a condition that is not declared, so all of its branches were read"
+                self.notes[f"{place}: {says}"] = None
+            return False
+        last = self._open[-1]
+        if word == "fi":
+            self._open.pop()
+        elif word == "else" and last.holds is not None:
+            last.holds = not last.holds
+        return last.holds is not None
+
+    def _value(self, name: str, line: str, at: int) -> tuple[bool | None, int]:
+        """Return whether a condition holds, None if the source does not say so plainly, and where it ends."""
+        if name in ("iftrue", "iffalse"):
+            return name == "iftrue", at
+        if name in self._values:
+            return self._values[name], at
+        if name == "ifnum" and (numbers := _NUMBERS.match(line, at)):
+            return _COMPARISONS[numbers[2]](int(numbers[1]), int(numbers[3])), numbers.end()
+        if name == "if" and (signs := re.compile(r"\s*([^\s\\{}$#~])([^\\{}$#~]|$)").match(line, at)):
+            return signs[1] == signs[2], signs.end()
+        return None, at
+
+    def _note(self, place: Place, command: str) -> None:
+        self.notes[f"{place}: {command} may hold or not, so all of its branches were read"] = None
