@@ -13,13 +13,10 @@ from dataclasses import dataclass
 
 from paper_checks.inventory.document import Place
 
-_PRIMITIVES = frozenset(
-    (
-        "if ifcat ifx ifnum ifdim ifodd ifvmode ifhmode ifmmode ifinner ifvoid ifhbox ifvbox ifeof iftrue iffalse ifcase "
-        "ifdefined ifcsname iffontchar ifincsname ifprimitive ifpdfprimitive ifpdfabsnum ifpdfabsdim "
-        "ifpdf ifxetex ifXeTeX ifluatex ifLuaTeX ifpdftex ifPDFTeX iftutex ifTUTeX ifvtex ifptex ifuptex "
-        "if@twocolumn if@twoside if@filesw if@mainmatter if@openright if@titlepage if@restonecol if@nobreak"
-    ).split()
+_PRIMITIVE = re.compile(
+    r"if(?:|cat|x|num|dim|odd|vmode|hmode|mmode|inner|void|hbox|vbox|eof|true|false|case|defined|csname|fontchar|"
+    r"incsname|primitive|pdfprimitive|pdfabsnum|pdfabsdim|pdf|xetex|XeTeX|luatex|LuaTeX|pdftex|PDFTeX|tutex|TUTeX|"
+    r"vtex|ptex|uptex|@twocolumn|@twoside|@filesw|@mainmatter|@openright|@titlepage|@restonecol|@nobreak)"
 )
 _TOKEN = re.compile(
     r"\\newif\s*\\(?P<declared>if[A-Za-z@]+)"
@@ -126,7 +123,7 @@ class Conditions:
             return end, self._turn(found["end"], place)
         else:
             name = found["compared"] or found["defined"] or found["condition"]
-            if name not in _PRIMITIVES and name not in self._values:
+            if not _PRIMITIVE.fullmatch(name) and name not in self._values:
                 return end, False
             holds, end = self._value(name, line, end)
             if (found["unless"] or found["not"]) and holds is not None:

@@ -276,6 +276,7 @@ class _Reader:
             for piece_start, piece_end in self._rows(node, start):
                 raw = self.text[piece_start:piece_end]
                 if raw.strip():
+                    self._catch_up(piece_end)
                     self._equation(piece_start, piece_end, raw, statement, counts)
             return
         body = self._body_start(node)
@@ -294,13 +295,21 @@ class _Reader:
         tag = _TAG.search(raw)
         number = ""
         if tag:
+            self._catch_up(end)
+            shown = re.sub(r"\\the([a-z]+)(?![A-Za-z])", self._printed, tag[2])
             number = re.sub(
-                r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", tag[2]
+                r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", shown
             )
         elif counts and not re.search(r"\\(?:nonumber|notag)(?![A-Za-z])", raw):
-            number = self.numbers.step("equation")
+            self.numbers.step("equation")
+            self._catch_up(end)  # the number is printed at the end of the formula
+            number = self.numbers.shown("equation")
         if number:
             self.spans.append(_Span("equation", number, start, end, raw, section=self._section(), inside=statement))
+
+    def _printed(self, found: re.Match[str]) -> str:
+        r"""Return what ``\\theequation`` and its kin print here."""
+        return self.numbers.shown(found[1]) if found[1] in self.numbers.counters else found[0]
 
     def _float(self, node: LatexEnvironmentNode, kind: Kind, name: str, statement: _Span | None) -> None:
         start, end = node.pos, node.pos + node.len
@@ -354,7 +363,10 @@ class _Reader:
     def _catch_up(self, at: int) -> None:
         """Carry out the commands about counters that stand before a place."""
         while self.commands and self.commands[0].start() <= at:
-            self.numbers.apply(self.commands.pop(0))
+            command = self.commands.pop(0)
+            if not self.numbers.apply(command):
+                says = f"\\{command['how']}{{{command['name']}}} has a value that is not read, so numbers may differ"
+                self.notes.append(f"{self.place(command.start())}: {says}")
 
     def _section(self) -> str:
         numbered = [span for span in self.sections if span.number]

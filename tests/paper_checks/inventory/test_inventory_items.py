@@ -123,6 +123,47 @@ def test_what_is_never_closed_is_noted_and_passed_over(tmp_path, broken, what):
     assert document.notes == (f"a.tex:2: {what} is never closed",)
 
 
+X, THEOREM, LEMMA = r"\begin{equation} x \end{equation}", r"\begin{theorem} x \end{theorem}", r"\begin{lem} x \end{lem}"
+
+
+@pytest.mark.parametrize(
+    ("body", "numbers"),
+    [
+        (rf"\stepcounter{{equation}} {X} {X}", "2 3"),
+        (rf"{X} \refstepcounter{{equation}} {X}", "1 3"),
+        (rf"{X} \addtocounter{{equation}}{{-1}} {X} \setcounter{{equation}}{{9}} {X}", "1 1 10"),
+        (rf"\newcounter{{kept}} {X} \setcounter{{kept}}{{\value{{equation}}}} {X} "
+         rf"\setcounter{{equation}}{{\value{{kept}}}} {X}", "1 2 2"),
+        (rf"{X} \setcounter{{equation}}{{\numexpr\value{{equation}}+3\relax}} {X}", "1 5"),
+        (r"\begin{align} a \\ \stepcounter{equation} b \\ c \addtocounter{equation}{-1} \end{align}", "1 3 3"),
+        (rf"\begin{{equation}}\setcounter{{equation}}{{6}} x\end{{equation}} {X}", "6 7"),
+        (r"\begin{equation*} x \refstepcounter{equation}\tag{\theequation} \end{equation*}" + X, "1 2"),
+        (rf"\[ x \stepcounter{{equation}}\tag{{\theequation$\theta$}} \] {X}", "1theta 2"),
+        (rf"\stepcounter{{theorem}} {THEOREM} {LEMMA} \setcounter{{theorem}}{{7}} {LEMMA}", "2 3 8"),
+        (rf"\stepcounter{{lem}} {THEOREM}", "2"),
+        (r"\stepcounter{figure}\begin{figure}\caption{x}\end{figure}", "2"),
+        (r"\setcounter{table}{3}\begin{table}\caption{x}\end{table}", "4"),
+        (rf"\numberwithin{{equation}}{{section}}\section{{A}} {X} \stepcounter{{section}} {X}", "1.1 2.1"),
+        (r"\begin{conjecture} x \end{conjecture}\setcounter{conjecture}{4}"
+         r"\begin{conjecture} y \end{conjecture}", "1 5"),
+    ],
+)  # fmt: skip
+def test_counters_that_a_paper_moves_are_followed(tmp_path, body, numbers):
+    preamble = r"\documentclass{article}\newtheorem{theorem}{Theorem}\newtheorem{lem}[theorem]{Lemma}"
+    (tmp_path / "a.tex").write_text(rf"{preamble}\begin{{document}} Words. {body} \end{{document}}")
+    document = read_document(str(tmp_path / "a.tex"))
+    assert " ".join(item.number for item in document.items) == numbers
+    assert document.notes == ()
+
+
+def test_a_value_of_a_counter_that_is_not_read_is_named(tmp_path):
+    text = "\\documentclass{article}\\begin{document}\nx \\setcounter{equation}{\\total{pages}}\n"
+    (tmp_path / "a.tex").write_text(text + X + r"\end{document}")
+    assert read_document(str(tmp_path / "a.tex")).notes == (
+        r"a.tex:2: \setcounter{equation} has a value that is not read, so numbers may differ",
+    )
+
+
 TEXT = """# Sums
 
 ## 1 Introduction
