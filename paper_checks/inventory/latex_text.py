@@ -37,7 +37,7 @@ _MATHS = re.compile(
     flags=re.S,
 )
 _DROPPED = re.compile(
-    r"\\(?:label|vspace|hspace|vskip|hskip|index|pagestyle|thispagestyle|bibliographystyle|bibliography|setlength|"
+    r"\\(?:label|lstlistinglabel|lstinputlisting|vspace|hspace|vskip|hskip|index|pagestyle|thispagestyle|bibliographystyle|bibliography|setlength|"
     r"addtolength|setcounter|addtocounter|includegraphics|usepackage|color|definecolor|input|include|phantomsection|"
     r"addcontentsline|lean|leanok|notready|discussion|fontsize|raisebox|rule|"
     r"graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)\*?"

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from paper_checks.inventory.conditions import Conditions
 from paper_checks.inventory.document import Place
+from paper_checks.inventory.verbatim import Verbatim
 
 LARGEST = 5_000_000
 """Bytes of text that are read at most, from all files together."""
@@ -33,7 +34,9 @@ _STYLE = re.compile(
     r"\\(?P<how>documentclass|LoadClass|usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{(?P<names>[^{}]*)\}"
 )
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
-_VERBATIM = re.compile(r"\\(begin|end)\s*\{(verbatim\*?|lstlisting|minted|comment|Verbatim|filecontents\*?)\}")
+_EXTERNAL = re.compile(
+    r"\\z?external(?:cite)?document\*?\s*(?:\[(?P<prefix>[^\]]*)\])?\s*(?:\[[^\]]*\])?\s*\{(?P<name>[^{}]*)\}"
+)
 
 
 class SourceError(ValueError):
@@ -50,6 +53,7 @@ class Source:
         places: Where each line comes from.
         latex: Whether it is LaTeX.
         notes: Files that are included but missing.
+        external: Prefix and text of each document whose labels it may refer to; the text is missing if the file is.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Source:
     places: tuple[Place, ...]
     latex: bool
     notes: tuple[str, ...] = ()
+    external: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def text(self) -> str:
@@ -290,8 +295,14 @@ def _main_of(mains: list[str], texts: Mapping[str, str]) -> str:
     return max(tops or mains, key=weight)
 
 
-def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
+def _flatten(name: str, main: str, read: Callable[[str], bytes], with_external: bool = True) -> Source:
     """Return a LaTeX file with what it includes, without comments, as lines that know their place.
+
+    Args:
+        name: Name that the user gave.
+        main: The file.
+        read: Returns the bytes of a file, or raises KeyError.
+        with_external: Whether documents whose labels it may refer to are read, too.
 
     Raises:
         SourceError: It includes itself, or is too large.
@@ -299,6 +310,7 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
     lines: list[str] = []
     places: list[Place] = []
     notes: dict[str, None] = {}
+    external: dict[tuple[str, str], Place] = {}
     conditions = Conditions(body=rb"\begin{document}" not in read(main))
     size = 0
     base = PurePosixPath(main).parent
@@ -339,13 +351,14 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
                 f"{name}: more than {_DEEPEST} files include one another; name the file that has the text"
             )
         aside = conditions.begin_file()
-        verbatim = ""
+        verbatim = Verbatim()
         for at, line in enumerate(_decode(member, data).split("\n")):
             place = Place(member, at + 1)
-            if not verbatim:
+            if not verbatim.inside:
                 line = _COMMENT.sub(r"\1", line)
-            kept, verbatim = _without_verbatim(line, verbatim)
-            kept = conditions.kept(kept, place)
+            kept = conditions.kept(verbatim.kept(line), place)
+            for found in _EXTERNAL.finditer(kept):
+                external[found["prefix"] or "", found["name"].strip()] = place
             for style in _STYLE.finditer(kept):
                 declare_styles(style, PurePosixPath(member).parent)
             start = 0
@@ -371,7 +384,13 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
     follow(main, read(main), ())
     if not any(line.strip() for line in lines):
         raise SourceError(f"{name} is empty; name a file with the text of a paper")
-    return Source(name, tuple(lines), tuple(places), True, (*notes, *conditions.notes))
+    others = []
+    for (prefix, other), place in external.items() if with_external else ():
+        inner = find(other, base)
+        if inner is None:
+            notes[f"{place}: {other} is missing, so references to its labels are not checked"] = None
+        others.append((prefix, None if inner is None else _flatten(name, inner[0], read, with_external=False).text))
+    return Source(name, tuple(lines), tuple(places), True, (*notes, *conditions.notes), tuple(others))
 
 
 def _plain_name(path: PurePosixPath) -> str | None:
@@ -385,16 +404,3 @@ def _plain_name(path: PurePosixPath) -> str | None:
         elif part not in (".", "/"):
             parts.append(part)
     return "/".join(parts)
-
-
-def _without_verbatim(line: str, inside: str) -> tuple[str, str]:
-    """Return a line without what is to be printed as it is, and the environment that is open at its end."""
-    kept, start = "", 0
-    for found in _VERBATIM.finditer(line):
-        if found[1] == "begin" and not inside:
-            kept += line[start : found.start()]
-            inside = found[2]
-        elif found[1] == "end" and found[2] == inside:
-            inside = ""
-        start = found.end()
-    return kept + ("" if inside else line[start:]), inside

@@ -164,6 +164,58 @@ def test_a_value_of_a_counter_that_is_not_read_is_named(tmp_path):
     )
 
 
+def unresolved(tmp_path, body, preamble=""):
+    text = rf"\documentclass{{article}}{preamble}\begin{{document}} Words. {body} \end{{document}}"
+    (tmp_path / "a.tex").write_text(text)
+    document = read_document(str(tmp_path / "a.tex"))
+    return [one.label for one in document.references if not one.resolved], document
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        "\\begin{lstlisting}[label=lst:x]\nlemma \\begin{lemma}\n\\end{lstlisting}",
+        "\\begin{lstlisting}[caption={A [b], c}, label={lst:x},\n  float]\nx\n\\end{lstlisting}",
+        "\\begin{lstlisting}\n[language=C,\nlabel=lst:x]\nx\n\\end{lstlisting}",
+        "\\begin{lstlisting}\nx (*@\\label{lst:x}@*)\n\\end{lstlisting}",
+        "\\lstinputlisting[label=lst:x]{code.c}",
+        "\\lstnewenvironment{code}[1][]{\\lstset{#1}}{}\\begin{code}[label=lst:x]\nx\n\\end{code}",
+        "\\begin{listing}\\begin{minted}{c}\nx\n\\end{minted}\\label{lst:x}\\end{listing}",
+    ],
+)
+def test_labels_of_listings_exist(tmp_path, listing):
+    labels, document = unresolved(tmp_path, f"See \\ref{{lst:x}} and \\ref{{lst:y}}.\n{listing}\nMore words.")
+    assert labels == ["lst:y"]
+    assert document.items == ()
+    assert "lst" not in " ".join(one.text for one in document.paragraphs)
+
+
+def test_the_text_of_a_listing_has_no_labels(tmp_path):
+    body = "See \\ref{a} and \\ref{b}.\n\\begin{lstlisting}\nf(x)[label=a]\n\\end{lstlisting}"
+    body += "\\begin{verbatim}\\label{b}\\end{verbatim}"
+    assert unresolved(tmp_path, body)[0] == ["a", "b"]
+
+
+def test_labels_of_another_document_exist_if_it_has_them(tmp_path):
+    (tmp_path / "supp.tex").write_text(
+        "\\documentclass{article}\\externaldocument{a}\\begin{document}\\input{more}\\label{supp:x}\\end{document}"
+    )
+    (tmp_path / "more.tex").write_text("\\label{supp:y}")
+    body = r"By \ref{supp:x}, \ref{supp:y} and \ref{supp:z}."
+    assert unresolved(tmp_path, body, r"\externaldocument{supp}")[0] == ["supp:z"]
+    body = r"By \ref{S-supp:x}, \ref{supp:x} and \cref{S-supp:z}."
+    labels, document = unresolved(tmp_path, body, r"\externaldocument[S-]{supp}")
+    assert labels == ["supp:x", "S-supp:z"]
+    assert document.notes == ()
+
+
+def test_labels_of_a_document_that_is_missing_are_not_judged(tmp_path):
+    body = r"By \ref{S-x} and \ref{y}."
+    labels, document = unresolved(tmp_path, body, r"\externaldocument[S-]{gone}")
+    assert labels == ["y"]
+    assert document.notes == ("a.tex:1: gone is missing, so references to its labels are not checked",)
+
+
 TEXT = """# Sums
 
 ## 1 Introduction
