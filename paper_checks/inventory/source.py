@@ -136,6 +136,7 @@ def _decode(name: str, data: bytes) -> str:
 
 def _normal(text: str) -> str:
     """Return a text whose only line ends are newlines."""
+    text = re.sub(r"(?<=\d)[\u2009\u202f\u00a0](?=\d{3}(?!\d))", ",", text)  # else a space like others
     return re.sub("\r\n?|[\x0b\x0c\x85\u2028\u2029\x1c-\x1e]", "\n", text)
 
 
