@@ -197,6 +197,19 @@ def test_stubs_are_checked_as_recorded(capsys, tmp_path):
     assert {result.decision.reason for result in results} == {"no check yet"}
 
 
+def test_nothing_is_said_to_be_meant_or_written_where_nothing_is_checked(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--into", "sums-stubs")[0] == 0
+    assert rankproof.main(["show", "--papers", "sums-stubs", "sums-stubs/thm-1"]) == 0
+    out, _ = capsys.readouterr()
+    assert "no check yet" in out
+    assert "meant" not in out
+    assert rankproof.main(["pages", "--papers", "sums-stubs", "--out", "pages"]) == 0
+    out, _ = capsys.readouterr()
+    assert out == "wrote nothing, because no pages of findings are declared and no proofs are on file in sums-stubs\n"
+    assert not (tmp_path / "pages").exists()
+
+
 def test_a_package_is_extended_and_keeps_its_files(capsys, tmp_path):
     (tmp_path / "a.tex").write_text(PAPER)
     assert run(capsys, "a.tex", "--into", "sums-kept")[0] == 0
