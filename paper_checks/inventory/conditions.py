@@ -21,8 +21,8 @@ _PRIMITIVE = re.compile(
 _TOKEN = re.compile(
     r"\\newif\s*\\(?P<declared>if[A-Za-z@]+)"
     r"|\\let\s*\\(?P<let>if[A-Za-z@]+)\s*=?\s*\\if(?P<as>true|false)(?![A-Za-z@])"
-    r"|(?P<unless>\\unless\s*)?\\(?P<compared>ifx)\s*(?:\\[A-Za-z@]+|.)\s*(?:\\[A-Za-z@]+|[^\s\\])"
-    r"|\\(?P<defined>ifdefined)\s*\\[A-Za-z@]+"
+    r"|(?P<unless>\\unless\s*)?\\(?P<compared>ifx)(?![A-Za-z@])\s*(?:\\[A-Za-z@]+|.)\s*(?:\\[A-Za-z@]+|[^\s\\])"
+    r"|\\(?P<defined>ifdefined)(?![A-Za-z@])\s*\\[A-Za-z@]+"
     r"|(?P<not>\\unless\s*)?\\(?P<condition>if[A-Za-z@]*)(?![A-Za-z@])"
     r"|\\(?P<set>[A-Za-z@]+?)(?P<to>true|false)(?![A-Za-z@])"
     r"|\\(?P<end>else|or|fi)(?![A-Za-z@])"

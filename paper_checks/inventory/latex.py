@@ -369,7 +369,7 @@ class _Reader:
         """Carry out the commands about counters that stand before a place."""
         while self.commands and self.commands[0].start() <= at:
             command = self.commands.pop(0)
-            if not self.numbers.apply(command):
+            if not self.numbers.apply(command) and self.numbers.prints(command["name"]):
                 says = f"\\{command['how']}{{{command['name']}}} has a value that is not read, so numbers may differ"
                 self.notes.append(f"{self.place(command.start())}: {says}")
 

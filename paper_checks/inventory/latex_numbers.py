@@ -154,6 +154,11 @@ class Numbers:
             counter.value = value if how == "setcounter" else counter.value + value
         return True
 
+    def prints(self, name: str) -> bool:
+        """Return whether the numbers of items or sections depend on a counter."""
+        printed = {theorem.counter for theorem in self.theorems.values()}
+        return self._root(name) in {*printed, *SECTIONS, "equation", "table", "figure", "algorithm"}
+
     def _root(self, name: str) -> str:
         """Return the counter that an environment shares, or that has this name itself."""
         return self.theorems[name].counter or name if name in self.theorems else name

@@ -119,7 +119,7 @@ def _is_pooled(part: Segment, row: int, column: int, entries: Sequence[Number], 
     names = (*part.names[column], part.row_name(row))
     if printed.unit == "%" or any(_SHARE.search(name) for name in names):
         return printed.value != 100 or abs(sum((entry.value for entry in entries), Fraction(-100))) > 10
-    return all(entry.value > 0 for entry in entries) and printed.value <= max(entry.value for entry in entries)
+    return all(entry.value >= 0 for entry in entries) and printed.value <= max(entry.value for entry in entries)
 
 
 def _called(part: Segment, column: int) -> str:

@@ -39,6 +39,8 @@ def read(tmp_path, body, preamble=""):
         (rf"\newif\iflong \longtrue \longfalse \iflong {A} \else {B} \fi", TWO),
         (rf"\newif\iflong \iffalse \longtrue \fi \iflong {A} \else {B} \fi", TWO),
         (rf"\newif\if@long \@longtrue \if@long {A} \else {B} \fi", ONE),
+        (rf"\newif\ifx@y \x@ytrue \ifx@y {A} \else {B} \fi", ONE),
+        (rf"\iffalse \ifxyz \ifdefinedx x \fi {A}", ONE),
         (rf"\let\iflong\iftrue \iflong {A} \else {B} \fi", ONE),
         (rf"\let\iflong=\iffalse \iflong {A} \else {B} \fi", TWO),
         (rf"\newif\iflong \longtrue \iflong {A} \newif\ifnew \ifnew {B} \fi \fi", ONE),

@@ -91,7 +91,7 @@ FINE = [
     (BOLD, "2.2K | 2.1K | 2101 | 3 MB | 1m | 1b | 1B"),
     (TWINS, "2500 | 2.5K | 0.0025M | 2512 | 2.5 MB"),
     (GAINS, "0.7M | 700K | 2 MB"),
-    (POOLED, r"yes (\%) | share | $x$ | accuracy"),
+    (POOLED.replace("& 36", "& 0"), r"yes (\%) | share | $x$ | accuracy"),
     (COUNTED, "25"),
     (SHARES, r"95\% | 33\%"),
 ]
