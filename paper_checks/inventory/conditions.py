@@ -23,16 +23,16 @@ _TOKEN = re.compile(
     r"|\\let\s*\\(?P<let>if[A-Za-z@]+)\s*=?\s*\\if(?P<as>true|false)(?![A-Za-z@])"
     r"|(?P<unless>\\unless\s*)?\\(?P<compared>ifx)(?![A-Za-z@])\s*(?:\\[A-Za-z@]+|.)\s*(?:\\[A-Za-z@]+|[^\s\\])"
     r"|\\(?P<defined>ifdefined)(?![A-Za-z@])\s*\\[A-Za-z@]+"
+    r"|(?P<arguments>\\(?:ifthenelse|iftoggle|nottoggle|ifbool|notbool|ifboolexpr))(?![A-Za-z@])"
     r"|(?P<not>\\unless\s*)?\\(?P<condition>if[A-Za-z@]*)(?![A-Za-z@])"
     r"|\\(?P<set>[A-Za-z@]+?)(?P<to>true|false)(?![A-Za-z@])"
     r"|\\(?P<end>else|or|fi)(?![A-Za-z@])"
 )
-_DEFINES = re.compile(
-    r"\\(?:(?:re|provide)?newcommand|renewcommand|providecommand|DeclareRobustCommand|[gex]?def|DeclareOption|"
+_BRACE = re.compile(
+    r"\\[{}\\]|[{}]|\\(?P<how>(?:re|provide)?newcommand|renewcommand|providecommand|DeclareRobustCommand|[gex]?def|DeclareOption|"
     r"(?:New|Renew|Provide|Declare)DocumentCommand|(?:re)?newenvironment|AtBeginDocument|AtEndDocument)(?![A-Za-z])"
 )
 _DOCUMENT = re.compile(r"\\begin\s*\{document\}")
-_ARGUMENTS = re.compile(r"\\(?:ifthenelse|iftoggle|nottoggle|ifbool|notbool|ifboolexpr)(?![A-Za-z@])")
 _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {"<": operator.lt, "=": operator.eq, ">": operator.gt}
 _NUMBERS = re.compile(r"\s*(-?\d{1,9})\s*([<=>])\s*(-?\d{1,9})(?!\d)\s?")
 
@@ -46,6 +46,8 @@ class _Open:
     holds: bool | None
     nested: bool = False
     """Whether it is in a branch that is not typeset."""
+    sure: bool = True
+    """Whether all conditions around it are known."""
 
 
 class Conditions:
@@ -65,6 +67,8 @@ class Conditions:
         self._values: dict[str, bool | None] = {}
         self._open: list[_Open] = []
         self._body = body
+        self._defined = False
+        self._depth, self._upto = 0, 0
 
     def declare(self, style: str) -> None:
         """Take the conditions of a style file, which its options may set."""
@@ -85,14 +89,16 @@ class Conditions:
 
     @property
     def _hidden(self) -> bool:
-        return any(one.nested or one.holds is False for one in self._open)
+        return bool(self._open) and (self._open[-1].nested or self._open[-1].holds is False)
+
+    @property
+    def _sure(self) -> bool:
+        return not self._open or (self._open[-1].sure and self._open[-1].holds is not None)
 
     def kept(self, line: str, place: Place) -> str:
         """Return what is typeset of the next line, with both branches where the condition is not known."""
         kept, start = "", 0
         self._body = self._body or bool(_DOCUMENT.search(line))
-        if self._body and not self._hidden and (found := _ARGUMENTS.search(line)) and not _DEFINES.search(line):
-            self._note(place, found[0])
         for found in _TOKEN.finditer(line):
             if found.start() < start:
                 continue
@@ -103,6 +109,8 @@ class Conditions:
             if not before:
                 kept += line[start : found.start()]
             start = end
+        self._defined = self._defining(line, len(line))
+        self._upto = 0
         return kept + ("" if self._hidden else line[start:])
 
     def _take(self, found: re.Match[str], line: str, place: Place) -> tuple[int, bool]:
@@ -117,10 +125,14 @@ class Conditions:
         elif found["set"]:
             name = f"if{found['set']}"
             if name in self._values and not self._hidden:
-                sure = not _DEFINES.search(line[: found.start()]) and all(one.holds for one in self._open)
+                sure = not self._defining(line, found.start()) and self._sure
                 self._values[name] = found["to"] == "true" if sure else None
+        elif found["arguments"]:
+            if self._body and not self._hidden and not self._defining(line, found.start()):
+                self._note(place, found["arguments"])
         elif found["end"]:
-            return end, self._turn(found["end"], place)
+            defining = not self._open and self._defining(line, found.start())
+            return end, self._turn(found["end"], place, defining)
         else:
             name = found["compared"] or found["defined"] or found["condition"]
             if not _PRIMITIVE.fullmatch(name) and name not in self._values:
@@ -128,16 +140,26 @@ class Conditions:
             holds, end = self._value(name, line, end)
             if (found["unless"] or found["not"]) and holds is not None:
                 holds = not holds
-            if holds is None and self._body and not self._hidden and not _DEFINES.search(line[: found.start()]):
+            if holds is None and self._body and not self._hidden and not self._defining(line, found.start()):
                 self._note(place, f"\\{name}")
-            self._open.append(_Open(name, place, holds, self._hidden))
+            self._open.append(_Open(name, place, holds, self._hidden, self._sure))
             return end, holds is not None
         return end, False
 
-    def _turn(self, word: str, place: Place) -> bool:
+    def _defining(self, line: str, at: int) -> bool:
+        """Return whether a place of a line, after those that were asked for, is in the definition of a macro."""
+        for found in _BRACE.finditer(line, self._upto, at):
+            if found["how"]:
+                self._defined, self._depth = True, 0
+            elif self._defined and found[0] in "{}":
+                self._depth = max(0, self._depth + (1 if found[0] == "{" else -1))
+        self._upto = max(at, self._upto)
+        return self._depth > 0
+
+    def _turn(self, word: str, place: Place, defining: bool) -> bool:
         r"""Carry out ``\else``, ``\or`` or ``\fi``; return whether the command belongs to a known condition."""
         if not self._open:
-            if word == "else" and self._body:
+            if word == "else" and self._body and not defining:
                 says = r"\else is of a condition that is not declared, so all of its branches were read"
                 self.notes[f"{place}: {says}"] = None
             return False

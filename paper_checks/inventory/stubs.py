@@ -248,7 +248,7 @@ def _matched(stubs: Sequence[Stub], claims: Sequence[Claim]) -> tuple[list[Stub]
         if stub.id in ids:
             continue
         shown = f"{stub.item.name} ({stub.item.place})"
-        elsewhere = by_text.get(texts[stub.id])
+        elsewhere = by_text.get(texts[stub.id]) if _says(stub.item) != stub.item.name else None
         if elsewhere is not None and elsewhere not in kept:
             kept.add(elsewhere)
             ids[stub.id] = elsewhere

@@ -74,6 +74,25 @@ def test_a_condition_that_is_set_within_a_macro_is_not_known(tmp_path):
     assert notes == (r"a.tex:6: \iflong may hold or not, so all of its branches were read",)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\\newcommand\\Item[1][]{\n \\ifx\\relax#1\\relax \\item \\else \\item[#1] \\fi\n\\ifmmode x \\else y \\fi}\n",
+        "\\newcommand{\\set}[1]{\\{#1\\}\\}\n \\ifmmode x \\else y \\fi}\n",
+        "\\def\\either{\\ifthenelse{\\boolean{a}}{x}{y}} ",
+    ],
+)
+def test_conditions_within_the_definition_of_a_macro_are_not_named(tmp_path, body):
+    assert read(tmp_path, body + A) == (ONE, ())
+
+
+def test_a_condition_after_a_definition_is_named(tmp_path):
+    body = rf"\newif\iflong\newcommand{{\both}}{{x}}\longtrue \iflong {A} \else {B} \fi \ifmmode x \else y \fi"
+    texts, notes = read(tmp_path, body)
+    assert texts == ONE
+    assert notes == (r"a.tex:5: \ifmmode may hold or not, so all of its branches were read",)
+
+
 def test_a_condition_of_a_style_file_is_known_as_one(tmp_path):
     (tmp_path / "ours.sty").write_text("\\newif\\ifours\n\\DeclareOption{final}{\\ourstrue}\n")
     preamble = "\\usepackage[final]{graphicx, ours}\\newif\\iflong"
