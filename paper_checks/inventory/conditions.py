@@ -54,7 +54,7 @@ class Conditions:
     """The conditions of a source, line after line.
 
     Attributes:
-        notes: What could not be decided, one line each.
+        notes: Lines about what could not be decided.
     """
 
     def __init__(self, body: bool) -> None:

@@ -75,7 +75,7 @@ class Stub:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be written, before anything is.
+    """Files and claims that are to be written.
 
     Attributes:
         name: Name of the paper.

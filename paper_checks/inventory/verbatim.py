@@ -1,4 +1,4 @@
-"""What LaTeX prints as it is: left out, except for the labels of listings."""
+"""Verbatim text of LaTeX: left out, except for the labels of listings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPTION = re.compile(r"(?:^|[\[,])\s*label\s*=\s*(?:\{([^{}]*)\}|([^,\]{}]+))")
 _LONGEST = 5000
 """Characters of options that are looked at."""
 LISTING_LABEL = r"\lstlistinglabel"
-"""What stands for a label of a listing in the text that is left."""
+"""Command for a label of a listing in the text that is left."""
 
 
 class Verbatim:

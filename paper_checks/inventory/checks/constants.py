@@ -206,7 +206,7 @@ class _Printed:
     """A rate as printed, and what it means.
 
     Attributes:
-        text: What is in the parentheses.
+        text: The formula in the parentheses.
         kind: Whether it bounds from below.
         value: The rate; None if it is not understood.
         letters: Its letters, without those of the accuracy and of commands.
@@ -219,7 +219,7 @@ class _Printed:
 
     @property
     def key(self) -> tuple[bool, Rate | None, str]:
-        """What equal rates have in common."""
+        """Key that equal rates share."""
         return self.kind, self.value, "" if self.value is not None else self.text
 
 

@@ -1,4 +1,4 @@
-r"""Rates as algebra: ``1/\sqrt{KT}`` and ``(KT)^{-1/2}`` are one, whatever their constant factors.
+r"""Rates as algebra: ``1/\sqrt{KT}`` and ``(KT)^{-1/2}`` are equal up to constant factors.
 
 A rate is a sum of monomials without coefficients. The parser knows only the operations of rates, so a text of a paper
 is never evaluated. What it does not know has no rate.
@@ -53,7 +53,7 @@ _ONE: Rate = frozenset([frozenset()])
 
 
 class _UnknownError(ValueError):
-    """A text that is no rate, or one that is too complex."""
+    """A text that is not a rate, or is too complex."""
 
 
 def read_rate(latex: str) -> Rate | None:
