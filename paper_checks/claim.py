@@ -410,6 +410,11 @@ class Claim:
         return {"says": self.meant.says or self.says, "why": self.intended.why}
 
     @property
+    def says_how_it_is_meant(self) -> bool:
+        """Whether the claim gives a reason for how its author means it, rather than the one that claims have first."""
+        return self.intended.why != _FIRST.why
+
+    @property
     def is_plain(self) -> bool:
         """Whether the verdict on record is that it holds as meant, and it is printed so."""
         return self.expect == "holds" and self.print == "as meant"

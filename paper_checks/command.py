@@ -558,9 +558,17 @@ def _pages(options: argparse.Namespace) -> int:
     papers = own_papers(options.papers)
     if not papers:
         raise LedgerError("name a paper of your own with --papers; the pages of the toolkit's papers are in its docs")
-    require_writable(Path(options.out))
-    for path in pages_of(papers, Path(options.out)):
+    folder = Path(options.out)
+    is_new = not folder.exists()
+    require_writable(folder)
+    paths = pages_of(papers, folder)
+    for path in paths:
         print(path)
+    if not paths:
+        if is_new:
+            folder.rmdir()
+        names = " and ".join(paper.name for paper in papers)
+        print(f"wrote nothing, because no pages of findings are declared and no proofs are on file in {names}")
     return AS_EXPECTED
 
 

@@ -7,11 +7,15 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from runs.format import printable
 from workloads.arguments import add_command, read_name
 from workloads.files import is_standard_output, require_target
 from workloads.written import require_own, write_own
+
+if TYPE_CHECKING:
+    from paper_checks.inventory.stubs import Plan
 
 
 def declare(commands: Any) -> None:
@@ -46,15 +50,16 @@ def declare(commands: Any) -> None:
 def _inventory(options: argparse.Namespace) -> int:
     from paper_checks.inventory.listing import as_json, listing
     from paper_checks.inventory.reading import read_document
-    from paper_checks.inventory.stubs import require_place, write_stubs
+    from paper_checks.inventory.stubs import plan_stubs, require_place
 
     alone = options.json is not None and is_standard_output(options.json)
     if options.json is not None and not alone:
         require_target(Path(options.json))
         require_own([Path(options.json)], Path(options.json).parent)
     if options.into is not None:
-        require_place(Path(options.into))
+        require_place(Path(options.into), *([] if options.json is None or alone else [Path(options.json)]))
     document = read_document(options.source)
+    plan = None if options.into is None else plan_stubs(document, Path(options.into))
     shown_on = sys.stderr if alone else sys.stdout
     if options.json is not None:
         text = json.dumps(as_json(document), indent=1) + "\n"
@@ -64,21 +69,23 @@ def _inventory(options: argparse.Namespace) -> int:
             write_own({Path(options.json): text.encode()}, Path(options.json).parent)
     if not alone:
         print(listing(document, shutil.get_terminal_size().columns, _mark()))
-    if options.into is not None:
-        folder = Path(options.into)
-        paths, name, count = write_stubs(document, folder)
-        if not paths:
-            print(f"{folder} already has a claim for every item", file=shown_on)
-            return 0
-        claims = "1 claim without a check" if count == 1 else f"{count} claims without checks"
-        print(
-            (
-                f"wrote {claims} into {len(paths)} files of {folder}; see them "
-                f"with `rankproof check --papers {folder} {name}/`"
-            ),
-            file=shown_on,
-        )
+    if plan is not None:
+        plan.write()
+        for sentence in plan.differing:
+            print(printable(sentence), file=shown_on)
+        print(_written(plan, options.into), file=shown_on)
     return 0
+
+
+def _written(plan: Plan, folder: str) -> str:
+    """Return what a plan has written, in a line."""
+    if not plan.texts:
+        return f"wrote nothing into {folder}" if plan.differing else f"{folder} already has a claim for every item"
+    claims = "1 claim without a check" if plan.count == 1 else f"{plan.count} claims without checks"
+    return (
+        f"wrote {claims} into {len(plan.texts)} files of {folder}; see them "
+        f"with `rankproof check --papers {folder} {plan.name}/`"
+    )
 
 
 def _mark() -> str:

@@ -6,7 +6,7 @@ import itertools
 import logging
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from paper_checks.inventory.latex_tables import TABULARS, read_grid
 from paper_checks.inventory.latex_text import EQUATIONS, REFERENCE, Readable, braced, formula
 from paper_checks.inventory.macros import write_out
 from paper_checks.inventory.source import Source, SourceError
+from paper_checks.inventory.verbatim import LISTING_LABEL
 
 _FLOATS: dict[str, Kind] = {
     "figure": "figure",
@@ -98,6 +99,10 @@ class _Reader:
         self.proofs: list[tuple[int, int, str]] = []
         self.abstract = (0, 0)
         self.notes = list(source.notes)
+        self.external = [
+            (prefix, None if text is None else {label for _, label in _labels(text)})
+            for prefix, text in source.external
+        ]
         self.labelled: dict[str, list[Place]] = {}
 
     def document(self) -> Document:
@@ -276,6 +281,7 @@ class _Reader:
             for piece_start, piece_end in self._rows(node, start):
                 raw = self.text[piece_start:piece_end]
                 if raw.strip():
+                    self._catch_up(piece_end)
                     self._equation(piece_start, piece_end, raw, statement, counts)
             return
         body = self._body_start(node)
@@ -294,13 +300,21 @@ class _Reader:
         tag = _TAG.search(raw)
         number = ""
         if tag:
+            self._catch_up(end)
+            shown = re.sub(r"\\the([a-z]+)(?![A-Za-z])", self._printed, tag[2])
             number = re.sub(
-                r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", tag[2]
+                r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", shown
             )
         elif counts and not re.search(r"\\(?:nonumber|notag)(?![A-Za-z])", raw):
-            number = self.numbers.step("equation")
+            self.numbers.step("equation")
+            self._catch_up(end)  # the number is printed at the end of the formula
+            number = self.numbers.shown("equation")
         if number:
             self.spans.append(_Span("equation", number, start, end, raw, section=self._section(), inside=statement))
+
+    def _printed(self, found: re.Match[str]) -> str:
+        r"""Return what ``\\theequation`` and its kin print here."""
+        return self.numbers.shown(found[1]) if found[1] in self.numbers.counters else found[0]
 
     def _float(self, node: LatexEnvironmentNode, kind: Kind, name: str, statement: _Span | None) -> None:
         start, end = node.pos, node.pos + node.len
@@ -354,7 +368,10 @@ class _Reader:
     def _catch_up(self, at: int) -> None:
         """Carry out the commands about counters that stand before a place."""
         while self.commands and self.commands[0].start() <= at:
-            self.numbers.apply(self.commands.pop(0))
+            command = self.commands.pop(0)
+            if not self.numbers.apply(command) and self.numbers.prints(command["name"]):
+                says = f"\\{command['how']}{{{command['name']}}} has a value that is not read, so numbers may differ"
+                self.notes.append(f"{self.place(command.start())}: {says}")
 
     def _section(self) -> str:
         numbered = [span for span in self.sections if span.number]
@@ -362,7 +379,7 @@ class _Reader:
 
     def _attach_proofs(self) -> None:
         """Give each proof to the statement that it names, else to the one before it."""
-        labels = {label: span for at, label in self._labels() if (span := self._innermost(at)) is not None}
+        labels = {label: span for at, label in _labels(self.text) if (span := self._innermost(at)) is not None}
         statements = [
             span for span in self.spans if span.kind not in ("equation", "table", "figure", "algorithm", None)
         ]
@@ -377,10 +394,6 @@ class _Reader:
             for span in [one for one in named if one.kind] or before[-1:]:
                 span.proofs.append((start, end))
 
-    def _labels(self) -> Iterator[tuple[int, str]]:
-        for found in _LABEL.finditer(self.text):
-            yield found.start(), (found[1] or found[2] or "").strip()
-
     def _innermost(self, at: int) -> _Span | None:
         inside = [span for span in self.spans if span.start <= at < span.end]
         return min(inside, key=lambda span: span.end - span.start) if inside else None
@@ -388,8 +401,11 @@ class _Reader:
     def _label_targets(self) -> dict[str, tuple[Kind | None, str]]:
         """Return kind and number of every label; the number of a section has no kind."""
         targets: dict[str, tuple[Kind | None, str]] = {}
-        for at, label in self._labels():
+        for at, label in _labels(self.text):
             self.labelled.setdefault(label, []).append(self.place(at))
+            if self.text.startswith(LISTING_LABEL, at):
+                targets[label] = (None, "")
+                continue
             span = self._innermost(at)
             if span is not None:
                 targets[label] = (span.kind, span.number)
@@ -413,7 +429,17 @@ class _Reader:
                 if not label or "#" in label or "\\" in label:
                     continue
                 kind, number = targets.get(label, (None, ""))
-                yield found.start(), Reference(kind, number, self.place(found.start()), label, label, label in targets)
+                yield (
+                    found.start(),
+                    Reference(kind, number, self.place(found.start()), label, label, self._exists(label, targets)),
+                )
+
+    def _exists(self, label: str, targets: Mapping[str, object]) -> bool:
+        """Return whether a label is in the paper, or may be in another document that it names."""
+        return label in targets or any(
+            label.startswith(prefix) and (labels is None or label.removeprefix(prefix) in labels)
+            for prefix, labels in self.external
+        )
 
     def _item(self, span: _Span, readable: Readable, references: list[tuple[int, Reference]]) -> Item:
         assert span.kind is not None
@@ -497,6 +523,12 @@ class _Reader:
             lines = "line" if len(missed) == 1 else "lines"
             shown = ", ".join(str(self.place(at)) for at in missed[:3])
             yield f"{len(missed)} environments were not read ({lines} {shown}{', ...' if len(missed) > 3 else ''})"
+
+
+def _labels(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the labels of a text with their places."""
+    for found in _LABEL.finditer(text):
+        yield found.start(), (found[1] or found[2] or "").strip()
 
 
 def _never_closed(nodes: Sequence[Any]) -> tuple[int, str] | None:

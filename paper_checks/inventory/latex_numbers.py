@@ -13,7 +13,8 @@ _NUMBERED = ("chapter", "section", "subsection", "subsubsection")
 _SHARED_BY_CLASS = re.compile(r"siam|amsart-shared")
 _COMMANDS = re.compile(
     r"\\(?P<how>setcounter|addtocounter|numberwithin|counterwithin|"
-    r"counterwithout)\*?\s*\{(?P<name>\w+)\}\s*\{(?P<to>[^{}]*)\}"
+    r"counterwithout)\*?\s*\{(?P<name>\w+)\}\s*\{(?P<to>(?:[^{}]|\{[^{}]*\})*)\}"
+    r"|\\(?P<steps>stepcounter|refstepcounter|newcounter)\s*\{(?P<one>\w+)\}(?:\s*\[(?P<above>\w+)\])?"
     r"|\\renewcommand\*?\s*\{?\s*\\the(?P<shown>\w+)\s*\}?\s*\{(?P<form>(?:[^{}]|\{[^{}]*\})*)\}"
     r"|\\(?P<appendix>appendix|appendices|begin\s*\{appendix\}|begin\s*\{appendices\}|beginsupplement)(?![A-Za-z])"
 )
@@ -125,24 +126,57 @@ class Numbers:
             if other in lower or ((counter.within and counter.within in (name, *lower)) and other != name):
                 counter.value = 0
 
-    def apply(self, command: re.Match[str]) -> None:
-        """Carry out a command that changes counters."""
+    def apply(self, command: re.Match[str]) -> bool:
+        """Carry out a command that changes counters; return whether it could be."""
         if command["appendix"]:
             self.appendix = True
             for name in ("section", "subsection"):
                 self.counters.setdefault(name, _Counter()).value = 0
-            return
+            return True
         if command["shown"]:
-            self.counters.setdefault(command["shown"], _Counter()).form = command["form"]
-            return
-        counter = self.counters.setdefault(command["name"], _Counter())
-        how, to = command["how"], command["to"].strip()
+            self._counter(command["shown"]).form = command["form"]
+            return True
+        if command["steps"] == "newcounter":
+            self._counter(command["one"]).within = command["above"] or ""
+            return True
+        if command["steps"]:
+            self.step(self._root(command["one"]))
+            return True
+        counter, how = self._counter(command["name"]), command["how"]
         if how in ("numberwithin", "counterwithin"):
-            counter.within = to
+            counter.within = command["to"].strip()
         elif how == "counterwithout":
             counter.within = ""
-        elif re.fullmatch(r"-?\d+", to):
-            counter.value = int(to) if how == "setcounter" else counter.value + int(to)
+        else:
+            value = self._whole(command["to"])
+            if value is None:
+                return False
+            counter.value = value if how == "setcounter" else counter.value + value
+        return True
+
+    def prints(self, name: str) -> bool:
+        """Return whether the numbers of items or sections depend on a counter."""
+        printed = {theorem.counter for theorem in self.theorems.values()}
+        return self._root(name) in {*printed, *SECTIONS, "equation", "table", "figure", "algorithm"}
+
+    def _root(self, name: str) -> str:
+        """Return the counter that an environment shares, or that has this name itself."""
+        return self.theorems[name].counter or name if name in self.theorems else name
+
+    def _counter(self, name: str) -> _Counter:
+        return self.counters.setdefault(self._root(name), _Counter())
+
+    def _whole(self, text: str) -> int | None:
+        r"""Return what a sum of whole numbers and values of counters gives; None if it is something else."""
+        text = re.sub(r"\\(?:value\s*\{\s*(\w+)\s*\}|c@(\w+))", lambda found: self._valued(found[1] or found[2]), text)
+        text = re.sub(r"\\(?:numexpr|relax|the)(?![A-Za-z])|\s+", "", text)
+        if not re.fullmatch(r"(?:[+-]*\d{1,6})(?:[+-]+\d{1,6})*", text, re.ASCII):
+            return None
+        parts = re.findall(r"([+-]*)(\d+)", text)
+        return sum((-1) ** signs.count("-") * int(digits) for signs, digits in parts)
+
+    def _valued(self, name: str) -> str:
+        return str(self._counter(name).value)
 
 
 def set_up(text: str, defined: Iterable[tuple[str, str, str, str, bool]]) -> Numbers:

@@ -154,14 +154,14 @@ def _read(raw: str, words: Callable[[str], str]) -> tuple[int, int, Cell]:
         raw = re.sub(r"^\s*\\cellcolor\s*(?:\[[^\]]*\])?\{[^{}]*\}", "", raw)
         found = _SPAN.match(raw)
         if found:
-            across = min(int(found[1]), _BIGGEST)
+            across = min(int(found[1][:4]), _BIGGEST)
             _, at = braced(raw, found.end()) if raw[found.end() : found.end() + 1] == "{" else ("", found.end())
             raw = _group_at(raw, at)
             continue
         found = _ROWS.match(raw)
         if not found:
             break
-        number = int(found[1])
+        number = int(found[1][:5])
         down, upwards = (min(number, _BIGGEST), 0) if number > 0 else (1, min(-number, _BIGGEST))
         at = found.end()
         optional = re.compile(r"(?:\[[^\]]*\]\s*)?").match(raw, at)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pylatexenc.latex2text import LatexNodes2Text
 
+from paper_checks.inventory.checks.numbers import with_commas
 from paper_checks.inventory.document import Kind
 from paper_checks.inventory.macros import group_end
 
@@ -37,7 +38,7 @@ _MATHS = re.compile(
     flags=re.S,
 )
 _DROPPED = re.compile(
-    r"\\(?:label|vspace|hspace|vskip|hskip|index|pagestyle|thispagestyle|bibliographystyle|bibliography|setlength|"
+    r"\\(?:label|lstlistinglabel|lstinputlisting|vspace|hspace|vskip|hskip|index|pagestyle|thispagestyle|bibliographystyle|bibliography|setlength|"
     r"addtolength|setcounter|addtocounter|includegraphics|usepackage|color|definecolor|input|include|phantomsection|"
     r"addcontentsline|lean|leanok|notready|discussion|fontsize|raisebox|rule|"
     r"graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)\*?"
@@ -135,7 +136,7 @@ class Readable:
 
 def plain_words(text: str) -> str:
     """Return LaTeX without formulas as words: markup dropped, accents and signs put in."""
-    text = _ACCENT.sub(lambda found: _accented(found[0]), text)
+    text = _ACCENT.sub(lambda found: _accented(found[0]), with_commas(text))
     text = re.sub(r"\\item\s*(?:\[([^\]]*)\])?", lambda found: f" {found[1] or '•'} ", text)
     text = re.sub(r"\\begin\s*\{[^{}]*\}(?:\s*\[[^\]]*\])?|\\end\s*\{[^{}]*\}", " ", text)
     text = _DROPPED.sub(" ", text)

@@ -212,7 +212,7 @@ def _define(
     body = _argument(text, at)
     if body is None:
         return None
-    macros[name_of] = Macro(int(count) if count and count.strip().isdigit() else 0, default, body[0])
+    macros[name_of] = Macro(int(count) if count and re.fullmatch(r"\s*[0-9]\s*", count) else 0, default, body[0])
     return body[1]
 
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from paper_checks.inventory.conditions import Conditions
 from paper_checks.inventory.document import Place
+from paper_checks.inventory.verbatim import Verbatim
 
 LARGEST = 5_000_000
 """Bytes of text that are read at most, from all files together."""
@@ -28,9 +30,13 @@ _INCLUDE = re.compile(
     r"\\(?:input|include|subfile|subfileinclude)\s*\{([^{}]*)\}|\\input\s+([^\s{}\\%]+)|"
     r"\\(?:import|subimport|inputfrom)\*?\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
 )
+_STYLE = re.compile(
+    r"\\(?P<how>documentclass|LoadClass|usepackage|RequirePackage)\s*(?:\[[^\]]*\])?\s*\{(?P<names>[^{}]*)\}"
+)
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
-_CONDITION = re.compile(r"\\(iffalse|if[a-zA-Z]+|fi)(?![a-zA-Z])")
-_VERBATIM = re.compile(r"\\(begin|end)\s*\{(verbatim\*?|lstlisting|minted|comment|Verbatim|filecontents\*?)\}")
+_EXTERNAL = re.compile(
+    r"\\z?external(?:cite)?document\*?\s*(?:\[(?P<prefix>[^\]]*)\])?\s*(?:\[[^\]]*\])?\s*\{(?P<name>[^{}]*)\}"
+)
 
 
 class SourceError(ValueError):
@@ -47,6 +53,7 @@ class Source:
         places: Where each line comes from.
         latex: Whether it is LaTeX.
         notes: Files that are included but missing.
+        external: Prefix and text of each document whose labels it may refer to; the text is missing if the file is.
     """
 
     name: str
@@ -54,6 +61,7 @@ class Source:
     places: tuple[Place, ...]
     latex: bool
     notes: tuple[str, ...] = ()
+    external: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def text(self) -> str:
@@ -128,6 +136,7 @@ def _decode(name: str, data: bytes) -> str:
 
 def _normal(text: str) -> str:
     """Return a text whose only line ends are newlines."""
+    text = re.sub(r"(?<=\d)[\u2009\u202f\u00a0](?=\d{3}(?!\d))", ",", text)  # else a space like others
     return re.sub("\r\n?|[\x0b\x0c\x85\u2028\u2029\x1c-\x1e]", "\n", text)
 
 
@@ -287,8 +296,14 @@ def _main_of(mains: list[str], texts: Mapping[str, str]) -> str:
     return max(tops or mains, key=weight)
 
 
-def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
+def _flatten(name: str, main: str, read: Callable[[str], bytes], with_external: bool = True) -> Source:
     """Return a LaTeX file with what it includes, without comments, as lines that know their place.
+
+    Args:
+        name: Name that the user gave.
+        main: The file.
+        read: Returns the bytes of a file, or raises KeyError.
+        with_external: Whether documents whose labels it may refer to are read, too.
 
     Raises:
         SourceError: It includes itself, or is too large.
@@ -296,6 +311,8 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
     lines: list[str] = []
     places: list[Place] = []
     notes: dict[str, None] = {}
+    external: dict[tuple[str, str], Place] = {}
+    conditions = Conditions(body=rb"\begin{document}" not in read(main))
     size = 0
     base = PurePosixPath(main).parent
 
@@ -320,6 +337,13 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
         lines.append(text)
         places.append(place)
 
+    def declare_styles(found: re.Match[str], near: PurePosixPath) -> None:
+        ending = ".cls" if found["how"] in ("documentclass", "LoadClass") else ".sty"
+        for style in found["names"].split(",")[:_DEEPEST]:
+            inner = find(f"{style.strip()}{ending}", near)
+            if inner is not None:
+                conditions.declare(inner[1].decode("latin-1"))
+
     def follow(member: str, data: bytes, above: tuple[str, ...]) -> None:
         if member in above:
             raise SourceError(f"{name}: {member} includes itself through {above[-1]}; remove one of the inclusions")
@@ -327,14 +351,17 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
             raise SourceError(
                 f"{name}: more than {_DEEPEST} files include one another; name the file that has the text"
             )
-        hidden = 0
-        verbatim = ""
+        aside = conditions.begin_file()
+        verbatim = Verbatim()
         for at, line in enumerate(_decode(member, data).split("\n")):
             place = Place(member, at + 1)
-            if not verbatim:
+            if not verbatim.inside:
                 line = _COMMENT.sub(r"\1", line)
-            kept, verbatim = _without_verbatim(line, verbatim)
-            kept, hidden = _without_false(kept, hidden)
+            kept = conditions.kept(verbatim.kept(line), place)
+            for found in _EXTERNAL.finditer(kept):
+                external[found["prefix"] or "", found["name"].strip()] = place
+            for style in _STYLE.finditer(kept):
+                declare_styles(style, PurePosixPath(member).parent)
             start = 0
             for found in _INCLUDE.finditer(kept):
                 parts = [part for part in found.groups() if part]
@@ -353,11 +380,18 @@ def _flatten(name: str, main: str, read: Callable[[str], bytes]) -> Source:
                 follow(*inner, (*above, member))
                 start = found.end()
             add(kept[start:], place)
+        conditions.end_file(aside)
 
     follow(main, read(main), ())
     if not any(line.strip() for line in lines):
         raise SourceError(f"{name} is empty; name a file with the text of a paper")
-    return Source(name, tuple(lines), tuple(places), True, tuple(notes))
+    others = []
+    for (prefix, other), place in external.items() if with_external else ():
+        inner = find(other, base)
+        if inner is None:
+            notes[f"{place}: {other} is missing, so references to its labels are not checked"] = None
+        others.append((prefix, None if inner is None else _flatten(name, inner[0], read, with_external=False).text))
+    return Source(name, tuple(lines), tuple(places), True, (*notes, *conditions.notes), tuple(others))
 
 
 def _plain_name(path: PurePosixPath) -> str | None:
@@ -371,31 +405,3 @@ def _plain_name(path: PurePosixPath) -> str | None:
         elif part not in (".", "/"):
             parts.append(part)
     return "/".join(parts)
-
-
-def _without_false(line: str, depth: int) -> tuple[str, int]:
-    r"""Return a line without what is between ``\iffalse`` and ``\fi``, and how many conditions stay open."""
-    kept, start = "", 0
-    for found in _CONDITION.finditer(line):
-        if depth == 0 and found[1] == "iffalse":
-            kept += line[start : found.start()]
-            depth = 1
-        elif depth and found[1] == "fi":
-            depth -= 1
-            start = found.end()
-        elif depth:
-            depth += 1
-    return kept + ("" if depth else line[start:]), depth
-
-
-def _without_verbatim(line: str, inside: str) -> tuple[str, str]:
-    """Return a line without what is to be printed as it is, and the environment that is open at its end."""
-    kept, start = "", 0
-    for found in _VERBATIM.finditer(line):
-        if found[1] == "begin" and not inside:
-            kept += line[start : found.start()]
-            inside = found[2]
-        elif found[1] == "end" and found[2] == inside:
-            inside = ""
-        start = found.end()
-    return kept + ("" if inside else line[start:]), inside

@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from textwrap import wrap
 
-from paper_checks.inventory.document import Document, Item, Kind
+from paper_checks.claim import Claim
+from paper_checks.inventory.document import KINDS, Document, Item, Kind
+from paper_checks.inventory.literals import docstring, quoted, raw_lines
 from paper_checks.ledger import LedgerError
 from paper_checks.new_paper import project_file
 from paper_checks.own_papers import own_papers, require_free
 from paper_checks.paper import Paper
-from workloads.files import require_writable, write_whole
+from workloads.files import require_target, require_writable, write_whole
 
 NO_CHECK = "no check yet"
 """Why a claim of the inventory is not checkable."""
@@ -47,7 +48,10 @@ _CLAIMED: Mapping[Kind, str] = {
 """Kinds of claims other than statements."""
 _RESULTS = ("theorem", "proposition", "corollary")
 _DETAILS = ("remark", "example", "table", "figure")
-_WIDTH = 110
+_MENTION = re.compile(
+    rf"(?P<called>\b(?:{'|'.join(KINDS)})s?\s+)\(?[A-Z]?\.?\d+(?:\.\d+)*[a-z]?\)?|\([A-Z]?\.?\d+(?:\.\d+)*[a-z]?\)",
+    re.I,
+)
 _LONGEST = 4000
 """Characters of a statement that a stub keeps."""
 
@@ -69,18 +73,61 @@ class Stub:
     uses: tuple[str, ...] = ()
 
 
-def require_place(folder: Path) -> None:
+@dataclass(frozen=True)
+class Plan:
+    """Files and claims that are to be written.
+
+    Attributes:
+        name: Name of the paper.
+        count: How many claims are new.
+        texts: Contents by path.
+        fresh: The paths that must not exist yet.
+        differing: A sentence for each item whose number has another statement in the package.
+    """
+
+    name: str
+    count: int
+    texts: Mapping[Path, str]
+    fresh: tuple[Path, ...]
+    differing: tuple[str, ...] = ()
+
+    def write(self) -> None:
+        """Write all files, or none.
+
+        Raises:
+            OSError: A folder or a file cannot be written.
+        """
+        for parent in {path.parent for path in self.fresh}:
+            require_writable(parent)
+        write_whole({path: text.encode() for path, text in self.texts.items()}, fresh=self.fresh)
+
+
+def require_place(folder: Path, *others: Path) -> None:
     """Check before the work that stubs can be written to a folder.
 
+    Args:
+        folder: The folder.
+        others: Files that are written in the same run.
+
     Raises:
-        LedgerError: The name is taken, or the folder holds something other than the package of a paper.
+        LedgerError: The name is taken, the folder holds something other than the package of a paper, or one of the
+            other files would be in a package that is new.
+        OSError: The folder cannot be written.
     """
-    if _package_in(folder) is None:
-        _names(folder)
+    if _package_in(folder) is not None:
+        return
+    _names(folder)
+    place = folder.resolve()
+    for other in others:
+        file = other.resolve()
+        if file.is_relative_to(place) or place.is_relative_to(file):
+            raise LedgerError(f"{other} would be in the way of the new package {folder}; name a file outside of it")
+    top = next((path for path in reversed(place.parents) if not path.exists()), place)
+    require_target(place / "paper.py" if place.exists() else top)
 
 
-def write_stubs(document: Document, folder: Path) -> tuple[list[Path], str, int]:
-    """Write a claim without a check for each item, into a new package or into one that exists.
+def plan_stubs(document: Document, folder: Path) -> Plan:
+    """Return a claim without a check for each item, as files of a new package or of one that exists.
 
     A package that exists keeps all of its files as they are, except for the list of files in its `paper.py`, which gets
     the new names at its end.
@@ -89,17 +136,13 @@ def write_stubs(document: Document, folder: Path) -> tuple[list[Path], str, int]
         document: The inventory.
         folder: Folder of the project or of the package; its name is the name of a new paper.
 
-    Returns:
-        The paths written, the name of the paper, and how many claims were written.
-
     Raises:
         LedgerError: The name is taken, the folder holds something else, or the package cannot be extended.
-        OSError: The folder cannot be written.
     """
     known = _package_in(folder)
     if known is None:
-        return _write_new(document, folder)
-    return _extend(document, known)
+        return _new(document, folder)
+    return _extended(document, known)
 
 
 def _package_in(folder: Path) -> Paper | None:
@@ -121,17 +164,18 @@ def _package_in(folder: Path) -> Paper | None:
     return found[0]
 
 
-def _write_new(document: Document, folder: Path) -> tuple[list[Path], str, int]:
+def _new(document: Document, folder: Path) -> Plan:
     name, package = _names(folder)
     stubs = stubs_of(document, name)
     if not stubs:
         raise LedgerError(f"{document.source} has no numbered statements, so there is nothing to write into {folder}")
     modules = list(dict.fromkeys(stub.module for stub in stubs))
     inner = folder / package
+    about = f"Claims of {_one_line(document.title) or name}, with a check or without."
     texts = {
         folder / "pyproject.toml": project_file("pyproject.toml", name, package),
         folder / "README.md": _readme(name, document, len(stubs)),
-        inner / "__init__.py": f'"""Claims of {_one_line(document.title) or name}, with a check or without."""\n',
+        inner / "__init__.py": f"{docstring(about)}\n",
         inner / "replays" / "__init__.py": '"""Second evaluations of witnesses, and proofs."""\n',
         inner / "paper.py": _paper_module(name, document, modules),
         **{
@@ -139,11 +183,7 @@ def _write_new(document: Document, folder: Path) -> tuple[list[Path], str, int]:
             for module in modules
         },
     }
-    files = {path: text.encode() for path, text in texts.items()}
-    for parent in {path.parent for path in files}:
-        require_writable(parent)
-    write_whole(files, fresh=files)
-    return list(files), name, len(stubs)
+    return Plan(name, len(stubs), texts, tuple(texts))
 
 
 def _names(folder: Path) -> tuple[str, str]:
@@ -162,32 +202,68 @@ def _names(folder: Path) -> tuple[str, str]:
     return name, package
 
 
-def _extend(document: Document, paper: Paper) -> tuple[list[Path], str, int]:
-    """Add what a package does not declare yet.
+def _extended(document: Document, paper: Paper) -> Plan:
+    """Return what a package does not declare yet.
 
     Raises:
         LedgerError: Its list of files is written in a way that cannot be extended.
     """
-    known = {id for claim in paper.claims() for id in (claim.id, *claim.also)}
-    new = [stub for stub in stubs_of(document, paper.name) if stub.id not in known]
+    claims = list(paper.claims())
+    new, ids, differing = _matched(stubs_of(document, paper.name), claims)
     if not new:
-        return [], paper.name, 0
-    ids = known | {stub.id for stub in new}
+        return Plan(paper.name, 0, {}, (), differing)
     taken = {file.stem for file in paper.folder.glob("*.py")} | {
         file.name for file in paper.folder.iterdir() if file.is_dir()
     }
     renamed = {module: _free(module, taken) for module in dict.fromkeys(stub.module for stub in new)}
-    new = [replace(stub, module=renamed[stub.module], uses=tuple(id for id in stub.uses if id in ids)) for stub in new]
-    new = _without_circles(new, {claim.id: claim.uses for claim in paper.claims()})
+    new = [
+        replace(stub, module=renamed[stub.module], uses=tuple(dict.fromkeys(ids[id] for id in stub.uses if id in ids)))
+        for stub in new
+    ]
+    new = _without_circles(new, {claim.id: claim.uses for claim in claims})
     modules = list(dict.fromkeys(stub.module for stub in new))
     main = paper.folder / "paper.py"
-    listed = _with_themes(main.read_text(encoding="utf-8"), modules, main)
     fresh = {
-        paper.folder / f"{module}.py": _module([stub for stub in new if stub.module == module], paper.name).encode()
+        paper.folder / f"{module}.py": _module([stub for stub in new if stub.module == module], paper.name)
         for module in modules
     }
-    write_whole({**fresh, main: listed.encode()}, fresh=fresh)
-    return [*fresh, main], paper.name, len(new)
+    listed = _with_themes(main.read_text(encoding="utf-8"), modules, main)
+    return Plan(paper.name, len(new), {**fresh, main: listed}, tuple(fresh), differing)
+
+
+def _matched(stubs: Sequence[Stub], claims: Sequence[Claim]) -> tuple[list[Stub], dict[str, str], tuple[str, ...]]:
+    """Compare items with the claims of a package, by their text as well as by their number.
+
+    Returns:
+        The stubs that the package lacks, the id in the package of every item that is or will be there, and a sentence
+        for each item whose number is the number of another claim.
+    """
+    known = {id: claim for claim in claims for id in (claim.id, *claim.also)}
+    by_text: dict[str, str] = {_without_numbers(claim.says): claim.id for claim in reversed(claims)}
+    texts = {stub.id: _without_numbers(_says(stub.item)) for stub in stubs}
+    ids = {id: id for id, text in texts.items() if id in known and _without_numbers(known[id].says) == text}
+    kept = {known[id].id for id in ids}
+    new, differing = [], []
+    for stub in stubs:
+        if stub.id in ids:
+            continue
+        shown = f"{stub.item.name} ({stub.item.place})"
+        elsewhere = by_text.get(texts[stub.id]) if _says(stub.item) != stub.item.name else None
+        if elsewhere is not None and elsewhere not in kept:
+            kept.add(elsewhere)
+            ids[stub.id] = elsewhere
+            differing.append(f"{shown} is already there as {elsewhere}, and its number has changed since")
+        elif stub.id in known:
+            differing.append(f"{shown} has another text than {stub.id}; compare them, nothing is written for it")
+        else:
+            ids[stub.id] = stub.id
+            new.append(stub)
+    return new, ids, tuple(differing)
+
+
+def _without_numbers(text: str) -> str:
+    """Return a text without the numbers of what it refers to, which change with everything before."""
+    return _MENTION.sub(lambda found: f"{found['called'] or ''}()", " ".join(text.split()))
 
 
 def _free(module: str, taken: set[str]) -> str:
@@ -272,7 +348,7 @@ def _module(stubs: Sequence[Stub], name: str) -> str:
     if first.kind == "equation" and first.inside:
         about = f"Equations of {first.inside[0]} {first.inside[1]}{where}"
     parts = [
-        f'"""{_one_line(about)}: {NO_CHECK}."""\n\nfrom __future__ import annotations\n\n'
+        f"{docstring(f'{_one_line(about)}: {NO_CHECK}.')}\n\nfrom __future__ import annotations\n\n"
         "from paper_checks.claim import Evidence, claim\nfrom paper_checks.context import Context\n\n\n"
         "def nothing(context: Context) -> None:\n"
         '    """Measure nothing; return here what the checks compare."""\n'
@@ -295,22 +371,22 @@ def _claim(stub: Stub, function: str) -> str:
     importance = "result" if item.kind in _RESULTS else "detail" if item.kind in _DETAILS else "step"
     lines = [
         "@claim(",
-        f"    {_quoted(stub.id)},",
-        f"    where={_quoted(_one_line(where))},",
-        f"    says={_raw(_says(item))},",
+        f"    {quoted(stub.id)},",
+        f"    where={quoted(_one_line(where))},",
+        f"    says={raw_lines(_says(item))},",
         "    measure=nothing,",
-        f"    kind={_quoted(kind)},",
-        f"    importance={_quoted(importance)},",
+        f"    kind={quoted(kind)},",
+        f"    importance={quoted(importance)},",
     ]
     if stub.uses:
-        lines += ["    uses=(", *(f"        {_quoted(id)}," for id in stub.uses), "    ),"]
+        lines += ["    uses=(", *(f"        {quoted(id)}," for id in stub.uses), "    ),"]
     lines += [
         '    expect=("not checkable here", None),',
-        f"    expect_reason={_quoted(NO_CHECK)},",
+        f"    expect_reason={quoted(NO_CHECK)},",
         ")",
         f"def {function}(measured: None) -> Evidence:",
         '    """Compare nothing yet."""',
-        f"    return Evidence(None, {_quoted('nothing')}, reason={_quoted(NO_CHECK)})",
+        f"    return Evidence(None, {quoted('nothing')}, reason={quoted(NO_CHECK)})",
         "",
     ]
     return "\n".join(lines)
@@ -331,36 +407,16 @@ def _one_line(text: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
-def _quoted(text: str) -> str:
-    """Return a literal in double quotes."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _raw(text: str) -> str:
-    """Return a text as a raw literal over several lines, whose line breaks between words do not matter."""
-    if '"""' in text or text.endswith(("\\", '"')):
-        text = f"{text} "
-    if '"""' in text:
-        return _quoted(text.strip())
-    lines = wrap(text, _WIDTH - 8, break_long_words=False, break_on_hyphens=False) or [""]
-    if len(lines) == 1 and len(lines[0]) < _WIDTH - 14 and '"' not in text and not lines[0].endswith("\\"):
-        return f'r"{lines[0]}"'
-    if lines[-1].endswith(("\\", '"')):
-        lines[-1] += " "
-    return 'r"""' + "\n    ".join(lines) + '"""'
-
-
 def _paper_module(name: str, document: Document, modules: Sequence[str]) -> str:
-    rows = "".join(f"    {_quoted(module)},\n" for module in modules)
+    rows = "".join(f"    {quoted(module)},\n" for module in modules)
     title = _one_line(document.title) or name
     return (
         '"""The paper, and the files of its claims."""\n\nfrom __future__ import annotations\n\n'
         "from paper_checks.paper import Paper\n\n"
         f"RESULTS = (\n{rows})\n"
         '"""Files with the claims, in the order of the paper."""\n\n'
-        f"PAPER = Paper(\n    {_quoted(name)},\n    {_quoted(title)},\n    "
-        f"__package__,\n    RESULTS,\n    called={_quoted(name)},\n)\n"
+        f"PAPER = Paper(\n    {quoted(name)},\n    {quoted(title)},\n    "
+        f"__package__,\n    RESULTS,\n    called={quoted(name)},\n)\n"
         f'"""The paper (``{name}``)."""\n'
     )
 
@@ -402,7 +458,7 @@ def _with_themes(source: str, modules: Sequence[str], path: Path) -> str:
     above = "".join(lines[: found.end_lineno - 1])
     kept = (above + head).rstrip()
     comma = "" if not found.elts or kept.endswith(",") else ","
-    rows = "".join(f"\n    {_quoted(module)}," for module in modules)
+    rows = "".join(f"\n    {quoted(module)}," for module in modules)
     text = f"{kept}{comma}{rows}\n){after}" + "".join(lines[found.end_lineno :])
     again = _themes_tuple(ast.parse(text))
     names = [ast.literal_eval(one) for one in (*found.elts,)] + list(modules)

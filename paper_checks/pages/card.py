@@ -400,7 +400,8 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("grade", describe_record_of_kernel(result))
     lines += _entry("read else" if claim.is_plain else "because", plain_text(claim.because, encoding))
     lines += _entry("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
-    lines += _entry("meant", plain_text(describe_meaning(claim), encoding))
+    nothing_decided = decision.verdict == "not checkable here" and not claim.says_how_it_is_meant
+    lines += _entry("meant", "" if nothing_decided else plain_text(describe_meaning(claim), encoding))
     lines += _entry("ambiguous", plain_text(claim.ambiguous, encoding))
     if result.finding is not None:
         found = f"{result.finding.headline} ({result.finding.id}, which {result.finding.changes})"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from paper_checks.inventory.checks.grid import Number, Segment, clean, distance, segments, shown
+from paper_checks.inventory.checks.grid import Segment, distance, segments, shown, without_unit
+from paper_checks.inventory.checks.numbers import Number, clean, comparable
 from paper_checks.inventory.document import Candidate, Document
 from paper_checks.methods.rounded import Rounded
 
@@ -24,6 +25,12 @@ _NO_SUMMAND = re.compile(
     r"time\b|memory\b|flops|bits?\b|layers?\b|steps?\b|lr\b|learning rate|batch)",
     re.I,
 )
+_SHARE = re.compile(
+    r"%|\bper ?cent|\brates?\b|\bratio\b|\bproportion|\bshare\b|\bfraction\b|\bacc(?:uracy|\.)?\b|\bmeans?\b|"
+    r"\bav(?:era)?ge?\b|\bmedian\b|\bscores?\b|\bs\.?[de]\.?(?!\w)|\bstd\b",
+    re.I,
+)
+"""Names of what is not added up: the value of a total is that of all together."""
 _NEAR = 0.1
 """Share by which a lone average may miss its row to be taken for one."""
 
@@ -63,7 +70,7 @@ def _derived(
         for part in segments(table):
             for turned in (part, part.turn()):
                 for column in range(turned.width):
-                    if name.fullmatch(clean(turned.name(column)).strip(" .:*")):
+                    if name.fullmatch(without_unit(turned.name(column))):
                         yield from _check_column(turned, column, name, check, combine)
 
 
@@ -80,7 +87,8 @@ def _check_column(
             if (
                 printed is not None
                 and len(kept) == len(run)
-                and len({one.unit for one in (*kept, printed)} - {""}) <= 1
+                and comparable((*kept, printed))
+                and not (check == "sum" and _is_pooled(part, row, column, kept, printed))
             ):
                 rows.append((row, printed, combine(kept)))
         agree = sum(distance(printed.range, found) <= 0 for _, printed, found in rows)
@@ -96,7 +104,7 @@ def _check_column(
             continue
         near = abs(printed.value - (found.low + found.high) / 2) <= abs(printed.value) * _NEAR
         if convinced or (lone and near and length >= 3):
-            says = f"prints {printed.text} as the {check} of {length} entries, which give {shown(found, printed)}"
+            says = f"prints {printed.printed} as the {check} of {length} entries, which give {shown(found, printed)}"
             yield Candidate(
                 check,
                 part.place(row),
@@ -104,6 +112,14 @@ def _check_column(
                 f"{part.row_name(row)}, {_called(part, column)}: {says}",
                 (printed.text, shown(found, printed)),
             )
+
+
+def _is_pooled(part: Segment, row: int, column: int, entries: Sequence[Number], printed: Number) -> bool:
+    """Return whether a total is a share or a mean of all together, as its name or its value says, and not a sum."""
+    names = (*part.names[column], part.row_name(row))
+    if printed.unit == "%" or any(_SHARE.search(name) for name in names):
+        return printed.value != 100 or abs(sum((entry.value for entry in entries), Fraction(-100))) > 10
+    return all(entry.value >= 0 for entry in entries) and printed.value <= max(entry.value for entry in entries)
 
 
 def _called(part: Segment, column: int) -> str:
@@ -117,8 +133,8 @@ def _runs(part: Segment, column: int, name: re.Pattern[str]) -> Iterator[list[in
         at = column + step
         while part.labels <= at < part.width:
             other = clean(part.name(at))
-            if name.fullmatch(other.strip(" .:*")) or not part.column_is_numeric(at) or _NO_SUMMAND.match(other):
-                if run or name.fullmatch(other.strip(" .:*")):
+            if name.fullmatch(without_unit(other)) or not part.column_is_numeric(at) or _NO_SUMMAND.match(other):
+                if run or name.fullmatch(without_unit(other)):
                     break
                 at += step
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from paper_checks.inventory.checks.rates import Rate, read_rate, symbols
 from paper_checks.inventory.document import FLOATS, Candidate, Document, Item
 
 _SYMBOL = r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\\?[A-Za-z0-9*]+))?(?:\^(?:\{[^{}]*\}|[*']|\w))?"
@@ -174,39 +175,59 @@ def _against_proof(item: Item) -> Iterator[Candidate]:
 
 def _against_abstract(document: Document, statements: list[Item]) -> Iterator[Candidate]:
     """Yield rates of the abstract that every statement prints with another power."""
-    stated: dict[str, set[str]] = {}
-    for item in statements:
-        for rate in _rates(f"{item.text} {item.title}"):
-            stated.setdefault(_letters(rate), set()).add(rate)
+    stated = [rate for item in statements for rate in _rates(f"{item.text} {item.title}")]
     everywhere = {
-        rate
+        rate.key
         for paragraph in document.paragraphs
-        for rate in _rates(paragraph.text)
         if paragraph.text not in document.abstract
+        for rate in _rates(paragraph.text)
     }
-    for rate in dict.fromkeys(_rates(document.abstract)):
-        others = stated.get(_letters(rate), set())
-        if others and rate not in others and (rate not in everywhere or document.latex) and _letters(rate):
+    for rate in {rate.key: rate for rate in _rates(document.abstract)}.values():
+        if rate.value is None or not rate.letters or (rate.key in everywhere and not document.latex):
+            continue
+        if any(other.value is None and set(other.letters) & set(rate.letters) for other in stated):
+            continue  # one of them may be this rate
+        others = [other for other in stated if other.value is not None and other.kind == rate.kind]
+        if any(other.key == rate.key for other in others):
+            continue
+        alike = [other for other in others if other.value and symbols(other.value) == symbols(rate.value)]
+        if alike:
+            shown = sorted({other.text for other in alike})
             place = document.paragraphs[0].place
-            place = next((one.place for one in document.paragraphs if rate in list(_rates(one.text))), place)
-            says = f"the abstract has the rate O({rate}), the statements O({'), O('.join(sorted(others))})"
-            yield Candidate("constant", place, "abstract", says, (rate, *sorted(others)))
+            place = next(
+                (one.place for one in document.paragraphs if f"{rate.text})" in " ".join(one.text.split())), place
+            )
+            says = f"the abstract has the rate O({rate.text}), the statements O({'), O('.join(shown)})"
+            yield Candidate("constant", place, "abstract", says, (rate.text, *shown))
 
 
-def _rates(text: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Printed:
+    """A rate as printed, and what it means.
+
+    Attributes:
+        text: The formula in the parentheses.
+        kind: Whether it bounds from below.
+        value: The rate; None if it is not understood.
+        letters: Its letters, without those of the accuracy and of commands.
+    """
+
+    text: str
+    kind: bool
+    value: Rate | None
+    letters: str
+
+    @property
+    def key(self) -> tuple[bool, Rate | None, str]:
+        """Key that equal rates share."""
+        return self.kind, self.value, "" if self.value is not None else self.text
+
+
+def _rates(text: str) -> Iterator[_Printed]:
     for found in _RATE.finditer(text):
-        rate = re.sub(
-            r"\s+|\\left|\\right|\\[,;!]|[{}]",
-            "",
-            found["inner"].replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac"),
-        )
-        rate = re.sub(r"\\frac1\\sqrt(\w+)", r"1/\\sqrt\1", rate)
-        rate = re.sub(r"\\frac(1)(\w)", r"1/\2", rate)
-        rate = re.sub(r"\^-1/2|\^-\\frac12", "^-0.5", rate)
-        rate = re.sub(r"1/\\sqrt\(?(\w)\)?", r"\1^-0.5", rate)
-        rate = re.sub(r"^1/(\w)$", r"\1^-1", rate)
-        yield rate
+        inner = " ".join(re.sub(r"\\right$", "", found["inner"].strip()).split())
+        yield _Printed(inner, found[0].startswith("\\Omega"), read_rate(inner), _letters(inner))
 
 
 def _letters(rate: str) -> str:
-    return "".join(sorted(re.sub(r"\\(?:frac|sqrt|log|ln|epsilon|varepsilon)|[^A-Za-z]", "", rate)))
+    return "".join(sorted(re.sub(r"\\(?:[td]?frac|sqrt|log|ln|left|right|epsilon|varepsilon)|[^A-Za-z]", "", rate)))

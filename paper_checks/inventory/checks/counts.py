@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from paper_checks.inventory.checks.grid import Segment, clean, segments
+from paper_checks.inventory.checks.grid import Segment, segments
+from paper_checks.inventory.checks.numbers import COUNT, EXACT, NO_MORE, clean, whole, with_commas
 from paper_checks.inventory.document import Candidate, Document, Paragraph
 from paper_checks.methods.rounded import Rounded
 
@@ -38,19 +39,26 @@ _WORDS = {
         ]
     )
 }
-_COUNT = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d+|{'|'.join(_WORDS)})"
+_COUNT = rf"(?:{COUNT}|{'|'.join(_WORDS)})"
 _OF = re.compile(
-    (
-        rf"(?<![\d.,$/-])\b(?P<x>{_COUNT})(?:\s+(?:\w+\s+)?(?:out\s+)?of\s+(?:the\s+|"
-        rf"these\s+|all\s+|our\s+)?|\s*/\s*)(?P<y>{_COUNT})\b(?![.,]?\d|\s?%)"
-    ),
+    rf"(?<!\d ){EXACT}(?<![\d.,$/-])\b(?P<x>{_COUNT})(?:\s+(?:\w+\s+)?(?:out\s+)?of\s+(?:the\s+|"
+    rf"these\s+|all\s+|our\s+)?|\s*/\s*)(?P<y>{_COUNT})\b{NO_MORE}",
     re.I,
 )
-_SHARE = re.compile(
-    r"(?:\(|,?\s*(?:i\.e\.,?|or|that is,?|=)\s*)(?:about\s+|"
-    r"approximately\s+|roughly\s+|≈\s*)?(\d{1,3}(?:\.\d+)?)\s*(?:\\?%|"
-    r"percent)"
+_MANNER = (
+    r"(?:i\.e\.,?\s*|that is,?\s*|=\s*|or\s+)?"
+    r"(?P<about{0}>(?:about|approximately|roughly|around|nearly|almost|≈|~|\$\\(?:approx|sim))\s*)?"
 )
+_PERCENT = r"\$?(?P<share{0}>\d{{1,3}}(?:\.\d+)?)\s*(?:\\?%\$?|\$?percent\b)"
+_SHARE = re.compile(
+    r"(?:\s+[a-z]+){0,2}\s*(?:"
+    rf"[(\[]\s*{_MANNER.format('')}{_PERCENT.format('')}\s*[)\]]"
+    rf"|,?\s*(?:i\.e\.,?|that is,?|=|or)\s*{_MANNER.format('2')}{_PERCENT.format('2')}\s*(?:[.,;:)]|$))",
+    re.I,
+)
+"""A percentage that follows a count after two words at most, with nothing else in its parentheses."""
+_ABOUT = 5
+"""By how much a percentage that is printed as about this may be off."""
 _TOTAL = re.compile(
     (
         rf"\btotal(?:s|ing)?\s*(?:of\s*|number\s+of\s+\w+\s+(?:is|"
@@ -69,32 +77,37 @@ def counts(document: Document) -> Iterator[Candidate]:
 
 
 def _of(paragraph: Paragraph) -> Iterator[Candidate]:
-    for found in _OF.finditer(paragraph.text):
+    text = with_commas(paragraph.text)
+    for found in _OF.finditer(text):
         x, y = _whole(found["x"]), _whole(found["y"])
+        if x is None or y is None:
+            continue
         slash = "/" in found[0]
-        share = _SHARE.match(paragraph.text[found.end() : found.end() + 80].lstrip()) or re.match(
-            rf"(?:[a-z]+\s+){{0,4}}{_SHARE.pattern}", paragraph.text[found.end() : found.end() + 80].lstrip(), re.I
-        )
+        after = _SHARE.match(text, found.end())
+        share = after["share"] or after["share2"] if after else ""
         plain = re.fullmatch(rf"{_COUNT}\s+(?:out\s+)?of\s+(?:the\s+|these\s+|all\s+|our\s+)?{_COUNT}", found[0], re.I)
         if plain and x > y > 1 and not re.match(r"(?:one|two|three)$", found["x"], re.I):
             says = f"“{found[0]}”: the part is larger than the whole"
             yield Candidate("count", paragraph.place, "", says, (found["x"], found["y"]))
-        elif share and y and (share[1] != "100" or not slash):
-            printed, exact = Rounded.printed(share[1]), Fraction(100 * x, y)
-            if not printed.low <= exact <= printed.high and x <= y:
-                says = f"“{found[0]} … {share[1]} %”: {x} of {y} is {float(exact):.2f} %"
-                yield Candidate("count", paragraph.place, "", says, (share[1], f"{float(exact):.2f}"))
+        elif after and share and y and (share != "100" or not slash):
+            printed, exact = Rounded.printed(share), Fraction(100 * x, y)
+            about = _ABOUT if after["about"] or after["about2"] else 0
+            if not printed.low - about <= exact <= printed.high + about and x <= y:
+                says = f"“{found[0]} … {share} %”: {x} of {y} is {float(exact):.2f} %"
+                yield Candidate("count", paragraph.place, "", says, (share, f"{float(exact):.2f}"))
 
 
-def _whole(text: str) -> int:
-    return _WORDS[text.lower()] if text.lower() in _WORDS else int(text.replace(",", ""))
+def _whole(text: str) -> int | None:
+    return _WORDS[text.lower()] if text.lower() in _WORDS else whole(text)
 
 
 def _totals(document: Document) -> Iterator[Candidate]:
     """Yield rows that do not add up to the total which the caption states, if another row does."""
     for table in document.tables:
-        for found in _TOTAL.finditer(table.caption):
+        for found in _TOTAL.finditer(with_commas(table.caption)):
             total = _whole(found["n"] or found["m"])
+            if total is None:
+                continue
             for part in segments(table):
                 sums = {row: value for row in range(len(part.rows)) if (value := _sum(part, row)) is not None}
                 right = [row for row, value in sums.items() if value == total]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import permutations
 
-from paper_checks.inventory.checks.grid import Number, Segment, clean, distance, segments, shown
+from paper_checks.inventory.checks.grid import Segment, distance, segments, shown
+from paper_checks.inventory.checks.numbers import Number, clean, comparable
 from paper_checks.inventory.document import Candidate, Document
 from paper_checks.methods.rounded import Rounded
 
@@ -62,7 +63,7 @@ def _check_column(part: Segment, column: int, definitions: list[re.Match[str]]) 
             found = []
             for row in rows:
                 left, right = part.numbers[row][a], part.numbers[row][b]
-                if left is None or right is None:
+                if left is None or right is None or not _fits(_number(part, row, column), left, right, formula):
                     continue
                 try:
                     value = compute(left.range, right.range)
@@ -83,7 +84,7 @@ def _check_column(part: Segment, column: int, definitions: list[re.Match[str]]) 
         printed = _number(part, row, column)
         if distance(printed.range, value) > 0:
             says = (
-                f"prints {printed.text}, but {words} gives "
+                f"prints {printed.printed}, but {words} gives "
                 f"{shown(value, printed)} ({where}; {agree} of {len(found)} "
                 f"agree)"
             )
@@ -125,6 +126,11 @@ def _number(part: Segment, row: int, column: int) -> Number:
 
 def _name(part: Segment, column: int) -> str:
     return " ".join(dict.fromkeys(filter(None, (clean(name) for name in part.names[column])))) or f"column {column + 1}"
+
+
+def _fits(printed: Number, left: Number, right: Number, formula: str) -> bool:
+    """Return whether the units of two numbers, and of what is computed from them, go together."""
+    return comparable((left, right, printed)) if formula == "a - b" else comparable((left, right)) and printed.size == 1
 
 
 def _positive(value: Rounded) -> Rounded:

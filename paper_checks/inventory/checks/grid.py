@@ -1,96 +1,22 @@
-"""Tables as numbers: what each cell prints, and the names of its row and its column."""
+"""Tables as numbers: the entries of their parts, and the names of each row and column."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
+from paper_checks.inventory.checks.numbers import Number, clean, read_number
 from paper_checks.inventory.document import Cell, Place, Table
 from paper_checks.methods.rounded import Rounded
 
-_UNITS = r"%|[KMGT]i?B|[kMGTBm]|ms|s|h|min|GFLOPs|x|×|M|B|K|bits?|bytes?|pp|points?|pts?"
-_MARKUP = re.compile(
-    r"\\(?:math(?:bf|rm|it|sf|tt)|text(?:bf|it|rm|sf|tt)?|boldsymbol|"
-    r"bm|underline|emph|scriptsize|small|tiny|footnotesize|"
-    r"scriptstyle|bfseries|bf|textcolor\{[^{}]*\}|color\{[^{}]*\}|num|SI|"
-    r"phantom\{[^{}]*\}|hphantom\{[^{}]*\})|\\[,;:! ]|[{}$~*†‡§]"
-)
-_NUMBER = r"[+\-−–]?\s?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)(?:\s?(?:[eE]|\\times\s?10\^|×\s?10\^?)\s?[+\-−]?\d+)?"
-_CELL = re.compile(
-    rf"^[~≈<>≤≥↑↓\s]*(?P<number>{_NUMBER})\s*(?P<unit>{_UNITS})?\s*"
-    rf"(?:(?:_|\^)?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<deviation>{_NUMBER})\s*%"
-    rf"?|\((?P<bracket>[^()]*)\)|\[(?P<square>[^\][]*)\])?"
-    rf"\s*(?P<second>{_UNITS})?\s*(?:\^?\s*[a-z]|[↑↓])?$"
-)
+_HEADING_UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([KMGT]i?B|[kKMGTB]|ms|s|min|h|thousands?|millions?|billions?)\s*[)\]]")
+_WORDS = {"thousand": "K", "thousands": "K", "million": "M", "millions": "M", "billion": "G", "billions": "G"}
+_SCALED = re.compile(r"\bin (?:thousand|million|billion)s?\b", re.I)
+"""A caption that gives all entries a size."""
 _MOST_ROWS = 1000
 """Rows of a table that is checked; a longer one lists data, not results."""
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number as printed.
-
-    Attributes:
-        text: Its digits, as Python reads them.
-        unit: Unit that follows it.
-        deviation: Digits after the sign ±, or in parentheses; empty if there are none.
-    """
-
-    text: str
-    unit: str = ""
-    deviation: str = ""
-
-    @cached_property
-    def range(self) -> Rounded:
-        """All numbers that round to it."""
-        return Rounded.printed(self.text)
-
-    @property
-    def value(self) -> Fraction:
-        """The printed value."""
-        return Fraction(self.text)
-
-    @property
-    def decimals(self) -> int:
-        """Digits after the point."""
-        return len(self.text.partition(".")[2].partition("e")[0])
-
-
-def clean(text: str) -> str:
-    """Return what a cell prints, without markup."""
-    text = re.sub(r"\\text(?:sub|super)script|[_^](?=\{)", " ", text)
-    text = _MARKUP.sub(" ", text.replace("\\%", "%")).replace("\\pm", "±")
-    return " ".join(text.replace("\\times", "×").split())
-
-
-def read_number(text: str) -> Number | None:
-    r"""Return the number that a cell prints, alone or with its deviation; None if it prints something else.
-
-    >>> read_number("95.6 ± 0.2"), read_number("60,000"), read_number("LoRA 4")
-    (Number(text='95.6', unit='', deviation='0.2'), Number(text='60000', unit='', deviation=''), None)
-    """
-    found = _CELL.match(clean(text))
-    if found is None:
-        return None
-    digits = plain_digits(found["number"])
-    deviation = plain_digits(found["deviation"] or "")
-    if found["bracket"] and re.fullmatch(_NUMBER, found["bracket"].strip().lstrip("±").strip()):
-        deviation = plain_digits(found["bracket"].strip().lstrip("±").strip())
-    try:
-        Fraction(digits)
-    except (ValueError, ZeroDivisionError):
-        return None
-    return Number(digits, found["unit"] or found["second"] or "", deviation)
-
-
-def plain_digits(text: str) -> str:
-    """Return a printed number as Python writes it."""
-    text = re.sub(r"[−–]", "-", text).replace(",", "")
-    text = re.sub(r"\s*×\s*10\^?\s*", "e", text)
-    return re.sub(r"\s+", "", text)
 
 
 @dataclass(frozen=True)
@@ -163,6 +89,7 @@ def segments(table: Table) -> list[Segment]:
     numbers = [[read_number(cell.text) for cell in row] for row in rows]
     width = len(rows[0])
     labels = _label_columns(rows, numbers, width)
+    scaled = bool(_SCALED.search(table.caption))
     found: list[Segment] = []
     heading: list[int] = []
     body: list[int] = []
@@ -170,6 +97,12 @@ def segments(table: Table) -> list[Segment]:
     def close() -> None:
         if body:
             names = tuple(tuple(clean(rows[at][column].text) for at in heading) for column in range(width))
+            units = [_unit_of(column) for column in names]
+            for at in body:
+                unit = _unit_of([clean(cell.text) for cell in rows[at][:labels]])
+                numbers[at] = [
+                    _in_unit(number, units[column] or unit, scaled) for column, number in enumerate(numbers[at])
+                ]
             found.append(
                 Segment(
                     table,
@@ -203,6 +136,24 @@ def segments(table: Table) -> list[Segment]:
             body.append(at)
     close()
     return found
+
+
+def without_unit(name: str) -> str:
+    """Return a heading without its unit of size and the signs around it."""
+    return _HEADING_UNIT.sub("", clean(name)).strip(" .:*")
+
+
+def _unit_of(names: Sequence[str]) -> str:
+    """Return the unit that the heading of a column or row has in parentheses; empty if there is none."""
+    found = next(filter(None, (_HEADING_UNIT.search(name) for name in reversed(names))), None)
+    return _WORDS.get(found[1].lower(), found[1]) if found else ""
+
+
+def _in_unit(number: Number | None, unit: str, scaled: bool) -> Number | None:
+    """Return an entry with the unit of its heading; None if its own size and that of the whole table contradict."""
+    if number is None or not number.unit:
+        return replace(number, unit=unit) if number is not None and unit else number
+    return None if scaled and number.size > 1 else number
 
 
 def _is_gap(text: str) -> bool:
@@ -246,6 +197,7 @@ def distance(printed: Rounded, found: Rounded) -> Fraction:
 
 
 def shown(value: Rounded, like: Number) -> str:
-    """Return the middle of a range, with a digit more than a printed number has."""
-    middle = (value.low + value.high) / 2
-    return f"{float(middle):.{like.decimals + 1}f}" if "e" not in like.text else f"{float(middle):.4g}"
+    """Return the middle of a range in the unit of a printed number, with a digit more than it has."""
+    middle = (value.low + value.high) / 2 / like.size
+    digits = f"{float(middle):.{like.decimals + 1}f}" if "e" not in like.text else f"{float(middle):.4g}"
+    return f"{digits}{like.unit if like.size > 1 else ''}"

@@ -7,20 +7,30 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, floor
 
-from paper_checks.inventory.checks.grid import clean, plain_digits, segments
+from paper_checks.inventory.checks.grid import segments
+from paper_checks.inventory.checks.numbers import (
+    COUNT,
+    EXACT,
+    NO_MORE,
+    NOT_A_PART,
+    clean,
+    plain_digits,
+    whole,
+    with_commas,
+)
 from paper_checks.inventory.document import Candidate, Document
 from paper_checks.methods.rounded import Rounded
 
 _SIZE = re.compile(
-    r"(?<![\w.])\$?[nN]\s*=\s*(?P<n>\d{1,4})\$?(?![.\d])|"
-    r"\b(?P<m>\d{1,4})\s+(?P<who>participants|subjects|respondents|annotators|"
+    rf"(?<![\w.])\$?[nN]\s*=\s*\$?(?P<n>{COUNT}){NO_MORE}\$?|"
+    rf"{NOT_A_PART}{EXACT}(?P<m>{COUNT})\s+(?P<who>participants|subjects|respondents|annotators|"
     r"patients|"
     r"raters|students|questions|problems|prompts|test (?:examples|samples|images|questions|problems|cases))\b"
 )
 _MEAN = re.compile(
     (
         r"(?:(?<!\w)\$?M\s*=\s*|\b(?:mean|average)\s+(?:\w+\s+){0,3}?(?:of|is|was|"
-        r"=)\s*\$?)(?P<mean>\d{1,3}\.\d{1,3})(?!\d|\s*(?:\\?%|ms|s\b|h\b|GB|MB))"
+        r"=)\s*\$?)(?P<mean>\d{1,3}\.\d{1,3})(?!\s*(?:ms|s\b|h\b|GB|MB))" + NO_MORE
     ),
     re.I,
 )
@@ -61,10 +71,13 @@ def grim(document: Document) -> Iterator[Candidate]:
     """Yield means and percentages that the printed number of samples rules out."""
     for paragraph in document.paragraphs:
         for sentence in paragraph.sentences():
-            sizes = {int(found["n"] or found["m"]): found[0] for found in _SIZE.finditer(sentence)}
+            sentence = with_commas(sentence)
+            sizes = {whole(found["n"] or found["m"]): found[0] for found in _SIZE.finditer(sentence)}
             if len(sizes) != 1 or re.search(r"\b(?:seeds|runs|trials|folds|times|averaged over)\b", sentence):
                 continue
             (n, size) = next(iter(sizes.items()))
+            if n is None:
+                continue
             for pattern, group, scale in ((_MEAN, "mean", 1), (_RATE, "rate", 100)):
                 for found in pattern.finditer(sentence):
                     text = plain_digits(found[group])
@@ -91,6 +104,8 @@ def _of_tables(document: Document) -> Iterator[Candidate]:
                         or number is None
                         or size is None
                         or size.decimals
+                        or size.unit
+                        or number.unit not in ("", "%")
                         or size.value > 9999
                         or (number.deviation and scale == 100)
                     ):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from paper_checks.inventory.checks.grid import Number, Segment, clean, segments
+from paper_checks.inventory.checks.grid import Segment, segments
+from paper_checks.inventory.checks.numbers import Number, clean, comparable, equal
 from paper_checks.inventory.document import Candidate, Document, Table
 
 _ENOUGH = 3
@@ -28,9 +29,9 @@ class _Line:
 
     def best(self, largest: bool) -> bool:
         """Return whether every marked entry is the best."""
-        values = [self.number(row).value for row in self.rows]
-        best = max(values) if largest else min(values)
-        return all(self.number(row).value == best for row in self.marked)
+        numbers = [self.number(row) for row in self.rows]
+        best = (max if largest else min)(numbers, key=lambda number: number.value)
+        return all(equal(self.number(row), best) for row in self.marked)
 
 
 def marks(document: Document) -> Iterator[Candidate]:
@@ -66,13 +67,13 @@ def _check(table: Table) -> Iterator[Candidate]:
         best = line.number(rows[0])
         for row in line.marked:
             number = line.number(row)
-            if number.value != best.value:
+            if not equal(number, best):
                 name = line.part.row_name(rows[0])
                 says = (
                     f"{line.part.row_name(row)}, "
                     f"{clean(line.part.name(line.column)) or f'column {line.column + 1}'}"
-                    f": {number.text} is marked "
-                    f"as best, but {name} has {best.text} ({right} of {len(lines)} marks are right)"
+                    f": {number.printed} is marked "
+                    f"as best, but {name} has {best.printed} ({right} of {len(lines)} marks are right)"
                 )
                 yield Candidate("best mark", line.part.place(row), table.name, says, (number.text, best.text))
 
@@ -83,8 +84,9 @@ def _lines(part: Segment, blocks: str, turned: bool) -> Iterator[_Line]:
         for column in range(part.labels, part.width):
             filled = tuple(row for row in rows if part.numbers[row][column] is not None)
             marked = tuple(row for row in filled if part.cells[row][column].bold)
-            if marked and len(filled) > len(marked) and len(filled) >= 2:
-                yield _Line(part, column, filled, marked)
+            line = _Line(part, column, filled, marked)
+            if marked and len(filled) > len(marked) and comparable(line.number(row) for row in filled):
+                yield line
 
 
 def _blocks(part: Segment, how: str, turned: bool) -> Iterator[list[int]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 
-from paper_checks.inventory.checks.grid import Number, read_number
+from paper_checks.inventory.checks.numbers import Number, read_number, with_commas
 from paper_checks.inventory.document import Candidate, Document, Table
 from paper_checks.methods.rounded import Rounded
 
-_QUOTED = re.compile(r"(?<![\w.\-–^_{/\\])(\d{1,4}\.\d{1,4})(?![\d.]*[\d\w])\s*(\\?%)?")
+_QUOTED = re.compile(r"(?<![\w.,\-–^_{/\\])(\d{1,4}\.\d{1,4})(?![\d.]*[\d\w])\s*(\\?%)?")
 _NAMED = re.compile(r"\bTab(?:le|\.)?s?[\s~]*(?P<number>[A-Z]?\.?\d+(?:\.\d+)*|[IVX]+)\b")
 
 
@@ -18,7 +19,7 @@ def quotes(document: Document) -> Iterator[Candidate]:
     every = [number for table in document.tables for number in _numbers(table)]
     for paragraph in document.paragraphs:
         tables: list[Table] = []
-        for sentence in paragraph.sentences():
+        for sentence in map(with_commas, paragraph.sentences()):
             named = {found["number"] for found in _NAMED.finditer(sentence)}
             here = [table for table in document.tables if table.number in named]
             tables = here or [table for table in tables if _is_about(sentence, table)]
@@ -60,15 +61,15 @@ def _numbers(table: Table) -> Iterator[Number]:
 
 def _same(quoted: Number, entry: Number) -> bool:
     """Return whether a quoted number is an entry, as printed, rounded, or as a percentage."""
-    value = abs(entry.value)
-    return (
+    return any(
         any(quoted.range.low <= value * scale <= quoted.range.high for scale in (1, 100)) or value == quoted.value / 100
+        for value in (abs(entry.value), abs(Fraction(entry.text)))  # with and without its unit of size
     )
 
 
 def _is_difference(quoted: Number, entries: list[Number]) -> bool:
     """Return whether a number is the difference or the relative difference of two entries."""
-    values = list({abs(number.value) for number in entries})[:400]
+    values = list({abs(value) for number in entries for value in (number.value, Fraction(number.text))})[:400]
     half = Rounded.printed(quoted.text).high - quoted.value
     for a in values:
         for b in values:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from paper_checks.inventory.checks.grid import Number, Segment, clean, segments
+from paper_checks.inventory.checks.grid import Segment, segments
+from paper_checks.inventory.checks.numbers import Number, clean, comparable, equal
 from paper_checks.inventory.document import Candidate, Document
 
 _SHARED = 6
@@ -22,12 +23,12 @@ def repeats(document: Document) -> Iterator[Candidate]:
         if one.table is other.table:
             continue
         shared = [key for key in first if key in second]
-        equal = [key for key in shared if first[key][1] == second[key][1]]
-        if len(shared) < _SHARED or len(equal) < len(shared) * _EQUAL:
+        alike = [key for key in shared if _same(first[key][1], second[key][1])]
+        if len(shared) < _SHARED or len(alike) < len(shared) * _EQUAL:
             continue
         for key in shared:
             (row, before), (_, after) = first[key], second[key]
-            if before == after or _rounds_to(before, after):
+            if before == after or not comparable((before, after)) or _rounds_to(before, after):
                 continue
             says = f"{', '.join(filter(None, key))}: {_shown(before)} here, {_shown(after)} in {other.table.name}"
             yield Candidate("repeated entry", one.place(row), one.table.name, says, (_shown(before), _shown(after)))
@@ -50,15 +51,16 @@ def _entries(part: Segment) -> dict[Key, tuple[int, Number]]:
     return {key: value for key, value in found.items() if key not in twice}
 
 
+def _same(one: Number, other: Number) -> bool:
+    """Return whether two entries are one number, in units of size that can differ."""
+    return one == other or (comparable((one, other)) and (one.value, one.deviation) == (other.value, other.deviation))
+
+
 def _rounds_to(one: Number, other: Number) -> bool:
     """Return whether one number is the other with fewer digits."""
-    coarse, fine = sorted((one, other), key=lambda number: number.decimals)
-    if coarse.deviation != fine.deviation and coarse.deviation and fine.deviation:
+    if one.deviation and other.deviation and one.deviation != other.deviation:
         return False
-    return (coarse.decimals < fine.decimals and coarse.range.low <= fine.value <= coarse.range.high) or (
-        coarse.value == fine.value
-        and (coarse.deviation == fine.deviation or not coarse.deviation or not fine.deviation)
-    )
+    return equal(one, other)
 
 
 def _shown(number: Number) -> str:

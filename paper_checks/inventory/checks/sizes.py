@@ -7,22 +7,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.inventory.checks.grid import Number, clean, plain_digits, read_number
+from paper_checks.inventory.checks.numbers import (
+    COUNT,
+    Number,
+    clean,
+    is_readable,
+    plain_digits,
+    read_number,
+    with_commas,
+)
 from paper_checks.inventory.document import Candidate, Document, Place
 from paper_checks.methods.rounded import Rounded
 
 _PREFIX = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-_SIZE = (
-    r"(?P<number{0}>\d[\d,]*(?:\.\d+)?)\s*(?:\\,|~|\\ |"
-    r"\$)*\s*(?P<unit{0}>[kKMGTP]i?[Bb](?:its?|ytes?)?|[kK]ilobytes?|[Mm]egabytes?|"
-    r"[Gg]igabytes?|[Tt]erabytes?|bytes|B)\b"
-)
-_ONE = re.compile(r"(?<![\w.,])" + _SIZE.format(""))
+_UNIT = r"[kKMGTP]i?[Bb](?:its?|ytes?)?|[kK]ilobytes?|[Mm]egabytes?|[Gg]igabytes?|[Tt]erabytes?|bytes|B"
+
+
+def _size(which: str) -> str:
+    """Return the pattern of a size, whose groups have names that end alike."""
+    number = rf"(?P<number{which}>{COUNT}(?:\.\d+)?)"
+    return rf"{number}\s*(?:\\,|~|\\ |\$)*\s*(?P<unit{which}>{_UNIT})\b"
+
+
+_ONE = re.compile(r"(?<![\w.,])" + _size(""))
 _TWICE = re.compile(
-    r"(?<![\w.,])"
-    + _SIZE.format("")
+    r"(?<![\w.,])(?<!\d )"
+    + _size("")
     + r"\s*(?:\(\s*(?:≈|=|about|approximately|i\.e\.,?|or|~|\\approx)?\s*|=\s*|,?\s*i\.e\.,?\s*)"
-    + _SIZE.format("2")
+    + _size("2")
     + r"\s*\)?(?!\s*(?:per|/))"
 )
 
@@ -64,7 +76,9 @@ def read_size(number: str, unit: str) -> Size:
 def sizes(document: Document) -> Iterator[Candidate]:
     """Yield sizes whose units contradict each other."""
     for paragraph in document.paragraphs:
-        for found in _TWICE.finditer(paragraph.text):
+        for found in _TWICE.finditer(with_commas(paragraph.text)):
+            if not all(is_readable(plain_digits(found[number])) for number in ("number", "number2")):
+                continue
             one, other = read_size(found["number"], found["unit"]), read_size(found["number2"], found["unit2"])
             if one.power == other.power and one.bits == other.bits and one.binary == other.binary:
                 continue  # two different things in one unit
@@ -99,7 +113,7 @@ def _columns(document: Document) -> Iterator[tuple[Place, str, list[Size]]]:
             for row in table.rows:
                 text = clean(row[column].text)
                 match, number = _ONE.fullmatch(text), read_number(text)
-                if match:
+                if match and is_readable(plain_digits(match["number"])):
                     found.setdefault(match[0], read_size(match["number"], match["unit"]))
                 elif heading and number is not None and not number.unit:
                     found.setdefault(number.text, read_size(number.text, heading))

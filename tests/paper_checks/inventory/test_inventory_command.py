@@ -11,6 +11,7 @@ import pytest
 
 import rankproof
 from paper_checks.inventory import source as reading
+from paper_checks.inventory.literals import raw_lines
 from paper_checks.ledger import Ledger
 from paper_checks.own_papers import own_papers
 from paper_checks.run import run as check
@@ -196,6 +197,19 @@ def test_stubs_are_checked_as_recorded(capsys, tmp_path):
     assert {result.decision.reason for result in results} == {"no check yet"}
 
 
+def test_nothing_is_said_to_be_meant_or_written_where_nothing_is_checked(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--into", "sums-stubs")[0] == 0
+    assert rankproof.main(["show", "--papers", "sums-stubs", "sums-stubs/thm-1"]) == 0
+    out, _ = capsys.readouterr()
+    assert "no check yet" in out
+    assert "meant" not in out
+    assert rankproof.main(["pages", "--papers", "sums-stubs", "--out", "pages"]) == 0
+    out, _ = capsys.readouterr()
+    assert out == "wrote nothing, because no pages of findings are declared and no proofs are on file in sums-stubs\n"
+    assert not (tmp_path / "pages").exists()
+
+
 def test_a_package_is_extended_and_keeps_its_files(capsys, tmp_path):
     (tmp_path / "a.tex").write_text(PAPER)
     assert run(capsys, "a.tex", "--into", "sums-kept")[0] == 0
@@ -224,6 +238,50 @@ def test_a_package_is_extended_and_keeps_its_files(capsys, tmp_path):
     assert [claim.label for claim in Ledger.of([paper]).claims][-2:] == ["lem-2", "eq-3"]
 
 
+def test_a_number_that_means_another_statement_is_named_and_nothing_is_added(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--into", "sums-moved")[0] == 0
+    first = r"\begin{theorem} Quite another. \end{theorem}"
+    last = r"\begin{lemma}\label{n} New, by \cref{t} and \cref{l}. \end{lemma}"
+    text = PAPER.replace(r"\begin{definition}", first + r"\begin{definition}", 1)
+    (tmp_path / "a.tex").write_text(text.replace(r"\end{document}", last + r"\end{document}"))
+    for name in [name for name in sys.modules if name.startswith("sums_")]:
+        del sys.modules[name]
+    before = (tmp_path / "sums-moved" / "sums_moved" / "thm_1.py").read_bytes()
+    status, out, _ = run(capsys, "a.tex", "--into", "sums-moved")
+    assert status == 0
+    assert "Theorem 1 (a.tex:6) has another text than sums-moved/thm-1" in out
+    assert "Theorem 2 (a.tex:9) is already there as sums-moved/thm-1" in out
+    assert "Lemma 1" not in out.partition("Not read")[0].splitlines()[-1]
+    assert "wrote 1 claim without a check" in out
+    assert (tmp_path / "sums-moved" / "sums_moved" / "thm_1.py").read_bytes() == before
+    for name in [name for name in sys.modules if name.startswith("sums_")]:
+        del sys.modules[name]
+    claims = {claim.label: claim for claim in Ledger.of(own_papers(["sums-moved"])).claims}
+    assert list(claims) == ["def-1", "lem-1", "eq-1", "thm-1", "eq-2", "lem-2"]
+    assert claims["lem-2"].uses == ("sums-moved/thm-1", "sums-moved/lem-1")
+
+
+@pytest.mark.parametrize(
+    ("json_file", "into"),
+    [("sums-in/inventory.json", "sums-in"), ("sums-on", "sums-on"), ("sums-on", "sums-on/sums-below")],
+)
+def test_a_file_in_the_way_of_a_new_package_is_named_before_anything_is_written(capsys, tmp_path, json_file, into):
+    (tmp_path / "a.tex").write_text(PAPER)
+    (tmp_path / "sums-in").mkdir()
+    status, out, err = run(capsys, "a.tex", "--json", json_file, "--into", into)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert json_file in err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.tex", "sums-in"]
+
+
+def test_a_paper_without_numbered_statements_leaves_no_files(capsys, tmp_path):
+    (tmp_path / "a.md").write_text("Words alone.\n")
+    status, out, err = run(capsys, "a.md", "--json", "a.json", "--into", "sums-none")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.md"]
+
+
 def test_a_folder_of_something_else_is_not_written_to(capsys, tmp_path):
     (tmp_path / "a.tex").write_text(PAPER)
     (tmp_path / "full").mkdir()
@@ -238,6 +296,4 @@ def test_a_folder_of_something_else_is_not_written_to(capsys, tmp_path):
     "text", ['says """quotes""" and "more"', 'ends in "quotes"', "back\\slash\\ ends \\", 'a $x_\\text{"q"}$ b']
 )
 def test_odd_texts_stay_as_they_are(tmp_path, text):
-    from paper_checks.inventory.stubs import _raw
-
-    assert " ".join(ast.literal_eval(_raw(text)).split()) == " ".join(text.split())
+    assert " ".join(ast.literal_eval(raw_lines(text)).split()) == " ".join(text.split())

@@ -123,6 +123,99 @@ def test_what_is_never_closed_is_noted_and_passed_over(tmp_path, broken, what):
     assert document.notes == (f"a.tex:2: {what} is never closed",)
 
 
+X, THEOREM, LEMMA = r"\begin{equation} x \end{equation}", r"\begin{theorem} x \end{theorem}", r"\begin{lem} x \end{lem}"
+
+
+@pytest.mark.parametrize(
+    ("body", "numbers"),
+    [
+        (rf"\stepcounter{{equation}} {X} {X}", "2 3"),
+        (rf"{X} \refstepcounter{{equation}} {X}", "1 3"),
+        (rf"{X} \addtocounter{{equation}}{{-1}} {X} \setcounter{{equation}}{{9}} {X}", "1 1 10"),
+        (rf"\newcounter{{kept}} {X} \setcounter{{kept}}{{\value{{equation}}}} {X} "
+         rf"\setcounter{{equation}}{{\value{{kept}}}} {X}", "1 2 2"),
+        (rf"{X} \setcounter{{equation}}{{\numexpr\value{{equation}}+3\relax}} {X}", "1 5"),
+        (r"\begin{align} a \\ \stepcounter{equation} b \\ c \addtocounter{equation}{-1} \end{align}", "1 3 3"),
+        (rf"\begin{{equation}}\setcounter{{equation}}{{6}} x\end{{equation}} {X}", "6 7"),
+        (r"\begin{equation*} x \refstepcounter{equation}\tag{\theequation} \end{equation*}" + X, "1 2"),
+        (rf"\[ x \stepcounter{{equation}}\tag{{\theequation$\theta$}} \] {X}", "1theta 2"),
+        (rf"\stepcounter{{theorem}} {THEOREM} {LEMMA} \setcounter{{theorem}}{{7}} {LEMMA}", "2 3 8"),
+        (rf"\stepcounter{{lem}} {THEOREM}", "2"),
+        (r"\stepcounter{figure}\begin{figure}\caption{x}\end{figure}", "2"),
+        (r"\setcounter{table}{3}\begin{table}\caption{x}\end{table}", "4"),
+        (rf"\numberwithin{{equation}}{{section}}\section{{A}} {X} \stepcounter{{section}} {X}", "1.1 2.1"),
+        (r"\begin{conjecture} x \end{conjecture}\setcounter{conjecture}{4}"
+         r"\begin{conjecture} y \end{conjecture}", "1 5"),
+    ],
+)  # fmt: skip
+def test_counters_that_a_paper_moves_are_followed(tmp_path, body, numbers):
+    preamble = r"\documentclass{article}\newtheorem{theorem}{Theorem}\newtheorem{lem}[theorem]{Lemma}"
+    (tmp_path / "a.tex").write_text(rf"{preamble}\begin{{document}} Words. {body} \end{{document}}")
+    document = read_document(str(tmp_path / "a.tex"))
+    assert " ".join(item.number for item in document.items) == numbers
+    assert document.notes == ()
+
+
+def test_a_value_of_a_counter_that_is_not_read_is_named(tmp_path):
+    text = "\\documentclass{article}\\begin{document}\nx \\setcounter{equation}{\\total{x}}"
+    (tmp_path / "a.tex").write_text(text + "\\setcounter{page}{\\total{x}}\n" + X + r"\end{document}")
+    assert read_document(str(tmp_path / "a.tex")).notes == (
+        r"a.tex:2: \setcounter{equation} has a value that is not read, so numbers may differ",
+    )
+
+
+def unresolved(tmp_path, body, preamble=""):
+    text = rf"\documentclass{{article}}{preamble}\begin{{document}} Words. {body} \end{{document}}"
+    (tmp_path / "a.tex").write_text(text)
+    document = read_document(str(tmp_path / "a.tex"))
+    return [one.label for one in document.references if not one.resolved], document
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        "\\begin{lstlisting}[label=lst:x]\nlemma \\begin{lemma}\n\\end{lstlisting}",
+        "\\begin{lstlisting}[caption={A [b], c}, label={lst:x},\n  float]\nx\n\\end{lstlisting}",
+        "\\begin{lstlisting}\n[language=C,\nlabel=lst:x]\nx\n\\end{lstlisting}",
+        "\\begin{lstlisting}\nx (*@\\label{lst:x}@*)\n\\end{lstlisting}",
+        "\\lstinputlisting[label=lst:x]{code.c}",
+        "\\lstnewenvironment{code}[1][]{\\lstset{#1}}{}\\begin{code}[label=lst:x]\nx\n\\end{code}",
+        "\\begin{listing}\\begin{minted}{c}\nx\n\\end{minted}\\label{lst:x}\\end{listing}",
+    ],
+)
+def test_labels_of_listings_exist(tmp_path, listing):
+    labels, document = unresolved(tmp_path, f"See \\ref{{lst:x}} and \\ref{{lst:y}}.\n{listing}\nMore words.")
+    assert labels == ["lst:y"]
+    assert document.items == ()
+    assert "lst" not in " ".join(one.text for one in document.paragraphs)
+
+
+def test_the_text_of_a_listing_has_no_labels(tmp_path):
+    body = "See \\ref{a} and \\ref{b}.\n\\begin{lstlisting}\nf(x)[label=a]\n\\end{lstlisting}"
+    body += "\\begin{verbatim}\\label{b}\\end{verbatim}"
+    assert unresolved(tmp_path, body)[0] == ["a", "b"]
+
+
+def test_labels_of_another_document_exist_if_it_has_them(tmp_path):
+    (tmp_path / "supp.tex").write_text(
+        "\\documentclass{article}\\externaldocument{a}\\begin{document}\\input{more}\\label{supp:x}\\end{document}"
+    )
+    (tmp_path / "more.tex").write_text("\\label{supp:y}")
+    body = r"By \ref{supp:x}, \ref{supp:y} and \ref{supp:z}."
+    assert unresolved(tmp_path, body, r"\externaldocument{supp}")[0] == ["supp:z"]
+    body = r"By \ref{S-supp:x}, \ref{supp:x} and \cref{S-supp:z}."
+    labels, document = unresolved(tmp_path, body, r"\externaldocument[S-]{supp}")
+    assert labels == ["supp:x", "S-supp:z"]
+    assert document.notes == ()
+
+
+def test_labels_of_a_document_that_is_missing_are_not_judged(tmp_path):
+    body = r"By \ref{S-x} and \ref{y}."
+    labels, document = unresolved(tmp_path, body, r"\externaldocument[S-]{gone}")
+    assert labels == ["y"]
+    assert document.notes == ("a.tex:1: gone is missing, so references to its labels are not checked",)
+
+
 TEXT = """# Sums
 
 ## 1 Introduction

@@ -162,6 +162,38 @@ def test_a_rate_of_the_abstract_that_no_statement_has_is_found(tmp_path):
     assert candidates(tmp_path, statement(), rate=r"$\mathcal{O}(1/\sqrt{T})$") == ()
 
 
+RATE = r"By \cref{t} all holds. \begin{theorem}\label{t} The error is at most $O(%s)$. \end{theorem}"
+
+
+@pytest.mark.parametrize(
+    ("abstract", "statement", "differ"),
+    [
+        ("d/n", r"\frac{d}{n}", False),
+        ("1/m^2", "m^{-2}", False),
+        (r"1/\sqrt{KT}", "(KT)^{-1/2}", False),
+        (r"\tfrac1{\sqrt{K T}}", r"K^{-0.5}\,T^{-\frac12}", False),
+        (r"\left(\frac{d}{n}\right)^{1/2}", r"\sqrt{d/n}", False),
+        (r"\frac{\log T}{T}", r"T^{-1} \ln(T)", False),
+        (r"\frac{1}{T} + \frac{2}{\sqrt T}", "T^{-1/2} + T^{-1}", False),
+        (r"(a+b)^2", "a^2 + 2ab + b^2", False),
+        (r"\sqrt[3]{T}", "T^{1/3}", False),
+        (r"d^{1/2}/\varepsilon^2", r"\sqrt{d}\epsilon^{-2}", False),
+        ("1/KT", r"\frac{1}{KT}", False),  # which of two it means is open
+        (r"T^{\alpha}", "T^2", False),  # not understood
+        ("T^{9^{9^{9^9}}}", "T^2", False),
+        ("n", "d", False),  # of something else
+        ("d/n", r"\frac{d}{n^2}", True),
+        ("m^{-2}", r"1/\sqrt{m}", True),
+        (r"1/\sqrt{KT}", "(KT)^{-1/3}", True),
+        (r"\frac{1}{T} + \frac{1}{\sqrt T}", "T^{-1/2} + T^{-2}", True),
+    ],
+)
+def test_rates_are_compared_as_algebra(tmp_path, abstract, statement, differ):
+    found = candidates(tmp_path, RATE % statement, rate=f"$O({abstract})$")
+    assert [one.about for one in found] == ["abstract"] * differ
+    assert all(f"O({abstract})" in one.says and statement in one.says for one in found)
+
+
 def test_a_definition_of_a_ratio_that_its_column_does_not_follow_is_found(tmp_path):
     text = table(RATIOS % "+0.051", caption=r" The ratio is $\frac{\text{ours} - \text{base}}{\text{%s}}$.")
     (found,) = candidates(tmp_path, text % "ours")
