@@ -42,7 +42,7 @@ def claim_close_as_printed(values: Values) -> Violation:
 
 @proof("fedlrt/claim-close-to-full@normal-to-the-manifold")
 def claim_close(own: Fraction = Fraction(1), stale: Fraction = Fraction(2)) -> str:
-    r"""What the bases miss, one client in one round, then the mean, then rounds.
+    r"""Bound what the bases miss, then one client in one round, the mean, and rounds.
 
     **The bases.** Let G be the mean gradient at the start of a round. As S is invertible, the wide bases contain U and
     GV, V and $G^\top U$. So they represent $UU^\top G + GVV^\top - UU^\top GVV^\top$, all of G but its normal part.
