@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -46,7 +47,10 @@ def own_papers(named: Sequence[str] = ()) -> tuple[Paper, ...]:
             _add(found, point.value.partition(":")[0].rpartition(".")[0], point)
     for name in named:
         with _in_one_line(f"the paper {name}", "fix it, or leave it out"):
-            _add(found, _package(name), None)
+            package = _package(name)
+            if package not in found:
+                _add(found, package, None)
+                found[package] = replace(found[package], named=name)
     _require_names_of_their_own(tuple(found.values()))
     return tuple(found.values())
 

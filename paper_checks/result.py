@@ -21,6 +21,10 @@ OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
 """Outcome of a reading, in words."""
 
 
+BY_HAND = "no method of the toolkit made this evidence or counted its cases: its check did so by hand"
+"""What is noted of evidence that proves nothing by itself."""
+
+
 @dataclass(frozen=True)
 class Result:
     """Everything a run found about one claim.
@@ -37,6 +41,7 @@ class Result:
         finding: the finding that explains the entry; None where it simply holds.
         replays: the place of the evaluation that replays each stored file, ``file:line``; None where none is written.
         formal: theorems about the claim that a proof assistant's kernel checked, or has to check again.
+        option: the option by which a command finds its paper, where it needs one.
     """
 
     claim: Claim
@@ -50,6 +55,17 @@ class Result:
     replays: tuple[str | None, ...] = ()
     finding: Finding | None = None
     formal: tuple[FormalTheorem, ...] = ()
+    option: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know about how the forms that pass do so: made by hand, a domain in other words."""
+        if self.judged is None:
+            return ()
+        forms = [one.evidence for one in self.judged.readings(self.claim)]
+        forms += [self.judged.correction] if self.judged.correction is not None else []
+        by_hand = (f"{BY_HAND} in {form.by_hand}" for form in forms if form.ok and form.by_hand)
+        return tuple(dict.fromkeys((*by_hand, *(note for form in forms if form.ok for note in form.notes))))
 
     @property
     def source(self) -> str:
@@ -116,7 +132,7 @@ class Result:
             "obtained": obtained_beside(printed, witness, violated) if printed else None,
             "left": violated.left if violated else None,
             "right": violated.right if violated else None,
-            "replay": f"rankproof replay {claim.id}" if self.stored else None,
+            "replay": f"rankproof replay {self.option}{claim.id}" if self.stored else None,
             "source": self.source,
             "replay_source": next(filter(None, self.replays), None),
             "proofs": [
@@ -126,6 +142,7 @@ class Result:
             ],
             "witness_words": dict(violated.words) if violated else {},
             "formal": [one.as_json() for one in self.formal],
+            "notes": list(self.notes) or None,
         }
 
     def distinct_files(self) -> list[tuple[Stored, Replayed, list[str]]]:

@@ -107,7 +107,7 @@ def fresh_interpreter(
         question: One line.
         search_path: Folders it imports from.
         packages: Installed packages whose folders it imports from as well.
-        timeout: Seconds.
+        timeout: Seconds until the first line, and between one and the next.
         each: Called with every line.
 
     Raises:
@@ -120,8 +120,7 @@ def fresh_interpreter(
             child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
             )
-        late = threading.Timer(timeout, child.kill)
-        late.start()
+        late = _killing(child, timeout)
         assert child.stdin is not None
         assert child.stdout is not None
         try:
@@ -129,7 +128,9 @@ def fresh_interpreter(
                 child.stdin.write(f"{question}\n")
                 child.stdin.flush()
             for line in child.stdout:
+                late.cancel()
                 each(line)
+                late = _killing(child, timeout)
             status = child.wait()
         finally:
             timed_out = late.finished.is_set()
@@ -145,6 +146,14 @@ def fresh_interpreter(
             said.seek(0)
             lines = said.read().decode(errors="replace").strip().splitlines() or [f"it ended with status {status}"]
             raise ProcessError(lines[-1])
+
+
+def _killing(child: subprocess.Popen[str], timeout: float) -> threading.Timer:
+    """Return a timer that runs, and kills a process at its end."""
+    late = threading.Timer(timeout, child.kill)
+    late.daemon = True
+    late.start()
+    return late
 
 
 def end_with_input() -> None:

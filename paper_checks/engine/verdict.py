@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from paper_checks.claim import AS_CORRECTED, GRADES, LITERAL, Claim, Constants, Evidence, Form, Grade, Verdict
 from paper_checks.engine.judging import Judged, JudgedReading
@@ -26,6 +26,7 @@ class Decision:
         reason: why not more can be said, or where a stored result comes from.
         defect: why the check itself cannot be trusted; empty if it can.
         excused: whether a missing extra kept the claim from being checked, which is not a failure.
+        traceback: where an error of the check came from, in full; empty if none ended it.
     """
 
     verdict: Verdict
@@ -33,6 +34,7 @@ class Decision:
     reason: str = ""
     defect: str = ""
     excused: bool = False
+    traceback: str = field(default="", repr=False, compare=False)
 
 
 class _DefectError(Exception):
@@ -266,6 +268,8 @@ def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, E
     """Say why a passing form supports nothing; empty if it supports its statement."""
     if passing.cases == 0:
         return "vacuous: no case satisfied the assumptions"
+    if passing.flaw:
+        return passing.flaw
     if not mutants:
         return "it has no mutants, so nothing shows that the check can fail"
     for mutant, evidence in mutants:
