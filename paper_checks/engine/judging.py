@@ -73,6 +73,12 @@ class Judged:
     strength: Strength | None = None
     dropped: tuple[bool | None, ...] = ()
 
+    def outcomes(self) -> list[str]:
+        """Return what each form came to, as text."""
+        forms = [self.printed, *self.mutants, self.control, self.correction, *self.correction_mutants]
+        forms += [one for other in self.others for one in (other.evidence, *(found for _, found in other.mutants))]
+        return [outcome_of(form) for form in forms if form is not None]
+
     @property
     def level(self) -> float:
         """Probability of a false alarm spent on the verdict: the forms that carry it share one measurement."""
@@ -139,11 +145,17 @@ def require_same(first: Evidence, again: Evidence) -> None:
     Raises:
         ValueError: It does not: it changes what it measured, counts its calls, or draws at random.
     """
-    if repr(first) != repr(again):
+    if outcome_of(first) != outcome_of(again):
         raise ValueError(
             f"judged again with the same constants, it comes to something else ({_told(first)}, then {_told(again)}): "
             "a check must neither change what was measured, nor keep a state, nor draw at random"
         )
+
+
+def outcome_of(evidence: Evidence) -> str:
+    """Return what evidence came to, as text that is the same for the same numbers, NaN included."""
+    told = (evidence.scope, evidence.printed, evidence.obtained, evidence.cases, evidence.tight, evidence.sides)
+    return repr((evidence.ok, evidence.margin, evidence.slack, evidence.level, evidence.facts, evidence.gap, told))
 
 
 def _told(evidence: Evidence) -> str:

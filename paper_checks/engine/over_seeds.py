@@ -35,7 +35,8 @@ def describe_seeds(first: Run, others: Sequence[Run]) -> str:
 
 def _unlike(result: Result, again: Result) -> str:
     """Say that the same seed comes to something else; empty if it does not."""
-    if repr((result.judged, result.changes)) == repr((again.judged, again.changes)):
+    both = [(one.judged.outcomes() if one.judged else one.decision, one.changes) for one in (result, again)]
+    if both[0] == both[1]:
         return ""
     told = [
         f"{one.evidence.obtained or one.decision.reason}" if one.evidence else one.decision.reason

@@ -268,8 +268,6 @@ def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, E
     """Say why a passing form supports nothing; empty if it supports its statement."""
     if passing.cases == 0:
         return "vacuous: no case satisfied the assumptions"
-    if passing.flaw:
-        return passing.flaw
     if not mutants:
         return "it has no mutants, so nothing shows that the check can fail"
     for mutant, evidence in mutants:
@@ -282,7 +280,7 @@ def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, E
         lines = {line for name in mutant for line in claim.stands_in.get(name, ())}
         if lines and not lines & refuted_lines(evidence.lines):
             return f"the mutant {mutant} of {', '.join(sorted(lines))} is refuted by another line only"
-    return ""
+    return passing.flaw
 
 
 def _shortfall(evidence: Evidence) -> str:

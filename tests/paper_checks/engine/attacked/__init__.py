@@ -1,0 +1,1 @@
+"""A paper whose author wants verdicts for statements that are false, unproved or not checked at all."""
