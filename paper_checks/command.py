@@ -43,6 +43,8 @@ REPLAY_SECONDS = 0.15
 """Time to replay a stored file, on average."""
 FIGURE_SECONDS = 4.0
 """Time to draw a figure whose numbers are stored."""
+EXAMPLES = ("identity", "inequality", "limit", "probability", "table", "box")
+"""Those of `paper_checks.new_paper`, which brings the ledger."""
 _CLAIM = "id of a claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
 
 
@@ -170,6 +172,13 @@ def declare(commands: Any) -> None:
         "name", type=read_name, metavar="NAME", help="name of the package, in lower-case letters, digits and hyphens"
     )
     new.add_argument("--out", type=read_name, metavar="FOLDER", help="new or empty folder to write to; default: NAME")
+    new.add_argument(
+        "--example",
+        choices=EXAMPLES,
+        action="append",
+        default=[],
+        help="write the worked claims of this kind alone; may be repeated; default: a claim of each method",
+    )
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
@@ -601,7 +610,7 @@ def _new_paper(options: argparse.Namespace) -> int:
     from paper_checks.new_paper import write_paper
 
     folder = options.out or options.name
-    for path in write_paper(options.name, Path(folder)):
+    for path in write_paper(options.name, Path(folder), options.example):
         print(path)
     print(f"check it with `rankproof check --papers {folder} {options.name}/`")
     return AS_EXPECTED

@@ -114,7 +114,8 @@ def fresh_interpreter(
         ProcessError: It failed or timed out.
     """
     folders = list(dict.fromkeys([*search_path, *_folders_of(packages)]))
-    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {folders!r}; {program}"]
+    silent = ["-B"] if sys.dont_write_bytecode else []
+    command = [sys.executable, "-I", "-S", *silent, "-c", f"import sys; sys.path += {folders!r}; {program}"]
     with tempfile.TemporaryFile() as said:
         with delay_interrupts(), worker_environment():
             child = subprocess.Popen(
