@@ -64,8 +64,11 @@ class Result:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know about how the forms that pass do so: made by hand, a domain in other words."""
-        if self.judged is None:
+        """What a reader must know about how the forms that pass do so: made by hand, a domain in other words.
+
+        Checks of the toolkit have none, because its own tests and reviews cover them.
+        """
+        if self.judged is None or not self.is_outside:
             return ()
         forms = [one.evidence for one in self.judged.readings(self.claim)]
         forms += [self.judged.correction] if self.judged.correction is not None else []
@@ -118,7 +121,7 @@ class Result:
             "witness": witness,
             "correction": claim.correction.says if claim.correction else None,
             "correction_is": self.judged.strength if self.judged else None,
-            "reason": self.decision.reason or ("; ".join(self.notes) if self.is_outside else "") or None,
+            "reason": self.decision.reason or "; ".join(self.notes) or None,
             "says": claim.says,
             "kind": claim.kind,
             "importance": claim.importance,

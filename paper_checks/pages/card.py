@@ -649,7 +649,7 @@ def summary_table(run: Run) -> str:
         note = mark(result)
         note += f": {shorten(decision.defect, LONGEST_DEFECT)}" if note and decision.defect else ""
         marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
-        marked += f"  ({NOTED})" if result.is_outside and result.notes and decision.grade else ""
+        marked += f"  ({NOTED})" if result.notes and decision.grade else ""
         marked += f"  ({AS_RECORDED})" if describe_record_of_kernel(result) else ""
         verdict = describe_verdict(decision.verdict, result.claim.print)
         grade = describe_grade(decision.grade, result.claim.family) or "-"
