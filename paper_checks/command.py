@@ -296,7 +296,7 @@ def _check(options: argparse.Namespace) -> int:
         for path in stored:
             print(f"stored {path.name}", file=table)
         of_files = {path.stem.partition("@")[0].replace("--", "/", 1) for path in stored}
-        run = decided_again(run, ledger, of_files)
+        run, *more = (decided_again(one, ledger, of_files) for one in (run, *more))
     if more:
         run = over_seeds(run, more[0], more[1:])
     if options.json is not None:

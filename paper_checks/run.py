@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from paper_checks.claim import GRADES, VERDICTS, Claim
 from paper_checks.context import Budget, Context
 from paper_checks.engine.judging import Judged, judge, require_same
-from paper_checks.engine.measuring import describe_error, innermost, reproducible
+from paper_checks.engine.measuring import describe_error, is_raised_in, reproducible
 from paper_checks.engine.processes import map_work
 from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
 from paper_checks.engine.verdict import Decision, decide
@@ -315,9 +315,7 @@ def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
             changes = noticed_changes(claim, data, *stands) if stands else ()
             require_same(judged.printed, claim.judge(data))
     except BaseException as error:  # somebody's check can raise anything
-        if isinstance(error, KeyboardInterrupt) or not (
-            isinstance(error, Exception | SystemExit) or innermost(error, paper.folder)
-        ):
+        if not isinstance(error, Exception | SystemExit) and not is_raised_in(error, paper.folder):
             raise
         text = describe_error(error, paper.folder)
         said = "".join(traceback.format_exception(error))

@@ -81,6 +81,13 @@ def describe_error(error: BaseException, folder: Path) -> str:
     return f"{place}{': ' if place else ''}{type(error).__name__}: {error}"
 
 
+def is_raised_in(error: BaseException, folder: Path) -> bool:
+    """Return whether a paper's own file raises an error; Ctrl-C and a request to end come from elsewhere."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    raised = Path(last.filename).resolve().is_relative_to(folder.resolve())
+    return raised and not isinstance(error, KeyboardInterrupt)
+
+
 def innermost(error: BaseException, folder: Path) -> str:
     """Return the innermost line of a paper's files in a traceback, as ``package/file.py, line 3``; empty if none is."""
     home = folder.resolve()

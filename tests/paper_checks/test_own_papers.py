@@ -593,7 +593,7 @@ def test_a_headline_of_the_example_is_refused_on_other_claims(project, capsys):
 def test_commands_on_a_card_name_the_folder(project, capsys):
     name, folder = project
     _, out, _ = run(capsys, "show", "--papers", str(folder), f"{name}/lem-2", "--jobs", "1")
-    assert f"again        rankproof replay --papers {folder} {name}/lem-2" in out
+    assert f"again rankproof replay --papers {folder} {name}/lem-2" in " ".join(out.split())
     _, out, _ = run(capsys, "claims", "--papers", str(folder), f"{name}/lem-2", "--json")
     assert json.loads(out)[0]["replay"] == f"rankproof replay --papers {folder} {name}/lem-2"
     _, out, _ = run(capsys, "show", "--papers", str(folder), f"{name}/", "--jobs", "1")
@@ -603,7 +603,8 @@ def test_commands_on_a_card_name_the_folder(project, capsys):
 def test_papers_that_are_named_add_up(project, capsys):
     name, folder = project
     _, out, _ = run(capsys, "claims", "--papers", str(folder), "--paper", name, "--paper", "fedlrt")
-    assert out.splitlines()[-1].startswith("100 claims")
+    both = sum(len(paper.claims()) for paper in PAPERS if paper.name == "fedlrt") + len(OUTCOMES)
+    assert out.splitlines()[-1].startswith(f"{both} claims")
     assert_refused(
         run(capsys, "claims", "--papers", str(folder), "--paper", name, "--paper", "x", f"{name}/"), "no paper 'x'"
     )
@@ -616,7 +617,8 @@ def test_a_stored_witness_is_short_and_decides_at_once(project, capsys):
     command = ("check", "--papers", str(folder), f"{name}/lem-2", "--jobs", "1")
     status, out, _ = run(capsys, *command)
     assert status == 1
-    assert "<-- the check has a defect: violated, but no witness is stored; keep one with --store" in out
+    assert "<-- the check has a defect: violated" in out
+    assert "no witness is stored" in out
     status, out, err = run(capsys, *command, "--store", "--record")
     assert status == 0, err
     assert "corrected  proof" in out

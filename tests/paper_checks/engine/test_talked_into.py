@@ -1,5 +1,6 @@
 """Checks that were written to pass: each is refused, or what it does is on its card."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import attacked
@@ -163,3 +164,17 @@ def test_a_global_generator_goes_on_after_a_check():
     run(LEDGER.select(["attacked/unseeded"]), LEDGER)
     assert [first, random.random()] == expected
     assert Context("a", 1).integer_seed() != Context("a", 2).integer_seed()
+
+
+class _Ended(BaseException):
+    """A request to end, such as the one that a signal makes."""
+
+
+def _end(context):
+    raise _Ended
+
+
+def test_a_request_to_end_is_no_defect_of_the_check_that_runs():
+    (claim,) = LEDGER.select(["attacked/key-error"])
+    with pytest.raises(_Ended):
+        run([replace(claim, measure=_end)], LEDGER)

@@ -44,7 +44,12 @@ def test_a_word_finds_its_page(asked, topic):
 
 @pytest.mark.parametrize(
     ("asked", "part"),
-    [("verdct", "did you mean verdicts"), ("fedloru", "several pages: fedloru-"), ("zzz", "lists all pages"), ("", "no page")],
+    [
+        ("verdct", "did you mean verdicts"),
+        ("fedloru", "several pages: fedloru-"),
+        ("zzz", "lists all pages"),
+        ("", "no page"),
+    ],
 )
 def test_a_word_without_one_page_is_refused_in_a_line(asked, part, capsys):
     with pytest.raises(ManualError, match=part):
