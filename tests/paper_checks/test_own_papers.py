@@ -543,6 +543,7 @@ def test_the_commands_of_the_page_are_commands():
         rankproof._parser().parse_args(line.split())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_an_example_of_one_kind_is_a_paper_of_its_own(kind, tmp_path, capsys):
     name = f"own-{next(NUMBERS)}"
@@ -693,6 +694,7 @@ def test_a_traceback_is_printed_where_it_is_asked_for(project, capsys):
     assert "{}[1]" in err
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("ends", ["raise SystemExit(0)", "import os; os._exit(0)"])
 def test_a_replay_that_ends_its_process_stops_no_other_claim(project, capsys, ends):
     name, _ = project

@@ -1,9 +1,12 @@
 """Checks that were written to pass: each is refused, or what it does is on its card."""
 
+import json
+import random
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
-import attacked
 import pytest
 
 from paper_checks.context import Context
@@ -13,8 +16,14 @@ from paper_checks.pages.card import card_text, summary_table
 from paper_checks.paper import Paper
 from paper_checks.run import run
 
-LEDGER = Ledger.of([Paper("attacked", "Attacked", attacked.__name__, ("claims",))])
-
+HERE = Path(__file__).parent
+WITNESSES = (
+    *(f"replay-{name}" for name in ("ends", "imports", "constant", "of-no-case", "of-text", "reads-nothing")),
+    "empty-control",
+    "idle-correction",
+    "always-false",
+)
+"""Claims with a stored witness, which is x = 2."""
 REFUSED = {
     "no-domain": "it passes without a domain",
     "searched-almost": "x = 2 is not searched, although it belongs to (0, 2]",
@@ -91,8 +100,28 @@ STEADY = ("unseeded", "by-the-time", "kept-state")
 
 
 @pytest.fixture(scope="module")
-def results():
-    return {result.claim.label: result for result in run(LEDGER.claims, LEDGER).results}
+def ledger(tmp_path_factory):
+    """The claims as a package outside of the toolkit."""
+    place = tmp_path_factory.mktemp("attacked")
+    folder = place / "attacked"
+    for part in ("witnesses", "full"):
+        (folder / part).mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    for module in ("claims", "replays"):
+        shutil.copy(HERE / f"attacked_{module}.py", folder / f"{module}.py")
+    for label in WITNESSES:
+        content = {"id": f"attacked/{label}", "values": {"x": 2.0}}
+        (folder / "witnesses" / f"attacked--{label}.json").write_text(json.dumps(content))
+    stored = {"verdict": "holds", "grade": "proof", "commit": "0000000", "seed": 0}
+    (folder / "full" / "attacked--full-by-hand.json").write_text(json.dumps(stored))
+    sys.path.append(str(place))
+    yield Ledger.of([Paper("attacked", "Attacked", "attacked", ("claims",))])
+    sys.path.remove(str(place))
+
+
+@pytest.fixture(scope="module")
+def results(ledger):
+    return {result.claim.label: result for result in run(ledger.claims, ledger).results}
 
 
 def test_every_attack_is_expected_somewhere(results):
@@ -123,22 +152,22 @@ def test_an_error_names_the_innermost_line_of_the_paper(results):
     for label, line in (("key-error", "{}[1]"), ("deep", "return deeper(context)"), ("stops", 'raise Stop("now")')):
         place, _, number = results[label].decision.defect.split(": ")[0].partition(", line ")
         assert place == "attacked/claims.py"
-        source = Path(attacked.__path__[0], "claims.py").read_text().splitlines()
+        source = (HERE / "attacked_claims.py").read_text().splitlines()
         assert line in source[int(number) - 1]
         assert line in results[label].decision.traceback
 
 
-def test_the_table_says_at_once_what_is_wrong(results):
-    found = run([results[label].claim for label in ("key-error", "by-hand")], LEDGER)
+def test_the_table_says_at_once_what_is_wrong(results, ledger):
+    found = run([results[label].claim for label in ("key-error", "by-hand")], ledger)
     error, by_hand, _ = summary_table(found).splitlines()[1:]
     assert "the check has a defect: attacked/claims.py, line" in error
     assert "KeyError: 1" in error
     assert "see NOTE on its card" in by_hand
 
 
-def test_draws_without_a_seed_come_from_the_claim_and_the_seed():
-    claims = LEDGER.select(["attacked/unseeded"])
-    first, again, other = (run(claims, LEDGER, seed=seed) for seed in (3, 3, 4))
+def test_draws_without_a_seed_come_from_the_claim_and_the_seed(ledger):
+    claims = ledger.select(["attacked/unseeded"])
+    first, again, other = (run(claims, ledger, seed=seed) for seed in (3, 3, 4))
     told = [one.results[0].judged.printed.printed for one in (first, again, other)]
     assert told[0] == told[1]
     assert all(a != b for a, b in zip(told[0].split(), told[2].split(), strict=True) if "." in a)
@@ -146,22 +175,20 @@ def test_draws_without_a_seed_come_from_the_claim_and_the_seed():
 
 
 @pytest.mark.parametrize("label", ["by-the-time", "kept-state"])
-def test_a_measurement_that_changes_is_seen_at_the_same_seed(label):
-    claims = LEDGER.select([f"attacked/{label}"])
-    first, again = run(claims, LEDGER), run(claims, LEDGER)
+def test_a_measurement_that_changes_is_seen_at_the_same_seed(label, ledger):
+    claims = ledger.select([f"attacked/{label}"])
+    first, again = run(claims, ledger), run(claims, ledger)
     assert first.results[0].decision.verdict == "holds"
     found = over_seeds(first, again, []).results[0].decision
     assert "measured again with the same seed, it comes to something else" in found.defect
 
 
-def test_a_global_generator_goes_on_after_a_check():
-    import random
-
+def test_a_global_generator_goes_on_after_a_check(ledger):
     random.seed(5)
     expected = [random.random() for _ in range(2)]
     random.seed(5)
     first = random.random()
-    run(LEDGER.select(["attacked/unseeded"]), LEDGER)
+    run(ledger.select(["attacked/unseeded"]), ledger)
     assert [first, random.random()] == expected
     assert Context("a", 1).integer_seed() != Context("a", 2).integer_seed()
 
@@ -174,7 +201,7 @@ def _end(context):
     raise _Ended
 
 
-def test_a_request_to_end_is_no_defect_of_the_check_that_runs():
-    (claim,) = LEDGER.select(["attacked/key-error"])
+def test_a_request_to_end_is_no_defect_of_the_check_that_runs(ledger):
+    (claim,) = ledger.select(["attacked/key-error"])
     with pytest.raises(_Ended):
-        run([replace(claim, measure=_end)], LEDGER)
+        run([replace(claim, measure=_end)], ledger)
