@@ -295,7 +295,8 @@ def _check(options: argparse.Namespace) -> int:
             stored = store_findings(run, ledger, manifest["commit"])
         for path in stored:
             print(f"stored {path.name}", file=table)
-        of_files = {path.stem.partition("@")[0].replace("--", "/", 1) for path in stored}
+        names = {path.stem.partition("@")[0] for path in stored}
+        of_files = [one.claim.id for one in run.results if one.claim.id.replace("/", "--") in names]
         run, *more = (decided_again(one, ledger, of_files) for one in (run, *more))
     if more:
         run = over_seeds(run, more[0], more[1:])
