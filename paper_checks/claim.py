@@ -47,7 +47,7 @@ _BETWEEN = (__name__, "dataclasses", "copy")
 
 @dataclass(frozen=True)
 class _Seal:
-    """What evidence came to, and who made it by hand."""
+    """Outcome of evidence as it was made, and the module that made it by hand."""
 
     by_hand: str
     found: tuple[Any, ...]

@@ -22,7 +22,7 @@ OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
 
 
 BY_HAND = "no method of the toolkit made this evidence or counted its cases: its check did so by hand"
-"""What is noted of evidence that proves nothing by itself."""
+"""Note on evidence that proves nothing by itself."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Result:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know about how the forms that pass do so: made by hand, a domain in other words.
+        """Notes on how the forms that pass do so, such as evidence by hand or a domain in the author's words.
 
         Checks of the toolkit have none, because its own tests and reviews cover them.
         """

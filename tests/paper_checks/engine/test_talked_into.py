@@ -94,7 +94,7 @@ SHOWN = {
     "wrong-grade": "on record: holds (proof)",
     "one-variable": "holds (search (one-variable quadratics))",
 }
-"""What the card says of a check that passes, by claim."""
+"""Words on the card of a check that passes, by claim."""
 STEADY = ("unseeded", "by-the-time", "kept-state")
 """Claims that a second measurement tells something about."""
 
