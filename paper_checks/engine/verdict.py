@@ -104,6 +104,11 @@ def _decide(
     for hypothesis, ok in zip(claim.hypotheses, judged.dropped, strict=False):
         if hypothesis.superfluous and ok is False:
             raise _DefectError(f"superfluous is said to be {hypothesis.name}, and a case needs it")
+    flaw = next(
+        (_of(one, readings) + one.evidence.flaw for one in readings if one.evidence.ok and one.evidence.flaw), ""
+    )
+    if flaw:
+        raise _DefectError(flaw)
     _require_print(claim, judged, readings)
     if not failing:
         return Decision("holds", _weakest(passing))
@@ -231,6 +236,8 @@ def _grade_corrected(
         raise _DefectError(
             f"the correction is said by asks= to be {form.asks!r}, and the compared sides show {judged.strength!r}"
         )
+    if correction.flaw:
+        raise _DefectError(f"correction: {correction.flaw}")
     if not judged.printed.ok and established(formal, "proves", ""):
         return "kernel"
     return "proof" if certificate is not None else correction.grade
@@ -280,7 +287,7 @@ def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, E
         lines = {line for name in mutant for line in claim.stands_in.get(name, ())}
         if lines and not lines & refuted_lines(evidence.lines):
             return f"the mutant {mutant} of {', '.join(sorted(lines))} is refuted by another line only"
-    return passing.flaw
+    return ""
 
 
 def _shortfall(evidence: Evidence) -> str:
