@@ -432,7 +432,8 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
         lines += _entry("not named", describe_unnamed(result, answer))
     lines += [line for one in result.formal for line in _formal_lines(one)]
-    lines += _entry("again", f"rankproof replay {result.option}{claim.id}" if result.stored else "")
+    if result.stored:  # in one line, so that it can be copied
+        lines.append(f"{'again':{_LABEL}}rankproof replay {result.option}{claim.id}")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
     lines += _entry("check at", result.source)
