@@ -597,8 +597,6 @@ def test_commands_on_a_card_name_the_folder(project, capsys):
     assert f"again rankproof replay --papers {folder} {name}/lem-2" in " ".join(out.split())
     _, out, _ = run(capsys, "claims", "--papers", str(folder), f"{name}/lem-2", "--json")
     assert json.loads(out)[0]["replay"] == f"rankproof replay --papers {folder} {name}/lem-2"
-    _, out, _ = run(capsys, "show", "--papers", str(folder), f"{name}/lem", "--jobs", "1")
-    assert f"`rankproof show --papers {folder} {name}/lem-1` shows one of them" in out
 
 
 def test_papers_that_are_named_add_up(project, capsys):
