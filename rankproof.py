@@ -16,6 +16,7 @@ from figures import command as figures
 from figures import runs_command as runs
 from paper_checks import command as claims
 from paper_checks.inventory import command as inventory
+from paper_checks.pages import manual
 from runs.command import add_arguments as add_train_arguments
 from runs.format import LINE, printable, shorten
 from runs.silos import command as silos
@@ -30,6 +31,7 @@ _FOR_USERS = {
     "paper_checks.ledger": "LedgerError",
     "paper_checks.engine.processes": "ProcessError",
     "paper_checks.inventory.source": "SourceError",
+    "paper_checks.pages.manual": "ManualError",
     "paper_checks.replay": "ReplayError",
     "runs.settings": "RunError",
     "toymodels.problem": "ProblemError",
@@ -178,6 +180,7 @@ def _parser() -> Parser:
     add_train_arguments(train)
     runs.declare(commands)
     silos.declare(commands)
+    manual.declare(commands)
     return parser
 
 

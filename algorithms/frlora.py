@@ -71,7 +71,7 @@ class FRLoRA(LoRA):
         """Return the model that a client trained in a round, given its upload."""
         return self.adapter.weights(state.base, sent)
 
-    def merged_rank(self, state: FRLoRAState, name: str) -> int:  # type: ignore[override]
+    def merged_rank(self, state: FRLoRAState, name: str) -> int:
         """Return the largest rank of what has been added to a weight."""
         return (state.rounds + 1) * self.adapter.rank_of(name)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Literal
 
@@ -39,6 +40,17 @@ Measure = Callable[[Context], Any]
 Judge = Callable[..., "Evidence"]
 
 _ID = re.compile(r"[a-z0-9-]+/[A-Za-z0-9.-]+")
+_METHODS = "paper_checks.methods."
+_BETWEEN = (__name__, "dataclasses", "copy")
+"""Modules whose frames lie between the statement that makes evidence and its checks."""
+
+
+@dataclass(frozen=True)
+class _Seal:
+    """Outcome of evidence as it was made, and the module that made it by hand."""
+
+    by_hand: str
+    found: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,11 @@ class Evidence:
         gap: largest difference between a value and its bound that a solver left.
         infinite: whether it is violated through an infinite side only, which no mutant is refuted by.
         lines: what each line of the statement came to, where it has several.
+        notes: what a reader must know about how it passes, such as a domain that no method described.
+        flaw: why it establishes nothing although it passes; empty if it does.
+        certificate: the data of a proof that the measurement found, ready for storage.
+        by_hand: the module that made it without a method, or changed what a method found; empty where none did.
+            Nobody sets it, nor ``seal``, by which a copy knows what it was.
 
     Raises:
         TypeError: an outcome, a margin or a count of another type.
@@ -89,8 +106,19 @@ class Evidence:
     gap: float | None = None
     infinite: bool = False
     lines: Lines = field(default_factory=dict, repr=False, compare=False)
+    notes: tuple[str, ...] = ()
+    flaw: str = ""
+    certificate: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    by_hand: str = field(default="", init=False, repr=False, compare=False)
+    seal: _Seal | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        found = (self.ok, self.margin, self.cases, self.level, self.facts, self.whole, self.gap, self.notes, self.flaw)
+        if self.seal is None or self.seal.found != found:
+            maker = _maker()
+            object.__setattr__(self, "seal", _Seal("" if maker.startswith(_METHODS) else maker, found))
+        assert self.seal is not None
+        object.__setattr__(self, "by_hand", self.seal.by_hand)
         if self.ok is not None and not isinstance(self.ok, bool):
             raise TypeError(f"the outcome must be True, False or None, got {type(self.ok).__name__} {self.ok!r}")
         as_bool(self.whole, "whether the cases are exhaustive")
@@ -127,6 +155,30 @@ class Evidence:
         if not self.ok or "identically 0" in self.obtained:
             return ""
         return "; ".join(dict.fromkeys(fact.says for fact in self.facts if fact.everywhere))
+
+    def with_certificate(self, values: Mapping[str, Any]) -> Evidence:
+        """Return the same evidence with the data of a proof, such as multipliers, which `--store` keeps for it.
+
+        Args:
+            values: Plain numbers, texts, lists and mappings, as the proof reads them.
+        """
+        return replace(self, certificate=dict(values))
+
+
+def made_by(maker: str, evidence: Evidence) -> Evidence:
+    """Return evidence that a method joined from parts, as made by the module that made one of them by hand."""
+    assert evidence.seal is not None
+    object.__setattr__(evidence, "by_hand", maker)
+    object.__setattr__(evidence, "seal", _Seal(maker, evidence.seal.found))
+    return evidence
+
+
+def _maker() -> str:
+    """Return the name of the module whose statement makes the evidence that is being checked."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") in _BETWEEN:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__"))
 
 
 def in_one_line(text: str) -> str:

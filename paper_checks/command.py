@@ -43,6 +43,8 @@ REPLAY_SECONDS = 0.15
 """Time to replay a stored file, on average."""
 FIGURE_SECONDS = 4.0
 """Time to draw a figure whose numbers are stored."""
+EXAMPLES = ("identity", "inequality", "limit", "probability", "table", "box")
+"""Those of `paper_checks.new_paper`, which brings the ledger."""
 _CLAIM = "id of a claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
 
 
@@ -61,7 +63,18 @@ def declare(commands: Any) -> None:
     add_place_options(check, "claims")
     _add_json(check, "write the manifest and the results to FILE as JSON", nargs=None)
     check.add_argument(
-        "--store", action="store_true", help="save the witnesses that this run finds (for authors of claims)"
+        "--seeds",
+        type=at_least(1),
+        metavar="N",
+        help="measure with N seeds, and with the first one twice; verdicts that differ are defects",
+    )
+    check.add_argument(
+        "--traceback", action="store_true", help="print where an error of a check comes from (for authors of claims)"
+    )
+    check.add_argument(
+        "--store",
+        action="store_true",
+        help="save the witnesses and data of proofs that this run finds, and decide by them (for authors of claims)",
     )
     check.add_argument(
         "--record", action="store_true", help="record the numbers behind the verdicts (for authors of claims)"
@@ -159,6 +172,13 @@ def declare(commands: Any) -> None:
         "name", type=read_name, metavar="NAME", help="name of the package, in lower-case letters, digits and hyphens"
     )
     new.add_argument("--out", type=read_name, metavar="FOLDER", help="new or empty folder to write to; default: NAME")
+    new.add_argument(
+        "--example",
+        choices=EXAMPLES,
+        action="append",
+        default=[],
+        help="write the worked claims of this kind alone; may be repeated; default: a claim of each method",
+    )
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +230,12 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
     return found
 
 
+def _at_more_seeds(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None) -> list[Run]:
+    """Return runs of the claims with the first seed again and with each other one; none where no seeds are asked."""
+    seeds = [] if options.seeds is None else [options.seed, *range(options.seed + 1, options.seed + options.seeds)]
+    return [_check_claims(ledger, argparse.Namespace(**{**vars(options), "seed": seed}), pool) for seed in seeds]
+
+
 def _draw_figures(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
     from figures.figure import Settings
     from paper_checks.pages.report_figures import report_figures
@@ -240,10 +266,11 @@ def _write_json(value: Any, name: str) -> None:
 @worker_environment()
 def _check(options: argparse.Namespace) -> int:
     from paper_checks.engine import evidence_record
+    from paper_checks.engine.over_seeds import describe_seeds, over_seeds
     from paper_checks.ledger import LedgerError
     from paper_checks.pages.card import summary_table
     from paper_checks.pages.manifest import run_manifest
-    from paper_checks.run import store_findings
+    from paper_checks.run import decided_again, store_findings
 
     ledger = ledger_of(options)
     alone = options.json is not None and is_standard_output(options.json)
@@ -252,8 +279,6 @@ def _check(options: argparse.Namespace) -> int:
         require_own([Path(options.json)], Path(options.json).parent)
     if options.record and (options.seed, options.budget) != evidence_record.OF:
         raise LedgerError("--record stores numbers of seed 0 and the quick budget only: leave out --seed and --budget")
-    if options.record and options.store:
-        raise LedgerError("--store changes the stored witnesses: run check with --store first, then with --record")
     place = place_of(options, LedgerError)
     if options.dry_run:
         return _print_plan(
@@ -262,16 +287,27 @@ def _check(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, LedgerError))
         run = _check_claims(ledger, options, pool)
+        more = _at_more_seeds(ledger, options, pool)
     manifest = run_manifest(run) if options.json is not None or options.store else {}  # it takes seconds
     table = sys.stderr if alone else sys.stdout
-    if options.json is not None:
-        _write_json({"manifest": manifest, "claims": [result.as_json() for result in run.results]}, options.json)
     if options.store:
         with _kept_by("--store", LedgerError):
             stored = store_findings(run, ledger, manifest["commit"])
         for path in stored:
-            print(f"stored {path.name}; the next check replays it", file=table)
+            print(f"stored {path.name}", file=table)
+        names = {path.stem.partition("@")[0] for path in stored}
+        of_files = [one.claim.id for one in run.results if one.claim.id.replace("/", "--") in names]
+        run, *more = (decided_again(one, ledger, of_files) for one in (run, *more))
+    if more:
+        run = over_seeds(run, more[0], more[1:])
+    if options.json is not None:
+        _write_json({"manifest": manifest, "claims": [result.as_json() for result in run.results]}, options.json)
     print(summary_table(run), file=table)
+    if more:
+        print(describe_seeds(run, more[1:]), file=table)
+    for result in run.results:
+        if options.traceback and result.decision.traceback:
+            print(f"{result.claim.id}: {result.decision.traceback}", file=sys.stderr)
     if (run.seed, run.budget) == evidence_record.OF:
         _compare_numbers(run, ledger, options.record, table)
     return AS_EXPECTED if run.as_expected else DIFFERENT
@@ -352,7 +388,7 @@ def _claims(options: argparse.Namespace) -> int:
                 "finding": finding.id if (finding := ledger.home[c.id].finding_of(c.id)) else None,
                 "expected_grade": c.grade,
                 "says": c.says,
-                "replay": f"rankproof replay {c.id}" if files[c.id] else None,
+                "replay": f"rankproof replay {ledger.home[c.id].option}{c.id}" if files[c.id] else None,
                 "source": str(check_place(c)),
                 "replay_source": next((str(place) for place in replays[c.id] if place is not None), None),
             }
@@ -406,7 +442,9 @@ def _show(options: argparse.Namespace) -> int:
     ids = [one.id for one in statements.statements if one.id in wanted]
     cards = {id: last.card(id, options.budget, options.seed, encoding) for id in ids}
     as_expected = _measure_missing(cards, ledger, options, encoding)
-    print("\n\n".join([*filter(None, cards.values()), *(_list_of(asked, found) for asked, found in lists)]))
+    homes = {} if ledger is None else ledger.home
+    told = [_list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
+    print("\n\n".join([*filter(None, cards.values()), *told]))
     return AS_EXPECTED if as_expected else DIFFERENT
 
 
@@ -433,11 +471,13 @@ def _encoding() -> str:
     return codecs.lookup(sys.stdout.encoding or "utf-8").name
 
 
-def _list_of(asked: str, found: Sequence[Any]) -> str:
+def _list_of(asked: str, found: Sequence[Any], option: str) -> str:
     """Return a line for each of many claims that a name may mean."""
     width = max(len(one.id) for one in found)
     lines = [f"{one.id:{width}}  {one.expect:22}  {one.where}" for one in found]
-    return "\n".join([*lines, f"{len(found)} claims match {asked!r}; `rankproof show {found[0].id}` shows one of them"])
+    return "\n".join(
+        [*lines, f"{len(found)} claims match {asked!r}; `rankproof show {option}{found[0].id}` shows one of them"]
+    )
 
 
 def _replay(options: argparse.Namespace) -> int:
@@ -460,7 +500,10 @@ def _replay(options: argparse.Namespace) -> int:
     for claim in chosen_claims(ledger, options):
         every[claim.id] = own = ledger.home[claim.id].to_replay(claim.id)
         if not own and claim.id in options.ids:
-            raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
+            option = ledger.home[claim.id].option
+            raise LedgerError(
+                f"{claim.id} has no stored witness or certificate; `rankproof show {option}{claim.id}` checks it"
+            )
         wanted = [id for id in of_readings if id.startswith(f"{claim.id}@")]
         unknown = [id for id in wanted if id not in [file.id for file in own]]
         if unknown:
@@ -576,7 +619,7 @@ def _new_paper(options: argparse.Namespace) -> int:
     from paper_checks.new_paper import write_paper
 
     folder = options.out or options.name
-    for path in write_paper(options.name, Path(folder)):
+    for path in write_paper(options.name, Path(folder), options.example):
         print(path)
     print(f"check it with `rankproof check --papers {folder} {options.name}/`")
     return AS_EXPECTED

@@ -10,6 +10,7 @@ import ast
 import inspect
 import math
 import operator
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -504,8 +505,19 @@ def evaluate_replay(
     except UnmetError as error:
         return Replayed(replay.kind, False, False, None, None, str(error), _describe_hypotheses(error.assumes))
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
-        detail = f"not a case of this claim: {error!r}"
+        detail = f"not a case of this claim: {error!r}{_at(error, replay)}"
         return Replayed(replay.kind, False, False, None, None, detail, ended_by=repr(error))
+
+
+def _at(error: BaseException, replay: Replay) -> str:
+    """Return the innermost line of the replays in an error's traceback, after a comma; empty if there is none."""
+    file = getattr(sys.modules.get(replay.evaluate.__module__), "__file__", None)
+    lines, here = [], error.__traceback__
+    while here is not None:
+        if file and here.tb_frame.f_code.co_filename == file:
+            lines.append(here.tb_lineno)
+        here = here.tb_next
+    return f", at {os.path.basename(file)}, line {lines[-1]}" if file and lines else ""
 
 
 def select_read(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,12 +94,15 @@ class Ledger:
         home = {claim.id: paper for paper, part in parts.items() for claim in part}
         return cls(tuple(paper for paper, part in parts.items() if part), claims, home, whole=False)
 
-    def select(self, ids: Iterable[str] = (), paper: str = "", verdict: Verdict | None = None) -> tuple[Claim, ...]:
+    def select(
+        self, ids: Iterable[str] = (), paper: str | Sequence[str] = "", verdict: Verdict | None = None
+    ) -> tuple[Claim, ...]:
         """Return the claims that are named, in the order of the papers.
 
         Args:
             ids: ids, prefixes such as ``fedloru-v2/``, or names such as ``Theorem 2 of FeDLRT``; none means all.
-            paper: keeps claims of the paper or version with this name, else of those that begin so or are called so.
+            paper: keeps claims of the paper or version with this name, else of those that begin so or are called so;
+                several names keep the claims of each, and none those of all.
             verdict: keeps claims with this verdict on record.
 
         Raises:
@@ -112,14 +115,15 @@ class Ledger:
             wanted.update(claim.id for claim in found)
             if not found:
                 raise LedgerError(_no_match(one, self))
-        papers = self._papers(paper)
+        named = ([paper] if paper else []) if isinstance(paper, str) else list(paper)
+        papers = {version for name in named or [""] for version in self._papers(name)}
         chosen = tuple(
             claim
             for claim in self.claims
             if claim.paper in papers and (not asked or claim.id in wanted) and verdict in (None, claim.expect)
         )
         if not chosen:
-            parts = [f"of {paper}"] * bool(paper) + [f"on record as {verdict}"] * bool(verdict)
+            parts = [f"of {' or '.join(named)}"] * bool(named) + [f"on record as {verdict}"] * bool(verdict)
             among = f" among {', '.join(asked)}" if asked else ""
             raise LedgerError(f"no claim{among} is {' and '.join(parts)}; `rankproof claims` lists all of them")
         return chosen

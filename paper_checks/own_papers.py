@@ -7,6 +7,7 @@ reported in one line before anything is checked.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import pickle
@@ -15,10 +16,12 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from paper_checks import GROUP
+from paper_checks.claim import in_one_line
 from paper_checks.ledger import PAPERS, LedgerError
 from paper_checks.names import owner
 from paper_checks.paper import Paper
@@ -46,7 +49,10 @@ def own_papers(named: Sequence[str] = ()) -> tuple[Paper, ...]:
             _add(found, point.value.partition(":")[0].rpartition(".")[0], point)
     for name in named:
         with _in_one_line(f"the paper {name}", "fix it, or leave it out"):
-            _add(found, _package(name), None)
+            package = _package(name)
+            if package not in found:
+                _add(found, package, None)
+                found[package] = replace(found[package], named=name)
     _require_names_of_their_own(tuple(found.values()))
     return tuple(found.values())
 
@@ -59,6 +65,16 @@ def named_papers(named: Sequence[str]) -> tuple[Paper, ...]:
     """
     found = {paper.package: paper for paper in own_papers(named)}
     return tuple(found[package] for package in dict.fromkeys(map(_package, named)))
+
+
+@contextmanager
+def no_bytecode() -> Iterator[None]:
+    """Leave no `__pycache__` in a package that is loaded while open, here or in the process that replays it."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
@@ -173,7 +189,43 @@ def _check(paper: Paper) -> None:
             raise LedgerError(
                 f"{paper.name}: a headline of the page {page.name} rests on {id}, which the page does not contain"
             )
+    _require_own_words(paper)
     pickle.dumps(paper)  # workers are handed it
+
+
+def _require_own_words(paper: Paper) -> None:
+    """Check that no headline, title or author of the example is left on claims that are the author's own.
+
+    Raises:
+        LedgerError: One is, with the remedy.
+    """
+    from paper_checks.your_paper.paper import PAPER as EXAMPLE
+
+    stated = {in_one_line(text) for file in EXAMPLE.folder.glob("*.py") for text in _statements(file)}
+    says = {claim.id: claim.says for claim in paper.claims()}
+    own = {id for id, text in says.items() if text not in stated}
+    headlines = {one.says for page in EXAMPLE.pages for one in page.headlines}
+    for page in paper.pages:
+        for one in page.headlines:
+            if one.says in headlines and own & {*one.claims}:
+                raise LedgerError(
+                    f"{paper.name}: a headline of the page {page.name} is still that of the example, but "
+                    f"{', '.join(one.claims)} is not: write what holds in your paper, or leave the headlines empty"
+                )
+    subject = EXAMPLE.title.partition(" about ")[2]
+    left = ["title"] * paper.title.endswith(subject) + ["cited"] * (paper.cited == EXAMPLE.cited)
+    if left and own == {*says}:
+        raise LedgerError(
+            f"{paper.name}: {' and '.join(left)} in paper.py {'is' if len(left) == 1 else 'are'} still of the example, "
+            "but none of its claims is: name your paper"
+        )
+
+
+def _statements(file: Path) -> Iterator[str]:
+    """Yield the statements of the claims that a file declares, without importing it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.keyword) and node.arg == "says" and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
 
 
 def _package(name: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import re
+import shlex
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -126,6 +127,7 @@ class Paper:
         cited: authors, date, and what its versions are.
         link: where it can be read; empty if nowhere.
         rewritten: the command that writes its pages.
+        named: how the user named it by ``--papers``; empty for a paper that every command knows.
     """
 
     name: str
@@ -141,6 +143,12 @@ class Paper:
     cited: str = ""
     link: str = ""
     rewritten: str = "rankproof pages"
+    named: str = field(default="", compare=False)
+
+    @property
+    def option(self) -> str:
+        """The option that a command about one of its claims needs, with a blank after it; empty if it needs none."""
+        return f"--papers {shlex.quote(self.named)} " if self.named else ""
 
     def finding_of(self, id: str) -> Finding | None:
         """Return the finding that explains a claim; None where there is none."""
@@ -189,6 +197,11 @@ class Paper:
     def to_replay(self, id: str) -> tuple[Stored, ...]:
         """Return the witnesses and proofs of one of its claims, those of its first reading first."""
         return to_replay(self.package, self.folder, id)
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether its package is outside of the toolkit, so that none of the toolkit's tests has seen it."""
+        return not self.package.startswith(f"{__name__.partition('.')[0]}.")
 
     @property
     def folder(self) -> Path:

@@ -34,6 +34,7 @@ from paper_checks.evaluation import (
     Replay,
     Replayed,
     Violation,
+    as_in_json,
     as_written,
     assuming,
     declared_at,
@@ -61,7 +62,9 @@ __all__ = [
     "assuming",
     "of_no_claim",
     "proof",
+    "proof_data",
     "replay",
+    "replay_each",
     "replay_in_fresh_process",
     "replays_of",
     "require",
@@ -71,6 +74,8 @@ __all__ = [
     "worth_storing",
 ]
 
+SHORT = (1, 2, 3, 5)
+"""Significant digits in which a witness is tried before it is stored as it was found."""
 MOST_TRIED = 12
 """Most mutants that a proof is tried on, and most changes of stored values that a replay is."""
 Change = Literal["a little", "doubled", "halved"]
@@ -174,7 +179,7 @@ def _values(path: Path, id: str, kind: Kind) -> dict[str, Any]:
 
 
 def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a witness as its claim's replay reads it; all of it where no replay is written yet.
+    """Return a witness as its claim's replay reads it, in as few digits as it confirms; all of it without a replay.
 
     Raises:
         ReplayError: The replay does not read it.
@@ -183,12 +188,50 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
     if replay is None:
         return dict(found)
     try:
-        return select_read(replay, found)
+        values = select_read(replay, found)
     except Exception as error:  # a replay of somebody's paper can fail in any way
         raise ReplayError(
             f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: "
             f"{error}); let it read the values that the check returns as witness"
         ) from error
+    shorter = (_in_few_digits(values, digits) for digits in SHORT)
+    return next((few for few in shorter if few != values and _confirms(replay, few)), values)
+
+
+def proof_data(package: str, id: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data that a check found for a proof, as its file has them.
+
+    Args:
+        package: The paper's package.
+        id: Id of the claim or of the reading.
+        found: The data.
+
+    Raises:
+        ReplayError: No proof reads them.
+    """
+    proof = replays_of(package).get((id, "certificate"))
+    if proof is not None and not proof.reads_a_file:
+        raise ReplayError(
+            f"the check of {id} finds data for a proof that reads none; give the proof a parameter without default"
+        )
+    stated = {} if proof is None else {name: as_in_json(value) for name, value in proof.states.items()}
+    return {**{name: as_in_json(value) for name, value in found.items()}, **stated}
+
+
+def _confirms(replay: Replay, values: Mapping[str, Any]) -> bool:
+    try:
+        return evaluate_replay(replay, values).confirmed
+    except Exception:  # a replay of somebody's paper can fail in any way
+        return False
+
+
+def _in_few_digits(value: Any, digits: int) -> Any:
+    """Return a value with its floats rounded to some significant digits, those within lists and mappings too."""
+    if isinstance(value, Mapping):
+        return {name: _in_few_digits(part, digits) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_few_digits(part, digits) for part in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ...]:
@@ -209,15 +252,20 @@ def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ..
 
 
 def replay_in_fresh_process(
-    package: str, files: Sequence[Stored], timeout: float = 900.0, progress: Callable[[Stored], object] | None = None
+    package: str,
+    files: Sequence[Stored],
+    timeout: float = 900.0,
+    progress: Callable[[Stored], object] | None = None,
+    found: list[Replayed] | None = None,
 ) -> list[Replayed]:
     """Replay stored files in one fresh interpreter that cannot import the search.
 
     Args:
         package: the paper's package, whose ``replays`` hold the evaluations.
         files: stored witnesses and certificates.
-        timeout: seconds.
+        timeout: seconds for each file.
         progress: called with each file when it has been replayed.
+        found: takes the answers as they come; those before an error too.
 
     Raises:
         ReplayError: the process failed or timed out.
@@ -227,7 +275,7 @@ def replay_in_fresh_process(
     here = str(Path(__file__).resolve().parent.parent)
     program = "from paper_checks.replay import _serve; _serve()"
     question = json.dumps({"package": package, "files": [asdict(f) for f in files]})
-    answers: list[Replayed] = []
+    answers: list[Replayed] = [] if found is None else found
 
     def take(line: str) -> None:
         answers.append(Replayed(**json.loads(line)))
@@ -238,11 +286,39 @@ def replay_in_fresh_process(
         fresh_interpreter(program, question, [here], (*_ALLOWED, package.split(".")[0]), timeout, take)
     except ProcessError as error:
         at = f", at the {files[len(answers)].kind} of {files[len(answers)].id}" if len(answers) < len(files) else ""
-        raise ReplayError(f"the replay of {package} failed{at}: {error}") from None
+        raise ReplayError(f"the replay of {package} failed{at}: {error}") from error
     if len(answers) < len(files):
         file = files[len(answers)]
         raise ReplayError(f"the replay of {package} exited at the {file.kind} of {file.id}; let it return instead")
     return answers
+
+
+def replay_each(package: str, files: Sequence[Stored], timeout: float = 900.0) -> list[Replayed]:
+    """Replay stored files in fresh interpreters; a file that ends its interpreter confirms nothing, and others go on.
+
+    Args:
+        package: The paper's package.
+        files: Stored witnesses and certificates.
+        timeout: Seconds for each file.
+    """
+    answers: list[Replayed] = []
+    before = ""
+    while len(answers) < len(files):
+        left, found = files[len(answers) :], list[Replayed]()
+        try:
+            replay_in_fresh_process(package, left, timeout, found=found)
+            answers += found
+        except ReplayError as error:
+            answers += found
+            # The same error before any answer is one of the package: it would come for every file.
+            blamed = left if str(error.__cause__) == before and not found else left[len(found) : len(found) + 1]
+            before = "" if found else str(error.__cause__)
+            answers += [_ended(file, str(error)) for file in blamed]
+    return answers
+
+
+def _ended(file: Stored, reason: str) -> Replayed:
+    return Replayed(file.kind, False, False, None, None, reason, reading=file.reading, can_fail=False, ended_by=reason)
 
 
 class _Guard(MetaPathFinder):

@@ -21,6 +21,10 @@ OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
 """Outcome of a reading, in words."""
 
 
+BY_HAND = "no method of the toolkit made this evidence or counted its cases: its check did so by hand"
+"""Note on evidence that proves nothing by itself."""
+
+
 @dataclass(frozen=True)
 class Result:
     """Everything a run found about one claim.
@@ -37,6 +41,7 @@ class Result:
         finding: the finding that explains the entry; None where it simply holds.
         replays: the place of the evaluation that replays each stored file, ``file:line``; None where none is written.
         formal: theorems about the claim that a proof assistant's kernel checked, or has to check again.
+        option: the option by which a command finds its paper, where it needs one.
     """
 
     claim: Claim
@@ -50,6 +55,25 @@ class Result:
     replays: tuple[str | None, ...] = ()
     finding: Finding | None = None
     formal: tuple[FormalTheorem, ...] = ()
+    option: str = ""
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether its claim is declared outside of the toolkit, whose tests have not seen it."""
+        return not self.claim.module.startswith(f"{__name__.partition('.')[0]}.")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on how the forms that pass do so, such as evidence by hand or a domain in the author's words.
+
+        Checks of the toolkit have none, because its own tests and reviews cover them.
+        """
+        if self.judged is None or not self.is_outside:
+            return ()
+        forms = [one.evidence for one in self.judged.readings(self.claim)]
+        forms += [self.judged.correction] if self.judged.correction is not None else []
+        by_hand = (f"{BY_HAND} in {form.by_hand}" for form in forms if form.ok and form.by_hand)
+        return tuple(dict.fromkeys((*by_hand, *(note for form in forms if form.ok for note in form.notes))))
 
     @property
     def source(self) -> str:
@@ -97,7 +121,7 @@ class Result:
             "witness": witness,
             "correction": claim.correction.says if claim.correction else None,
             "correction_is": self.judged.strength if self.judged else None,
-            "reason": self.decision.reason or None,
+            "reason": self.decision.reason or "; ".join(self.notes) or None,
             "says": claim.says,
             "kind": claim.kind,
             "importance": claim.importance,
@@ -116,7 +140,7 @@ class Result:
             "obtained": obtained_beside(printed, witness, violated) if printed else None,
             "left": violated.left if violated else None,
             "right": violated.right if violated else None,
-            "replay": f"rankproof replay {claim.id}" if self.stored else None,
+            "replay": f"rankproof replay {self.option}{claim.id}" if self.stored else None,
             "source": self.source,
             "replay_source": next(filter(None, self.replays), None),
             "proofs": [

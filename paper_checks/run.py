@@ -7,8 +7,9 @@ import importlib.util
 import json
 import os
 import time
+import traceback
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,19 +20,22 @@ from typing import TYPE_CHECKING, Any
 
 from paper_checks.claim import GRADES, VERDICTS, Claim
 from paper_checks.context import Budget, Context
-from paper_checks.engine.judging import Judged, judge
+from paper_checks.engine.judging import Judged, judge, require_same
+from paper_checks.engine.measuring import describe_error, is_raised_in, reproducible
 from paper_checks.engine.processes import map_work
 from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
 from paper_checks.engine.verdict import Decision, decide
 from paper_checks.evaluation import as_in_json
-from paper_checks.formal.theorems import FormalError, formal_theorems
+from paper_checks.formal.theorems import FormalError, FormalTheorem, formal_theorems
 from paper_checks.paper import Paper
 from paper_checks.replay import (
+    Kind,
     Replayed,
     ReplayError,
     Stored,
     of_no_claim,
-    replay_in_fresh_process,
+    proof_data,
+    replay_each,
     stored_path,
     without_file,
     worth_storing,
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _Answers = Generator["_Measured | Replayed", None, None]
+_BY_AUTHOR = "recorded by the package's author, not run here"
+"""Origin of a stored result of a package outside of the toolkit, which anybody can write."""
 FEWEST_FILES = 25
 """Stored files for which a process of their own is worth its start, which takes about a second."""
 
@@ -105,39 +111,73 @@ def run(
         for file, found in zip((file for some in on_file for file in some.files), answers, strict=True):
             assert isinstance(found, Replayed)
             replayed[file.claim] += (found,)
+    results = _results(claims, measured, ledger, files, replayed, formal, budget)
+    strays = _of_no_claim(papers if ledger.whole else ())
+    return Run(tuple(results), seed, budget, time.perf_counter() - began, strays, papers)
+
+
+def decided_again(found: Run, ledger: Ledger, ids: Collection[str]) -> Run:
+    """Return a run with some of its claims decided by the files that are stored now; nothing is measured again.
+
+    Args:
+        found: the run.
+        ledger: where its claims come from.
+        ids: the claims of which a file was stored since.
+    """
+    results = [result for result in found.results if result.claim.id in ids and result.judged is not None]
+    claims = [result.claim for result in results]
+    files = {claim.id: ledger.home[claim.id].to_replay(claim.id) for claim in claims}
+    replayed = defaultdict[str, tuple[Replayed, ...]](tuple)
+    for some in _on_file(claims, ledger, files, 1):
+        for file, answer in zip(some.files, some.done(), strict=True):
+            replayed[file.claim] += (answer,)
+    measured = [_Measured(result.judged, result.changes, result.seconds) for result in results]
+    formal = {result.claim.id: result.formal for result in results}
+    again = {
+        result.claim.id: result for result in _results(claims, measured, ledger, files, replayed, formal, found.budget)
+    }
+    strays = _of_no_claim(found.papers if ledger.whole else ())
+    now = tuple(again.get(result.claim.id, result) for result in found.results)
+    return replace(found, results=now, of_no_claim=strays)
+
+
+def _results(
+    claims: Sequence[Claim],
+    measured: Sequence[_Measured],
+    ledger: Ledger,
+    files: Mapping[str, Sequence[Stored]],
+    replayed: Mapping[str, tuple[Replayed, ...]],
+    formal: Mapping[str, tuple[FormalTheorem, ...]],
+    budget: Budget,
+) -> Iterator[Result]:
+    """Decide claims by what was measured and replayed."""
     lost = defaultdict[str, list[Replayed]](list)
+    papers = dict.fromkeys(ledger.home[claim.id] for claim in claims)
     for id, kind in (missing for paper in papers for missing in without_file(paper.package, files)):
         missed = Stored(id, kind, {})
         lost[missed.claim].append(
             Replayed(kind, False, False, None, None, f"no {kind} is stored", reading=missed.reading)
         )
-    results = []
     for claim, answer in zip(claims, measured, strict=True):
-        decision = answer.decision
+        home, decision = ledger.home[claim.id], answer.decision
         if decision is None:
             assert answer.judged is not None
             answers_on_file = (*replayed[claim.id], *lost[claim.id])
             decision = decide(claim, answer.judged, answers_on_file, answer.changes, formal.get(claim.id, ()))
-        results.append(
-            Result(
-                claim,
-                decision,
-                answer.judged,
-                files[claim.id],
-                replayed[claim.id],
-                answer.changes,
-                answer.seconds,
-                claim.expected_grade(budget),
-                tuple(
-                    None if place is None else str(place)
-                    for place in replay_places(ledger.home[claim.id].package, files[claim.id])
-                ),
-                ledger.home[claim.id].finding_of(claim.id),
-                formal.get(claim.id, ()),
-            )
+        yield Result(
+            claim,
+            decision,
+            answer.judged,
+            tuple(files[claim.id]),
+            replayed[claim.id],
+            answer.changes,
+            answer.seconds,
+            claim.expected_grade(budget),
+            tuple(None if place is None else str(place) for place in replay_places(home.package, files[claim.id])),
+            home.finding_of(claim.id),
+            formal.get(claim.id, ()),
+            home.option,
         )
-    strays = _of_no_claim(papers if ledger.whole else ())
-    return Run(tuple(results), seed, budget, time.perf_counter() - began, strays, papers)
 
 
 def _answers(work: Sequence[_Theme | _OnFile], jobs: int, pool: Executor | None) -> _Answers:
@@ -207,7 +247,7 @@ class _OnFile:
     files: tuple[Stored, ...]
 
     def done(self) -> list[Replayed]:
-        return replay_in_fresh_process(self.package, self.files)
+        return replay_each(self.package, self.files)
 
 
 def _on_file(
@@ -244,7 +284,8 @@ def _unmeasured(claim: Claim, paper: Paper, budget: Budget) -> Decision | None:
         path = stored_path(paper.folder, claim.id, "full")
         if not path.exists():
             return Decision("not checkable here", None, "needs --budget full, because no full result is stored")
-        return _full_result(path)
+        full = _full_result(path)
+        return replace(full, reason=f"{full.reason}; {_BY_AUTHOR}") if paper.is_outside else full
     return None
 
 
@@ -265,21 +306,31 @@ def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
     if unmeasured:
         return _Measured(None, (), 0.0, unmeasured)
     try:
-        data = claim.measure(context)
-        judged = judge(claim, data)
-        stands = judged.standing(claim)
-        if stands is None and claim.control is not None and judged.control is not None and judged.control.ok:
-            stands = claim.control.constants, judged.control
-        changes = noticed_changes(claim, data, *stands) if stands else ()
-    except (Exception, SystemExit) as error:  # somebody's check can raise anything
-        text = f"{type(error).__name__}: {error}"
-        decision = Decision("not checkable here", None, f"defect of the check: {text}", text)
+        with reproducible(context):
+            data = claim.measure(context)
+            judged = judge(claim, data)
+            stands = judged.standing(claim)
+            if stands is None and claim.control is not None and judged.control is not None and judged.control.ok:
+                stands = claim.control.constants, judged.control
+            changes = noticed_changes(claim, data, *stands) if stands else ()
+            require_same(judged.printed, claim.judge(data))
+    except BaseException as error:  # somebody's check can raise anything
+        if not isinstance(error, Exception | SystemExit) and not is_raised_in(error, paper.folder):
+            raise
+        text = describe_error(error, paper.folder)
+        said = "".join(traceback.format_exception(error))
+        decision = Decision("not checkable here", None, f"defect of the check: {text}", text, traceback=said)
         return _Measured(None, (), time.perf_counter() - began, decision)
-    return _Measured(judged.without_sides(), changes, time.perf_counter() - began)
+    judged = judged.without_sides()
+    if paper.is_outside:
+        judged = judged.without_proofs_by_hand()
+    return _Measured(judged, changes, time.perf_counter() - began)
 
 
 def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
-    """Keep the witnesses that a run found, and results only the full budget can have, one file each.
+    """Keep the witnesses and the data of proofs that a run found, and results only the full budget can have.
+
+    Each is a file of its own.
 
     Raises:
         OSError: the package folder cannot be written.
@@ -293,16 +344,29 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
             decision = result.decision
             full = {"verdict": decision.verdict, "grade": decision.grade, "commit": commit, "seed": run.seed}
             found.append((path, full, None, home.folder))
-        for reading in result.judged.readings(result.claim) if result.judged else ():
-            if reading.evidence.ok is not False or reading.evidence.witness is None:
-                continue
-            id = f"{result.claim.id}@{reading.key}" if reading.key else result.claim.id
-            values = worth_storing(home.package, id, reading.evidence.witness)
-            found.append((stored_path(home.folder, id, "witness"), {"id": id, "values": values}, 1, home.folder))
+        for id, kind, values in _worth_storing(result, home):
+            found.append((stored_path(home.folder, id, kind), {"id": id, "values": values}, 1, home.folder))
     for path, content, indent, folder in found:
         path.parent.mkdir(exist_ok=True)
         _keep(path, content, indent, folder)
     return [path for path, *_ in found]
+
+
+def _worth_storing(result: Result, home: Paper) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
+    """Yield id, kind and values of each witness that a claim's check found, and of the data of each proof."""
+    if result.judged is None:
+        return
+    readings = result.judged.readings(result.claim)
+    for reading in readings:
+        id = f"{result.claim.id}@{reading.key}" if reading.key else result.claim.id
+        evidence = reading.evidence
+        if evidence.ok is False and evidence.witness is not None:
+            yield id, "witness", worth_storing(home.package, id, evidence.witness)
+        if evidence.ok and evidence.certificate is not None:
+            yield id, "certificate", proof_data(home.package, id, evidence.certificate)
+    fix = result.judged.correction
+    if fix is not None and fix.ok and fix.certificate is not None and not result.judged.printed.ok:
+        yield result.claim.id, "certificate", proof_data(home.package, result.claim.id, fix.certificate)
 
 
 def _keep(path: Path, content: dict[str, Any], indent: int | None, folder: Path) -> None:

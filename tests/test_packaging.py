@@ -27,6 +27,8 @@ def built(tmp_path_factory):
     for name in (*ROOMS, "docs/figures"):
         ignored = shutil.ignore_patterns("__pycache__", "runs" if name == "docs/figures" else "")
         shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        shutil.copy(page, copy / "docs" / page.name)
     for name in ("rankproof.py", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy / name)
     command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(place)]
@@ -55,6 +57,13 @@ def test_stored_numbers_of_figures_are_in_the_wheel(built):
     stored = files(built / "rankproof_stored")
     assert tables
     assert stored == tables | {f"{table.removesuffix('.csv')}.manifest.json" for table in tables}
+
+
+def test_the_documentation_is_in_the_wheel_and_shown_from_it(built, tmp_path):
+    assert files(built / "rankproof_docs") == {"README.md", *(page.name for page in (ROOT / "docs").glob("*.md"))}
+    done = outside(built, "import rankproof\nassert rankproof.main(['help', 'claims']) == 0", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Adding a claim" in done.stdout
 
 
 def outside(built, program, folder):

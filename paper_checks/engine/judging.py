@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import AS_CORRECTED, Claim, Constants, Evidence, Form, Reading
+from paper_checks.claim import AS_CORRECTED, Claim, Constants, Evidence, Form, Reading, made_by
 from paper_checks.engine.lines import Strength, have_common_lines, strength
 from paper_checks.evaluation import Replayed
 from paper_checks.methods.sides import UndefinedError
@@ -73,6 +73,12 @@ class Judged:
     strength: Strength | None = None
     dropped: tuple[bool | None, ...] = ()
 
+    def outcomes(self) -> list[str]:
+        """Return what each form came to, as text."""
+        forms = [self.printed, *self.mutants, self.control, self.correction, *self.correction_mutants]
+        forms += [one for other in self.others for one in (other.evidence, *(found for _, found in other.mutants))]
+        return [outcome_of(form) for form in forms if form is not None]
+
     @property
     def level(self) -> float:
         """Probability of a false alarm spent on the verdict: the forms that carry it share one measurement."""
@@ -102,35 +108,75 @@ class Judged:
 
     def without_sides(self) -> Judged:
         """Return the same without the numbers that the lines compare, which are large and needed no more."""
+        return self._with(_bare)
+
+    def without_proofs_by_hand(self) -> Judged:
+        """Return the same without facts and gaps of evidence that no method made: it proves and certifies nothing."""
+        return self._with(_unproved)
+
+    def _with(self, change: Callable[[Evidence], Evidence]) -> Judged:
+        """Return the same with each evidence changed."""
         others = tuple(
-            replace(one, evidence=_bare(one.evidence), mutants=tuple((c, _bare(e)) for c, e in one.mutants))
+            replace(one, evidence=change(one.evidence), mutants=tuple((c, change(e)) for c, e in one.mutants))
             for one in self.others
         )
         return replace(
             self,
-            printed=_bare(self.printed),
-            mutants=tuple(map(_bare, self.mutants)),
+            printed=change(self.printed),
+            mutants=tuple(map(change, self.mutants)),
             others=others,
-            control=self.control and _bare(self.control),
-            correction=self.correction and _bare(self.correction),
-            correction_mutants=tuple(map(_bare, self.correction_mutants)),
+            control=self.control and change(self.control),
+            correction=self.correction and change(self.correction),
+            correction_mutants=tuple(map(change, self.correction_mutants)),
         )
+
+
+def _unproved(evidence: Evidence) -> Evidence:
+    return made_by(evidence.by_hand, replace(evidence, facts=(), gap=None)) if evidence.by_hand else evidence
 
 
 def _bare(evidence: Evidence) -> Evidence:
     return replace(evidence, lines={name: line.bare() for name, line in evidence.lines.items()})
 
 
+def require_same(first: Evidence, again: Evidence) -> None:
+    """Check that a check comes to the same for the same constants and the same measurement.
+
+    Raises:
+        ValueError: It does not: it changes what it measured, counts its calls, or draws at random.
+    """
+    if outcome_of(first) != outcome_of(again):
+        raise ValueError(
+            f"judged again with the same constants, it comes to something else ({_told(first)}, then {_told(again)}): "
+            "a check must neither change what was measured, nor keep a state, nor draw at random"
+        )
+
+
+def outcome_of(evidence: Evidence) -> str:
+    """Return what evidence came to, as text that is the same for the same numbers, NaN included."""
+    told = (evidence.scope, evidence.printed, evidence.obtained, evidence.cases, evidence.tight, evidence.sides)
+    return repr((evidence.ok, evidence.margin, evidence.slack, evidence.level, evidence.facts, evidence.gap, told))
+
+
+def _told(evidence: Evidence) -> str:
+    outcome = {True: "it passes", False: "it is violated", None: "it is undecided"}[evidence.ok]
+    return f"{outcome} with margin {evidence.margin:.6g}"
+
+
 def judge(claim: Claim, data: object) -> Judged:
-    """Judge the forms of a claim that the verdict needs."""
-    printed = claim.judge(data)
+    """Judge the forms of a claim that the verdict needs.
+
+    Raises:
+        TypeError: The check returns something else than evidence.
+    """
+    printed = _judged(claim, data, {})
     others = tuple(_reading(claim, data, reading) for reading in claim.readings[1:])
     outcomes = [printed.ok, *(one.evidence.ok for one in others)]
     found = Judged(printed, _all(claim, data, {}, claim.mutants) if printed.ok else (), others)
     if None in outcomes:
         return found
     if claim.control is not None and not any(outcomes):
-        found = replace(found, control=claim.judge(data, **claim.control.constants))
+        found = replace(found, control=_judged(claim, data, claim.control.constants))
     if claim.correction is not None and not all(outcomes):
         found = _with_correction(found, claim, data, claim.correction)
     stands = found.standing(claim)
@@ -140,15 +186,25 @@ def judge(claim: Claim, data: object) -> Judged:
     return replace(found, dropped=tuple(dropped))
 
 
+def _judged(claim: Claim, data: object, constants: Constants) -> Evidence:
+    """Return the evidence about one form; a class of somebody's own could say anything of itself."""
+    found = claim.judge(data, **constants)
+    if type(found) is not Evidence:
+        raise TypeError(
+            f"a check must return what a method such as judge_inequality returns, got {type(found).__name__}"
+        )
+    return found
+
+
 def _reading(claim: Claim, data: object, reading: Reading) -> JudgedReading:
-    evidence = claim.judge(data, **reading.constants)
+    evidence = _judged(claim, data, reading.constants)
     changes = (reading.mutants or claim.mutants) if evidence.ok else ()
     mutants = zip(changes, _all(claim, data, reading.constants, changes), strict=True)
     return JudgedReading(reading, False, evidence, tuple(mutants))
 
 
 def _with_correction(found: Judged, claim: Claim, data: object, form: Form) -> Judged:
-    correction = claim.judge(data, **form.constants)
+    correction = _judged(claim, data, form.constants)
     mutants = _all(claim, data, form.constants, form.mutants)
     if not correction.ok:
         return replace(found, correction=correction, correction_mutants=mutants)
@@ -181,13 +237,13 @@ def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighb
 
 def _outcome(claim: Claim, data: object, constants: Constants) -> bool | None:
     try:
-        return claim.judge(data, **constants).ok
+        return _judged(claim, data, constants).ok
     except UndefinedError:
         return None
 
 
 def _all(claim: Claim, data: object, base: Constants, changes: Sequence[Constants]) -> tuple[Evidence, ...]:
-    return tuple(claim.judge(data, **{**base, **change}) for change in changes)
+    return tuple(_judged(claim, data, {**base, **change}) for change in changes)
 
 
 def obtained_beside(

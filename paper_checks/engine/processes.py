@@ -107,21 +107,21 @@ def fresh_interpreter(
         question: One line.
         search_path: Folders it imports from.
         packages: Installed packages whose folders it imports from as well.
-        timeout: Seconds.
+        timeout: Seconds until the first line, and between one and the next.
         each: Called with every line.
 
     Raises:
         ProcessError: It failed or timed out.
     """
     folders = list(dict.fromkeys([*search_path, *_folders_of(packages)]))
-    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {folders!r}; {program}"]
+    silent = ["-B"] if sys.dont_write_bytecode else []
+    command = [sys.executable, "-I", "-S", *silent, "-c", f"import sys; sys.path += {folders!r}; {program}"]
     with tempfile.TemporaryFile() as said:
         with delay_interrupts(), worker_environment():
             child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
             )
-        late = threading.Timer(timeout, child.kill)
-        late.start()
+        late = _killing(child, timeout)
         assert child.stdin is not None
         assert child.stdout is not None
         try:
@@ -129,7 +129,9 @@ def fresh_interpreter(
                 child.stdin.write(f"{question}\n")
                 child.stdin.flush()
             for line in child.stdout:
+                late.cancel()
                 each(line)
+                late = _killing(child, timeout)
             status = child.wait()
         finally:
             timed_out = late.finished.is_set()
@@ -145,6 +147,14 @@ def fresh_interpreter(
             said.seek(0)
             lines = said.read().decode(errors="replace").strip().splitlines() or [f"it ended with status {status}"]
             raise ProcessError(lines[-1])
+
+
+def _killing(child: subprocess.Popen[str], timeout: float) -> threading.Timer:
+    """Return a timer that runs, and kills a process at its end."""
+    late = threading.Timer(timeout, child.kill)
+    late.daemon = True
+    late.start()
+    return late
 
 
 def end_with_input() -> None:

@@ -32,7 +32,12 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 def add_paper(parser: argparse.ArgumentParser) -> None:
     """Add the option that chooses a paper of the ledger."""
     parser.add_argument(
-        "--paper", type=read_name, metavar="P", help="only claims of this paper or version; default: all"
+        "--paper",
+        type=read_name,
+        action="append",
+        default=[],
+        metavar="P",
+        help="only claims of this paper or version; may be repeated; default: all",
     )
 
 
@@ -59,6 +64,4 @@ def chosen_claims(ledger: Ledger, options: argparse.Namespace) -> tuple[Claim, .
     Raises:
         LedgerError: an id or paper that matches nothing.
     """
-    return ledger.select(
-        getattr(options, "ids", ()), getattr(options, "paper", None) or "", getattr(options, "verdict", None)
-    )
+    return ledger.select(getattr(options, "ids", ()), getattr(options, "paper", ()), getattr(options, "verdict", None))

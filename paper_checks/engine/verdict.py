@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from paper_checks.claim import AS_CORRECTED, GRADES, LITERAL, Claim, Constants, Evidence, Form, Grade, Verdict
 from paper_checks.engine.judging import Judged, JudgedReading
@@ -26,6 +26,7 @@ class Decision:
         reason: why not more can be said, or where a stored result comes from.
         defect: why the check itself cannot be trusted; empty if it can.
         excused: whether a missing extra kept the claim from being checked, which is not a failure.
+        traceback: where an error of the check came from, in full; empty if none ended it.
     """
 
     verdict: Verdict
@@ -33,6 +34,7 @@ class Decision:
     reason: str = ""
     defect: str = ""
     excused: bool = False
+    traceback: str = field(default="", repr=False, compare=False)
 
 
 class _DefectError(Exception):
@@ -102,6 +104,11 @@ def _decide(
     for hypothesis, ok in zip(claim.hypotheses, judged.dropped, strict=False):
         if hypothesis.superfluous and ok is False:
             raise _DefectError(f"superfluous is said to be {hypothesis.name}, and a case needs it")
+    flaw = next(
+        (_of(one, readings) + one.evidence.flaw for one in readings if one.evidence.ok and one.evidence.flaw), ""
+    )
+    if flaw:
+        raise _DefectError(flaw)
     _require_print(claim, judged, readings)
     if not failing:
         return Decision("holds", _weakest(passing))
@@ -229,6 +236,8 @@ def _grade_corrected(
         raise _DefectError(
             f"the correction is said by asks= to be {form.asks!r}, and the compared sides show {judged.strength!r}"
         )
+    if correction.flaw:
+        raise _DefectError(f"correction: {correction.flaw}")
     if not judged.printed.ok and established(formal, "proves", ""):
         return "kernel"
     return "proof" if certificate is not None else correction.grade

@@ -17,7 +17,7 @@ from paper_checks.inventory.document import KINDS, Document, Item, Kind
 from paper_checks.inventory.literals import docstring, quoted, raw_lines
 from paper_checks.ledger import LedgerError
 from paper_checks.new_paper import project_file
-from paper_checks.own_papers import own_papers, require_free
+from paper_checks.own_papers import no_bytecode, own_papers, require_free
 from paper_checks.paper import Paper
 from workloads.files import require_target, require_writable, write_whole
 
@@ -154,11 +154,10 @@ def _package_in(folder: Path) -> Paper | None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
     before = {paper.package for paper in own_papers()}
-    found = [
-        paper
-        for paper in own_papers([str(folder)])
-        if paper.package not in before or paper.folder.is_relative_to(folder.resolve())
-    ]
+    with no_bytecode():
+        papers = own_papers([str(folder)])
+    home = folder.resolve()
+    found = [paper for paper in papers if paper.package not in before or paper.folder.is_relative_to(home)]
     if len(found) != 1:
         raise LedgerError(f"{folder} holds no package of a paper; name a new folder")
     return found[0]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import inf, isfinite, log
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies
@@ -88,6 +89,21 @@ Cases = dict[str, NDArray[np.float64]]
 """Cases by parameter, arrays of equal length."""
 
 
+class Described(str):
+    """A domain in the words of a method, and the number of cases in it; any other text is in the author's words."""
+
+    cases: int
+
+    def __new__(cls, text: str, cases: int = 0) -> Described:
+        """Return a text with a number of cases; 0 where nobody counts them."""
+        found = super().__new__(cls, text)
+        found.cases = cases
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Described, (str(self), self.cases)
+
+
 class Searched(Cases):
     """Cases that a search of a domain collected, and in words what it did not search and could have missed."""
 
@@ -117,7 +133,8 @@ class Axis:
 
     Raises:
         ValueError: a range that is none.
-        UndefinedError: a range outside of the stated one, or a small part of it only.
+        UndefinedError: a range outside of the stated one, a small part of it only, or without an end that belongs to
+            it; 0 is an end that no scale reaches.
     """
 
     name: str
@@ -131,6 +148,11 @@ class Axis:
         if not 0 < self.low < self.high:
             raise ValueError(f"axis {self.name} needs 0 < low < high, got {self.low}, {self.high}")
         self.of.check(self.name, (self.low, self.high))
+        left = [end for end in self.of.owned() if 0 < end < inf and end not in (self.low, self.high)]
+        if left:
+            raise UndefinedError(
+                f"{self.name} = {left[0]:g} is not searched, although it belongs to {self.of} as stated"
+            )
 
     def unreached(self) -> str:
         """Return the part of the stated range that is not searched, in words; empty if there is none."""
@@ -265,10 +287,10 @@ def tried(*parameters: tuple[str, Iterable[float], Stated], settled: Mapping[str
     return Tried(names, np.stack(columns, axis=1), settled or {})
 
 
-def describe_draws(count: int) -> str:
+def describe_draws(count: int) -> Described:
     """Return the smallest part of the law of some independent draws that would have been met."""
     rare = 1.0 - LEVEL ** (1.0 / count) if count else 1.0
-    return f"what has a probability of less than {rare:.2g} in each of {count} draws can be missed"
+    return Described(f"what has a probability of less than {rare:.2g} in each of {count} draws can be missed", count)
 
 
 def describe_search(axes: Sequence[Axis], uniform: int) -> str:

@@ -6,7 +6,7 @@ once and judged for every form: the printed one, mutants and corrections.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -21,9 +21,16 @@ from paper_checks.context import Context
 from paper_checks.engine.lines import Line, line_of
 from paper_checks.evaluation import format_apart
 from paper_checks.facts import Exact, Fact, compare
-from paper_checks.methods.domain import Axis, Cases, Searched, Tried, describe_search, require_reached
+from paper_checks.methods.domain import Axis, Cases, Described, Searched, Tried, describe_search, require_reached
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.sides import ROUNDING, Array, UndefinedError, checked_sides
+
+NO_DOMAIN = (
+    "it passes without a domain, so nobody knows where it was searched: give domain= what collect_cases or tried return"
+)
+"""Why evidence without a domain establishes nothing."""
+LOOSE = 0.01
+"""Error bound, relative to both sides, from which on a case that passes within it is noted."""
 
 Shown = Mapping[str, NDArray[Any]] | Sequence[Mapping[str, Any]] | Callable[[int], Mapping[str, Any]] | None
 """The parameters of cases."""
@@ -101,7 +108,7 @@ def collect_cases(
         for axis in axes
     )
     require_reached(axes, cases)
-    cases.domain = describe_search(axes, int(kept[-1].sum()))
+    cases.domain = Described(describe_search(axes, int(kept[-1].sum())), sum(int(keep.sum()) for keep in kept))
     return cases
 
 
@@ -144,8 +151,8 @@ def judge_inequality(
         size: size of the quantities whose difference a side is, where that is more than the side itself.
         infinite: whether sides may be infinite, which then decide by their sign.
         domain: what was searched for the cases and what was not, as `collect_cases` says it, or what was tried; part
-            of the scope. A violation needs no more than its case; what passes on a grid needs one that reaches what
-            is stated.
+            of the scope. A violation needs no more than its case. What passes needs a domain, and on a grid one that
+            reaches what is stated; a domain in other words is noted on the card.
         lines: for a statement of several lines, the name of the line that each case is of.
 
     Raises:
@@ -190,13 +197,47 @@ def judge_inequality(
             infinite=bool(np.isinf(scale[violating])),
             lines=named,
         )
+    notes = list(_notes_of(domain, count))
     if exact is None:
         _check_tolerance(difference, error, np.maximum(scale, size))
+        notes += _notes_of_size(difference, error, scale)
     if isinstance(domain, Tried):
         domain.check()
     obtained = f"no violation in {count} cases" + (f"; right/left at least {slack:.6g}" if slack else "")
     margin = max(-float(excess.max()), 0.0)
-    return Evidence(True, scope, printed, obtained, margin=margin, slack=slack, cases=count, tight=tight, lines=named)
+    return Evidence(
+        True,
+        scope,
+        printed,
+        obtained,
+        margin=margin,
+        slack=slack,
+        cases=count,
+        tight=tight,
+        lines=named,
+        notes=tuple(notes),
+        flaw="" if domain else NO_DOMAIN,
+    )
+
+
+def _notes_of(domain: str | Tried, count: int) -> Iterator[str]:
+    """Yield what the cases that are judged have to do with the domain, where no method says it."""
+    if isinstance(domain, str) and domain and not isinstance(domain, Described):
+        yield "the domain is described in the author's words, not by a search or a grid"
+    known = len(domain.rows) if isinstance(domain, Tried) else getattr(domain, "cases", 0)
+    if count < known:
+        yield f"{count} of the {known} cases of the domain are judged"
+
+
+def _notes_of_size(difference: Array, error: Array, scale: Array) -> Iterator[str]:
+    """Yield that cases pass within an error bound that is not small next to both of their sides."""
+    loose = (difference > 0) & (error > LOOSE * scale)
+    if loose.any():
+        index = int(np.argmax(np.where(loose, error / scale, 0.0)))
+        yield (
+            f"{int(loose.sum())} cases pass only within their error bound, such as {error[index]:.2g} for sides of "
+            f"{scale[index]:.2g}, because the quantities behind the sides are said to be larger"
+        )
 
 
 def _by_index(case: Shown) -> Callable[[int], Mapping[str, Any]]:

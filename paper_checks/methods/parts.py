@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from paper_checks.claim import Evidence
+from paper_checks.claim import Evidence, made_by
 from paper_checks.engine.lines import Line, Lines
 from paper_checks.methods.sides import UndefinedError
 
@@ -40,11 +40,13 @@ def judge_parts(parts: Iterable[Evidence]) -> Evidence:
     lines = dict(_named(judged)) if complete else {}
     failing = next((number for number, part in enumerate(judged) if not part.ok), None)
     if failing is not None:
-        return replace(judged[failing], level=sum(part.level for part in judged[: failing + 1]), lines=lines)
+        failed = judged[failing]
+        level = sum(part.level for part in judged[: failing + 1])
+        return made_by(failed.by_hand, replace(failed, level=level, lines=lines))
     weakest = min(judged, key=lambda part: part.margin)
     proved = all(part.grade == "proof" for part in judged)
     gaps = [part.gap for part in judged if part.gap is not None]
-    return replace(
+    whole = replace(
         weakest,
         level=sum(part.level for part in judged),
         cases=weakest.cases if all(part.cases for part in judged) else 0,
@@ -52,7 +54,10 @@ def judge_parts(parts: Iterable[Evidence]) -> Evidence:
         facts=tuple(fact for part in judged for fact in part.facts) if proved else (),
         gap=max(gaps) if len(gaps) == len(judged) else None,
         lines=lines,
+        notes=tuple(dict.fromkeys(note for part in judged for note in part.notes)),
+        flaw=next((part.flaw for part in judged if part.flaw), ""),
     )
+    return made_by(next((part.by_hand for part in judged if part.by_hand), ""), whole)
 
 
 def _named(parts: Iterable[Evidence]) -> Iterator[tuple[str, Line]]:

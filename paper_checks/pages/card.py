@@ -23,6 +23,9 @@ from paper_checks.result import Result, Run
 
 WIDTH = 100
 _LABEL = 13
+LONGEST_DEFECT = 240
+"""Characters of a defect in the table of a check; the card and the JSON have all of it."""
+NOTED = "see NOTE on its card"
 STRENGTH_MEANS: Mapping[Strength, str] = {
     "weaker": "weaker: in none of the judged cases does it require more",
     "stronger": "stronger: in none of the judged cases does it require less",
@@ -299,7 +302,7 @@ def mark(result: Result) -> str:
 def command(run: Run, result: Result) -> str:
     """Return the command that checks one claim as this run did."""
     budget = "" if run.budget == "quick" else f" --budget {run.budget}"
-    return f"rankproof check {result.claim.id}{budget}" + (f" --seed {run.seed}" if run.seed else "")
+    return f"rankproof check {result.option}{result.claim.id}{budget}" + (f" --seed {run.seed}" if run.seed else "")
 
 
 def tally(run: Run) -> str:
@@ -418,6 +421,8 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         scope = form.evidence.scope if told == form.name else f"that of [{told}]"
         lines += ["", f"[{form.name}]", *_form_lines(form, scope, encoding)]
     lines += [""] if result.judged else []
+    for note in result.notes:
+        lines += _entry("NOTE", note)
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
     known = "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
     lines += _entry("best known", plain_text(known, encoding))
@@ -428,7 +433,8 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
         lines += _entry("not named", describe_unnamed(result, answer))
     lines += [line for one in result.formal for line in _formal_lines(one)]
-    lines += _entry("again", f"rankproof replay {claim.id}" if result.stored else "")
+    if result.stored:  # in one line, so that it can be copied
+        lines.append(f"{'again':{_LABEL}}rankproof replay {result.option}{claim.id}")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
     lines += _entry("check at", result.source)
@@ -643,7 +649,9 @@ def summary_table(run: Run) -> str:
     for result in run.results:
         decision = result.decision
         note = mark(result)
+        note += f": {shorten(decision.defect, LONGEST_DEFECT)}" if note and decision.defect else ""
         marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
+        marked += f"  ({NOTED})" if result.notes and decision.grade else ""
         marked += f"  ({AS_RECORDED})" if describe_record_of_kernel(result) else ""
         verdict = describe_verdict(decision.verdict, result.claim.print)
         grade = describe_grade(decision.grade, result.claim.family) or "-"

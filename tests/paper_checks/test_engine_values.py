@@ -372,7 +372,9 @@ def square_bound(correction, mutants=({"K": 0.9},)):
     x = np.linspace(0.0, 1.0, 11)
 
     def bound(data, K=0.5):
-        return judge_inequality(data**2, K * data, 0.0, scope="", case=lambda i: {"x": float(data[i])})
+        return judge_inequality(
+            data**2, K * data, 0.0, scope="", domain="these numbers", case=lambda i: {"x": float(data[i])}
+        )
 
     declared = claim(
         "invented/square",
@@ -392,7 +394,7 @@ def test_what_is_judged_can_be_kept_without_its_sides():
     x = np.linspace(0.0, 1.0, 11)
 
     def bound(data, K=1.0):
-        return judge_inequality(data**2, K * data, 0.0, scope="")
+        return judge_inequality(data**2, K * data, 0.0, scope="", domain="these numbers")
 
     declared = claim(
         "invented/square",

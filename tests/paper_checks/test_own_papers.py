@@ -15,7 +15,7 @@ import rankproof
 from paper_checks import own_papers as loading
 from paper_checks.formal.theorems import Sources
 from paper_checks.ledger import PAPERS, Ledger, LedgerError
-from paper_checks.new_paper import write_paper
+from paper_checks.new_paper import EXAMPLES, write_paper
 from paper_checks.own_papers import own_papers, pages_of
 from paper_checks.your_paper.paper import PAPER as EXAMPLE
 
@@ -541,3 +541,165 @@ def test_the_commands_of_the_page_are_commands():
     assert len(commands) == 6
     for line in commands:
         rankproof._parser().parse_args(line.split())
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_an_example_of_one_kind_is_a_paper_of_its_own(kind, tmp_path, capsys):
+    name = f"own-{next(NUMBERS)}"
+    folder = tmp_path / name
+    status, _, err = run(capsys, "new-paper", name, "--out", str(folder), "--example", kind)
+    assert status == 0, err
+    status, out, err = run(capsys, "check", "--papers", str(folder), f"{name}/", "--jobs", "1", "--json", "-")
+    assert status == 0, err
+    found = {entry["id"]: (entry["verdict"], entry["grade"]) for entry in json.loads(out)["claims"]}
+    labels = [result.replace("_", "-") for result in EXAMPLES[kind]]
+    assert found == {f"{name}/{label}": OUTCOMES[label] for label in labels}
+    package = folder / name.replace("-", "_")
+    assert (package / "measurements").exists() == (package / "replays" / "lem_2.py").exists() == (kind == "inequality")
+    readme = (folder / "README.md").read_text()
+    assert "Ten claims" not in readme
+    assert f"`{package.name}/{EXAMPLES[kind][0]}.py`" in readme
+    assert all(f"{name}/{other}" not in readme for other in OUTCOMES if other not in labels)
+
+
+def test_several_examples_are_written_and_another_kind_is_refused(tmp_path, capsys):
+    name = f"own-{next(NUMBERS)}"
+    command = ("new-paper", name, "--out", str(tmp_path / name))
+    assert_refused_usage(run_to_exit(capsys, *command, "--example", "lemma"), "--example")
+    assert run(capsys, *command, "--example", "table", "--example", "identity")[0] == 0
+    assert '("eq_1", "table_1",)' in (tmp_path / name / name.replace("-", "_") / "paper.py").read_text()
+
+
+def run_to_exit(capsys, *arguments):
+    status = rankproof.main(arguments)
+    return status, capsys.readouterr().err
+
+
+def assert_refused_usage(answer, part):
+    status, err = answer
+    assert status == 2
+    assert part in err
+
+
+def test_a_new_paper_leaves_no_bytecode(written):
+    assert [path.name for path in written.rglob("*") if path.name == "__pycache__" or path.suffix == ".pyc"] == []
+
+
+def test_a_headline_of_the_example_is_refused_on_other_claims(project, capsys):
+    folder = changed(project, "lem_2.py", "For real $a$ and $b$: $(a + b)^2 \\le a^2 + b^2$.", "Every bound is tight.")
+    assert_refused(run(capsys, "claims", "--papers", folder), "a headline of the page", "is still that of the example")
+
+
+def test_commands_on_a_card_name_the_folder(project, capsys):
+    name, folder = project
+    _, out, _ = run(capsys, "show", "--papers", str(folder), f"{name}/lem-2", "--jobs", "1")
+    assert f"again rankproof replay --papers {folder} {name}/lem-2" in " ".join(out.split())
+    _, out, _ = run(capsys, "claims", "--papers", str(folder), f"{name}/lem-2", "--json")
+    assert json.loads(out)[0]["replay"] == f"rankproof replay --papers {folder} {name}/lem-2"
+
+
+def test_papers_that_are_named_add_up(project, capsys):
+    name, folder = project
+    _, out, _ = run(capsys, "claims", "--papers", str(folder), "--paper", name, "--paper", "fedlrt")
+    both = sum(len(paper.claims()) for paper in PAPERS if paper.name == "fedlrt") + len(OUTCOMES)
+    assert out.splitlines()[-1].startswith(f"{both} claims")
+    assert_refused(
+        run(capsys, "claims", "--papers", str(folder), "--paper", name, "--paper", "x", f"{name}/"), "no paper 'x'"
+    )
+
+
+def test_a_stored_witness_is_short_and_decides_at_once(project, capsys):
+    name, folder = project
+    file = folder / name.replace("-", "_") / f"witnesses/{name}--lem-2.json"
+    file.unlink()
+    command = ("check", "--papers", str(folder), f"{name}/lem-2", "--jobs", "1")
+    status, out, _ = run(capsys, *command)
+    assert status == 1
+    assert "<-- the check has a defect: violated" in out
+    assert "no witness is stored" in out
+    status, out, err = run(capsys, *command, "--store", "--record")
+    assert status == 0, err
+    assert "corrected  proof" in out
+    values = json.loads(file.read_text())["values"]
+    assert set(values) == {"a", "b"}
+    assert all(value == float(f"{value:.1g}") for value in values.values())
+    assert run(capsys, *command)[0] == 0
+
+
+MULTIPLIER = '''@proof("own/lem-1")
+def lem_1(data: Values, K: Fraction = Fraction(1, 2)) -> str:
+    """The difference is a multiple of a square."""
+    a, b = sympy.symbols("a b", real=True)
+    difference = K * (a**2 + b**2) - (a + b) ** 2 / 4
+    require(sympy.expand(difference - Fraction(data["factor"]) * (a - b) ** 2) == 0, "the difference of the sides")
+    return "a multiple of a square"
+
+
+'''
+
+
+def test_the_data_of_a_proof_are_stored_and_prove_at_once(project, capsys):
+    name, folder = project
+    changed(project, "replays/lem_2.py", '@proof("', MULTIPLIER.replace("own/", f"{name}/") + '@proof("')
+    changed(
+        project,
+        "lem_1.py",
+        "return judge_sums(pairs, K, share)",
+        "found = judge_sums(pairs, K, share)\n    "
+        'return found.with_certificate({"factor": "1/4"}) if found.ok else found',
+    )
+    command = ("check", "--papers", str(folder), f"{name}/lem-1", "--jobs", "1", "--json", "-")
+    status, out, err = run(capsys, *command)
+    assert (status, json.loads(out)["claims"][0]["verdict"]) == (1, "not checkable here"), err
+    status, out, err = run(capsys, *command, "--store")
+    (found,) = json.loads(out)["claims"]
+    assert (found["verdict"], found["grade"], status) == ("holds", "proof", 1), (found["reason"], err)
+    kept = folder / name.replace("-", "_") / f"certificates/{name}--lem-1.json"
+    assert json.loads(kept.read_text()) == {"id": f"{name}/lem-1", "values": {"factor": "1/4"}}
+
+
+def test_a_check_at_several_seeds_compares_them(project, capsys):
+    name, folder = project
+    command = ("check", "--papers", str(folder), f"{name}/lem-1", "--jobs", "1", "--seeds", "2")
+    status, out, err = run(capsys, *command)
+    assert status == 0, err
+    assert out.splitlines()[-1] == "each claim was measured with seeds 0 to 1, and seed 0 a second time"
+    changed(
+        project,
+        "measurements/pairs.py",
+        "    axes = [",
+        "    import os\n    context = Context(context.claim_id, int.from_bytes(os.urandom(4), 'big'))\n    axes = [",
+    )
+    for module in [module for module in sys.modules if module.startswith(name.replace("-", "_"))]:
+        del sys.modules[module]
+    status, out, err = run(capsys, *command)
+    assert status == 1, err
+    assert "measured again with the same seed, it comes to something else" in out
+
+
+def test_a_traceback_is_printed_where_it_is_asked_for(project, capsys):
+    name, _ = project
+    folder = changed(project, "measurements/pairs.py", "    axes = [", "    {}[1]\n    axes = [")
+    command = ("check", "--papers", folder, f"{name}/lem-1", "--jobs", "1")
+    _, out, err = run(capsys, *command)
+    place = f"{name.replace('-', '_')}/measurements/pairs.py, line "
+    assert f"<-- the check has a defect: {place}" in out
+    assert "KeyError: 1" in out
+    assert "Traceback" not in err
+    _, _, err = run(capsys, *command, "--traceback")
+    assert "Traceback (most recent call last)" in err
+    assert "{}[1]" in err
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("ends", ["raise SystemExit(0)", "import os; os._exit(0)"])
+def test_a_replay_that_ends_its_process_stops_no_other_claim(project, capsys, ends):
+    name, _ = project
+    folder = changed(project, "replays/lem_2.py", "    a, b = Fraction", f"    if True: {ends}\n    a, b = Fraction")
+    command = ("check", "--papers", folder, f"{name}/lem-2", "fedlrt/eq-40", "--jobs", "1", "--json", "-")
+    status, out, err = run(capsys, *command)
+    found = {entry["id"]: entry for entry in json.loads(out)["claims"]}
+    assert status == 1, err
+    assert f"exited at the witness of {name}/lem-2" in found[f"{name}/lem-2"]["reason"]
+    assert found["fedlrt/eq-40"]["verdict"] == found["fedlrt/eq-40"]["expected"]

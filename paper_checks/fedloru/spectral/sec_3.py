@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from paper_checks.claim import Evidence, Intended, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.measurements.data_laws import ATOMS, SHARES, SIZES, draw_laws, samples
-from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched, Stated
 from paper_checks.methods.identity import (
     Equation,
     Equations,
@@ -206,13 +206,14 @@ def def_srank(
 
 # A = diag(1, a, ..., a, 0, ..., 0) with E = diag(x, y, ..., y, z, ..., z): the stable rank in closed form, and both
 # triangle inequalities behind either side of the bound are nearly attained.
+BELOW_ONE = Stated(0.0, 1.0, "[)")
 ROBUST_AXES = (
     Axis("a", 1e-3, 1.0, UNIT, words="repeated eigenvalue of A, over its largest"),
     Axis("copies", 1.0, 1e6, FROM_ONE, words="multiplicity of the repeated eigenvalue of A"),
     Axis("kernel", 1.0, 1e6, FROM_ONE, words="dimension of the kernel of A"),
-    Axis("x", 1e-6, 0.9, UNIT, signed=True, words="the change of the largest eigenvalue, relative to it"),
-    Axis("y", 1e-6, 0.9, UNIT, signed=True, words="the change of the repeated eigenvalue, over the largest one"),
-    Axis("z", 1e-6, 0.9, UNIT, signed=True, words="the change of the eigenvalue 0, over the largest one"),
+    Axis("x", 1e-6, 0.9, BELOW_ONE, signed=True, words="the change of the largest eigenvalue, relative to it"),
+    Axis("y", 1e-6, 0.9, BELOW_ONE, signed=True, words="the change of the repeated eigenvalue, over the largest one"),
+    Axis("z", 1e-6, 0.9, BELOW_ONE, signed=True, words="the change of the eigenvalue 0, over the largest one"),
 )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import OPEN_UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, judge_identity
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 
@@ -88,7 +88,7 @@ NOT_BELOW_0 = (*NON_NEGATIVE, "centred mirrored Marchenko-Pastur")
 ORDER = 7
 
 AXES = (
-    Axis("x", 1e-3, 0.82, UNIT, words="scale of the client's noise over the spike, s_M/theta_j"),
+    Axis("x", 1e-3, 0.82, OPEN_UNIT, words="scale of the client's noise over the spike, s_M/theta_j"),
     Axis("ratio", 1e-3, 0.999, OPEN_UNIT, words="the spike over the largest one, theta_j/theta_1"),
     Axis("shrink", 1e-3, 0.999, OPEN_UNIT, words="scale of the server's noise over that of the client's, s_N/s_M"),
 )

@@ -31,7 +31,7 @@ def two_lines(x, K=1.0, weak=True):
     left = np.concatenate([x**2, x**2]) if weak else x**2
     right = np.concatenate([K * x, 3.0 * K * np.ones_like(x)]) if weak else K * x
     names = ["tight"] * len(x) + ["loose"] * len(x) if weak else ()
-    return judge_inequality(left, right, 0.0, scope="", case=lambda i: {"i": i}, lines=names)
+    return judge_inequality(left, right, 0.0, scope="", domain="all of X", case=lambda i: {"i": i}, lines=names)
 
 
 def declared(judge_of, **rest):
@@ -260,7 +260,9 @@ def test_a_correction_that_is_not_what_its_author_says_is_a_defect():
     )
 
     def renamed(x, K=0.5):
-        return judge_inequality(x**2, K * x, 0.0, scope="", case=lambda i: {"i": i}, lines=[f"K = {K:g}"] * len(x))
+        return judge_inequality(
+            x**2, K * x, 0.0, scope="", domain="all of X", case=lambda i: {"i": i}, lines=[f"K = {K:g}"] * len(x)
+        )
 
     for asks, found in (("weaker", "weaker"), (None, "neither")):
         form = Form("", {"K": 1.0}, ({"K": 0.9},), asks)
@@ -272,7 +274,10 @@ def test_a_correction_that_is_not_what_its_author_says_is_a_defect():
 
 def in_parts(first, second, *, others=()):
     """Two statements x^2 <= K x without names of their lines, and further parts."""
-    bounds = (judge_inequality(X**2, K * X, 0.0, scope="", case=lambda i: {"i": i}) for K in (first, second))
+    bounds = (
+        judge_inequality(X**2, K * X, 0.0, scope="", domain="all of X", case=lambda i: {"i": i})
+        for K in (first, second)
+    )
     return judge_parts([*bounds, *others])
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Intended, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import judge_bands
+from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.limit import mean_interval
 
@@ -23,6 +24,7 @@ def bound(x: np.ndarray, K: float = 1.0, power: int = 1) -> Evidence:
         case=lambda i: {"x": float(x[i])},
         printed=f"x^2 <= {K:g} x",
         quotient=True,
+        domain=describe_draws(len(x)),
     )
 
 

@@ -339,7 +339,7 @@ def corrected_by(K, mutants):
     )
     def statement(x, K=0.5, power=1):
         left, right = x**2, K * x**power
-        return judge_inequality(left, right, 0.0, scope="", case=lambda i: {"x": float(x[i])})
+        return judge_inequality(left, right, 0.0, scope="", domain="these numbers", case=lambda i: {"x": float(x[i])})
 
     judged = judge(statement, X_SQUARED)
     return judged, decide(statement, judged, [Replayed("witness", True, True, 1.0, 0.5, "")])

@@ -1,0 +1,96 @@
+"""Guards around a measurement: generators that nobody seeded, ends of the process, and the place of an error."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.random import bit_generator
+
+from paper_checks.context import Context
+
+_ENTROPY = "randbits"
+"""The function of `numpy.random.bit_generator` that seeds a generator without a seed."""
+
+
+@contextmanager
+def reproducible(context: Context) -> Iterator[None]:
+    """Seed what a check draws without a seed from the stream of its claim; the global generators go on afterwards.
+
+    A check draws from `context.rng`. If it draws from the generator of `random`, of numpy or of torch, or from one that
+    is made without a seed, then its numbers come from its claim and the seed of the run all the same.
+
+    Args:
+        context: Context of the measurement.
+    """
+    seed = context.integer_seed("unseeded")
+    torch = sys.modules.get("torch")  # without it nothing has drawn from it
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state() if torch else None  # noqa: NPY002
+    entropy, own = getattr(bit_generator, _ENTROPY, None), random.Random(seed)
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    if torch:
+        torch.manual_seed(seed)
+    if entropy is not None:
+        setattr(bit_generator, _ENTROPY, own.getrandbits)
+    try:
+        with _not_ended():
+            yield
+    finally:
+        if entropy is not None:
+            setattr(bit_generator, _ENTROPY, entropy)
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+        if torch:
+            torch.set_rng_state(states[2])
+
+
+@contextmanager
+def _not_ended() -> Iterator[None]:
+    """Turn `os._exit` of the main thread into SystemExit, because a process that ends says nothing of other claims."""
+    ends: Any = os._exit
+
+    def end(status: int) -> NoReturn:
+        if threading.current_thread() is not threading.main_thread():
+            ends(status)
+        raise SystemExit(status)
+
+    os._exit = end
+    try:
+        yield
+    finally:
+        os._exit = ends
+
+
+def describe_error(error: BaseException, folder: Path) -> str:
+    """Return an error as text, after the innermost line of a paper's own files that led to it.
+
+    Args:
+        error: The error.
+        folder: The folder of the paper's package.
+    """
+    place = innermost(error, folder)
+    return f"{place}{': ' if place else ''}{type(error).__name__}: {error}"
+
+
+def is_raised_in(error: BaseException, folder: Path) -> bool:
+    """Return whether a paper's own file raises an error; Ctrl-C and a request to end come from elsewhere."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    raised = Path(last.filename).resolve().is_relative_to(folder.resolve())
+    return raised and not isinstance(error, KeyboardInterrupt)
+
+
+def innermost(error: BaseException, folder: Path) -> str:
+    """Return the innermost line of a paper's files in a traceback, as ``package/file.py, line 3``; empty if none is."""
+    home = folder.resolve()
+    frames = [(Path(one.filename).resolve(), one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+    own = [(file, line) for file, line in frames if file.is_relative_to(home)]
+    return f"{own[-1][0].relative_to(home.parent).as_posix()}, line {own[-1][1]}" if own else ""
