@@ -19,7 +19,7 @@ from paper_checks.rolora.replays.shared.concentration import (
     normal_quotient,
     surely,
 )
-from paper_checks.rolora.replays.shared.one_step import READS, failing_client, missing_probability
+from paper_checks.rolora.replays.shared.one_step import gradient_too_far
 from paper_checks.rolora.replays.shared.thresholds import thresholds
 from paper_checks.stored_values import Values, fractions
 
@@ -78,17 +78,7 @@ def lem_A_10_as_printed(values: Values) -> Violation:
 @replay("rolora/lem-A.10@with-the-factor-of-76")
 def lem_A_10_with_the_factor_of_76(values: Values) -> Violation:
     """The gradient misses its expectation by more than 2 tilde eps (1 + eps')^2 delta |b*|^2, eps_3 = eps_2."""
-    assumes, level, q, root = failing_client(values)
-    e_0, e_2 = fractions(values, "eps_0", "eps_2")
-    left, x = missing_probability(e_2 / (1 - e_0) * (1 + level) ** 2, root)
-    return Violation(
-        left,
-        2 * q**-10,
-        assumes=assumes,
-        given={"x": x},
-        reads=f"{READS}eps_3 = eps_2; (76) fails with probability at least p(x)/2, whether (49) or the mean over all "
-        "samples is meant; against 2 q^-10",
-    )
+    return gradient_too_far(values, "76")
 
 
 @replay("rolora/eq-48")

@@ -31,7 +31,7 @@ from paper_checks.rolora.replays.shared.one_step import (
     READS,
     beyond,
     failing_client,
-    missing_probability,
+    gradient_too_far,
     one_step,
     setting,
     threshold,
@@ -105,17 +105,7 @@ def eq_86(second: Fraction = Fraction(1), factor: Fraction = Fraction(2)) -> str
 @replay("rolora/eq-90")
 def eq_90_as_printed(values: Values) -> Violation:
     """(91) fails where the gradient misses its expectation by more than 2 eps~ (1 + eps')^2 delta; eps_3 = eps_2."""
-    assumes, level, q, root = failing_client(values)
-    e_0, e_2 = fractions(values, "eps_0", "eps_2")
-    left, x = missing_probability(e_2 / (1 - e_0) * (1 + level) ** 2, root)
-    return Violation(
-        left,
-        2 * q**-10,
-        assumes=assumes,
-        given={"x": x},
-        reads=f"eps_3 = eps_2, {READS}(91) fails with probability at least p(x)/2, x = 50/27 eps~ (1 + eps')^2, "
-        "whether (49) or the mean over all samples is meant; against 2 q^-10",
-    )
+    return gradient_too_far(values, "91")
 
 
 @proof("rolora/eq-90", GRADIENT_WORDS)

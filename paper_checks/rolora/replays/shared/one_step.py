@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.enclosures import enclose
-from paper_checks.replay import Hypothesis
+from paper_checks.replay import Hypothesis, Violation
 from paper_checks.rolora.replays.shared.own_samples import learning_rate, own_samples
 from paper_checks.rolora.replays.shared.thresholds import thresholds
 from paper_checks.stored_values import Values, fractions
@@ -73,3 +73,18 @@ def missing_probability(bound: Fraction, root: Fraction) -> tuple[Fraction, Frac
     """
     x = bound * Fraction(50, 27)
     return beyond(x, root) / 2, x
+
+
+def gradient_too_far(values: Values, line: str) -> Violation:
+    """Return how likely a gradient misses its expectation by more than 2 eps~ (1 + eps')^2 delta |b*|^2, against 2 q^-10."""
+    assumes, level, q, root = failing_client(values)
+    e_0, e_2 = fractions(values, "eps_0", "eps_2")
+    left, x = missing_probability(e_2 / (1 - e_0) * (1 + level) ** 2, root)
+    return Violation(
+        left,
+        2 * q**-10,
+        assumes=assumes,
+        given={"x": x},
+        reads=f"eps_3 = eps_2, {READS}({line}) fails with probability at least p(x)/2, x = 50/27 eps~ (1 + eps')^2, "
+        "whether (49) or the mean over all samples is meant; against 2 q^-10",
+    )
