@@ -76,7 +76,7 @@ def missing_probability(bound: Fraction, root: Fraction) -> tuple[Fraction, Frac
 
 
 def gradient_too_far(values: Values, line: str) -> Violation:
-    """Return how likely a gradient misses its expectation by more than 2 eps~ (1 + eps')^2 delta |b*|^2, against 2 q^-10."""
+    """Return how likely a gradient misses its mean by more than 2 eps~ (1 + eps')^2 delta |b*|^2, against 2 q^-10."""
     assumes, level, q, root = failing_client(values)
     e_0, e_2 = fractions(values, "eps_0", "eps_2")
     left, x = missing_probability(e_2 / (1 - e_0) * (1 + level) ** 2, root)
