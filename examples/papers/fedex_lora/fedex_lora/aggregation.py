@@ -106,7 +106,7 @@ W, P, M, OWN, SCALE = sympy.symbols("W P M own s")
     print="misprint",
 )
 def eq_7(points: list[Point], own: str = "client", residual: bool = True) -> Equations:
-    """What eq. (7) says against the right side of eq. (8)."""
+    """Eq. (7) against the right side of eq. (8)."""
     frozen = W + P - M if residual and own == "mean" else W
     yield Equation("eq. (7)", frozen + (M if own == "mean" else OWN), W + P - M + M)
     return points, "any weights and factors, entry by entry"

@@ -281,7 +281,7 @@ def from_zero(apart: Any) -> Iterator[tuple[str, Any]]:
     ),
 )
 def sec_7_2(points: list[Point], controls: str = "deviations") -> Equations:
-    """What becomes of the same deviations with G, and without."""
+    """The same deviations after a step, with G and without."""
 
     def after(apart: Any) -> Iterator[tuple[str, Any]]:
         return from_zero(apart) if controls == "0" else deviations(apart, controls == "exchanged")
