@@ -45,12 +45,12 @@ def draw_adapters(context: Context) -> list[Adapters]:
     return found
 
 
-def domain(adapters: list[Adapters]) -> Any:
-    """Return the clients and ranks that are drawn."""
+def domain(adapters: list[Adapters], enough: str) -> Any:
+    """Return the clients and ranks that are drawn, and why they are enough."""
     return tried(
         ("k", (len(one.B) for one in adapters), Stated(2.0, inf, "[)")),
         ("r", (one.A.shape[1] for one in adapters), Stated(1.0, inf, "[)")),
-        settled={"k": "the proof is for any number", "r": "the proof is for any rank"},
+        settled={"k": enough, "r": enough},
     )
 
 
@@ -78,7 +78,7 @@ def eq_4(adapters: list[Adapters], shared: bool = False, clients: int = 5) -> Ev
         scope="factors with independent whole numbers as entries",
         case=[{"k": len(one.B), "r": one.A.shape[1]} for one in adapters],
         printed="0 < the difference",
-        domain=domain(adapters),
+        domain=domain(adapters, "two clients of rank 1 already differ"),
     )
 
 
@@ -155,7 +155,7 @@ def sec_3_rank(adapters: list[Adapters], cap: str = "k r") -> Evidence:
         scope="factors with independent whole numbers as entries",
         case=[{"k": len(one.B), "r": one.A.shape[1]} for one in adapters],
         printed=f"rank <= {cap}",
-        domain=domain(adapters),
+        domain=domain(adapters, "the proof is for any number"),
     )
 
 

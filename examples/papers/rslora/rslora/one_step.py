@@ -24,13 +24,13 @@ def draw_grams(context: Context) -> dict[str, Draws]:
     """Draw an entry on the diagonal of A'A and one off it, for several ranks and Gaussian entries of A."""
     rng, count, found = context.rng("A"), context.size(100_000, 1_000_000), {}
     for r in RANKS:
-        diagonal, beside = np.zeros(count), np.zeros(count)
+        diagonal, mixed = np.zeros(count), np.zeros(count)
         for _ in range(r):
             first, second = np.sqrt(VARIANCE) * rng.standard_normal((2, count))
             diagonal += first**2
-            beside += first * second
+            mixed += first * second
         found[f"diagonal, r = {r}"] = diagonal
-        found[f"off the diagonal, r = {r}"] = beside
+        found[f"off the diagonal, r = {r}"] = mixed
     return found
 
 
@@ -39,17 +39,17 @@ def draw_grams(context: Context) -> dict[str, Draws]:
     where="Appendix A, proof of Theorem 3.2, as public notes quote it",
     says=r"$E_{A_0}[A_0^\top A_0] = r\sigma_AI$ for independent entries of mean 0 and variance $\sigma_A$.",
     measure=draw_grams,
-    mutants=[{"power": 0}, {"beside": 0.1}],
+    mutants=[{"power": 0}, {"mixed": 0.1}],
     importance="step",
     expect=("holds", "statistical"),
 )
-def gram(draws: dict[str, Draws], power: int = 1, beside: float = 0.0) -> Evidence:
+def gram(draws: dict[str, Draws], power: int = 1, mixed: float = 0.0) -> Evidence:
     r"""Means of sums of r terms, of variance $2\sigma_A^2$ on the diagonal and $\sigma_A^2$ off it."""
     ranks = {name: int(name.split()[-1]) for name in draws}
     on = {name: name.startswith("diagonal") for name in draws}
     return judge_means(
         draws,
-        {name: (r**power * VARIANCE if on[name] else beside * r * VARIANCE) for name, r in ranks.items()},
+        {name: (r**power * VARIANCE if on[name] else mixed * r * VARIANCE) for name, r in ranks.items()},
         resolution=0.05,
         scope="Gaussian entries of variance 0.5",
         tails=Tails({name: float(VARIANCE * np.sqrt((2 if on[name] else 1) * r)) for name, r in ranks.items()}),
@@ -140,7 +140,7 @@ def draw_points(context: Context) -> list[Point]:
 
 
 def stays(scale: str) -> Iterator[Equation]:
-    """Yield that the expectation, in which A'A stands once, is the same at every rank."""
+    """Yield that the expectation, which has A'A once, is the same at every rank."""
     expected = -RATE * SCALES[scale] ** 2 * V * (ROOT**2 * VAR) * INNER
     yield Equation("rank r as rank 1", expected, expected.subs(ROOT, 1))
     yield Equation("rank 4r as rank r", expected.subs(ROOT, 2 * ROOT), expected)

@@ -90,6 +90,25 @@ def eq_5(points: list[Point], by: str = "all", sign: int = 1) -> Equations:
 
 
 @identities(
+    "scaffold/alg-1",
+    where="Algorithm 1, lines 5 and 13; that it is twice FedAvg's, and the formula, follow from it",
+    says=r"""A client receives $(x, c)$ and sends $(\Delta y_i, \Delta c_i)$, which is twice what FedAvg communicates
+    each way. With Option II the server could compute $\Delta c_i = -c - \frac{1}{K\eta_l}\Delta y_i$ itself.""",
+    measure=lambda context: generic_points(context, (X, Y, C, OWN, STEP, K, S), 3),
+    mutants=[{"sent": 1}, {"sign": -1}],
+    importance="detail",
+    expect=("holds", "proof"),
+)
+def alg_1(points: list[Point], sent: int = 2, sign: int = 1) -> Equations:
+    """Numbers per client and round for S weights, and the second half of the message from the first."""
+    yield Equation("received", 2 * S, sent * S)
+    yield Equation("sent", 2 * S, sent * S)
+    new = renewed("II", None, X, Y, OWN, C, STEP, K)
+    yield Equation("Option II", new - OWN, -sign * C - (Y - X) / (K * STEP))
+    return points, "any weights, control variates and steps"
+
+
+@identities(
     "scaffold/eq-6",
     where="Section 4, eq. (6)",
     says=r"""With $c_j = g_j(y_i)$ for all j, and their mean c, the local step (3) is the ideal update
@@ -103,7 +122,7 @@ def eq_5(points: list[Point], by: str = "all", sign: int = 1) -> Equations:
         mutants=({"step": "eta"}, {"step": "-1"}),
         asks="neither",
     ),
-    because="A descent step subtracts the gradient times the step size.",
+    because="A descent step subtracts the gradient times the step size. It is so in the text read here.",
     importance="detail",
     expect=("holds", "proof"),
     intended=Intended(AS_CORRECTED, "“Such an update essentially computes an unbiased gradient of f”, as in eq. (1)"),

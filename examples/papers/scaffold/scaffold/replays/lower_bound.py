@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values, followed
 @replay("scaffold/thm-2@any-global-step")
 def thm_2(values: Values) -> Violation:
     """A twentieth of G^2/(mu R^2) against the error after R rounds, for mu = g = 1 and G^2 = 2."""
-    R, K, size = followed(values, "R", 10_000), followed(values, "K", 30), Fraction(values["size"])
+    R, K, size = followed(values, "R", 10_000), followed(values, "K", 300), Fraction(values["size"])
     assumes = assuming(
         Hypothesis("R", R, ">=", 1),
         Hypothesis("K", K, ">=", 2),
