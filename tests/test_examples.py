@@ -40,13 +40,23 @@ def test_every_example_is_short_and_tested():
         assert len([line for line in file.read_text().splitlines() if line.strip()]) < 30
 
 
-def test_the_paper_of_the_literature_passes_its_own_tests():
-    project = EXAMPLES / "fedavg_quadratics"
+PROJECTS = {"fedavg_quadratics": 6, "papers/fedex_lora": 10, "papers/rslora": 5, "papers/scaffold": 18}
+"""Papers of the literature, and their numbers of tests."""
+
+
+@pytest.mark.parametrize("place", PROJECTS)
+def test_a_paper_of_the_literature_passes_its_own_tests(place):
+    project = EXAMPLES / place
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(project), "tests"]
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert "6 passed" in done.stdout
+    assert f"{PROJECTS[place]} passed" in done.stdout
+
+
+def test_every_paper_of_the_literature_is_tested():
+    found = {path.parent.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("pyproject.toml")}
+    assert found == set(PROJECTS)
 
 
 def printed(name, capsys):

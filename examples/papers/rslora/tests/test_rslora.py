@@ -1,0 +1,25 @@
+"""Every verdict is the recorded one, and the pages are current."""
+
+from pathlib import Path
+
+import pytest
+from rslora.paper import PAPER
+
+from paper_checks.findings import write_pages
+from paper_checks.ledger import Ledger
+from paper_checks.run import run
+
+LEDGER = Ledger.of([PAPER])
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.label)
+def test_the_verdict_is_the_recorded_one(claim):
+    (result,) = run([claim], LEDGER).results
+    assert result.as_expected, result.decision
+
+
+def test_pages_are_current(tmp_path):
+    for path in write_pages(tmp_path, [PAPER]):
+        committed = DOCS / path.relative_to(tmp_path)
+        assert committed.read_text() == path.read_text(), "run `rankproof pages --papers . --out docs`"
