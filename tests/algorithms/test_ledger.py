@@ -91,7 +91,7 @@ def test_the_ledger_equals_a_count_by_hand(name):
     assert fed.ledger.count("up", 1) == 4 * up
     assert fed.ledger.bytes(round=1) == 8 * 4 * (down + up)
     assert fed.ledger.trips(1) == trips
-    start = m * n if "LoR" in name or name == "Fed-SB" else 0
+    start = m * n if "LoR" in name or name in ("Fed-SB", "RBLA") else 0
     start += {"FFA-LoRA": m * r, "RoLoRA": (m + n) * r, "Fed-SB": (m + n) * r}.get(name, 0)
     assert fed.ledger.count("down", 0) == 4 * start
     assert fed.ledger.count("up", 0) == 4 * (m * n if name == "Fed-SB" else 0)

@@ -56,7 +56,7 @@ VALUES = {int: WHOLE, float: NUMBERS, str: WORDS, tuple: st.just("0.5,0.9")}
 SIZES = ("rows", "columns", "evaluate_every")
 
 
-@given(st.data(), st.sampled_from([*ALGORITHMS, "fedprox"]), st.sampled_from([*TOYS, "mnistt"]))
+@given(st.data(), st.sampled_from([*ALGORITHMS, "fedfoo"]), st.sampled_from([*TOYS, "mnistt"]))
 @settings(suppress_health_check=SLOW)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_any_command_line_runs_or_ends_in_one_line(data, algorithm, problem):

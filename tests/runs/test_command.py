@@ -123,7 +123,7 @@ def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
     ("arguments", "message"),
     [
         ([], "name an algorithm"),
-        (["fedprox"], "unknown algorithm 'fedprox'; known: fedavg"),
+        (["fedfoo"], "unknown algorithm 'fedfoo'; known: fedavg"),
         (["fedavgg"], "unknown algorithm 'fedavgg'; did you mean fedavg?"),
         (["fedavg", "--data", "cifar"], "unknown problem"),
         (["fedavg", "--clientz", "3"], "fedavg on quadratics takes no --clientz; did you mean --clients?"),
@@ -310,7 +310,7 @@ def test_force_names_what_it_removes_and_removes_what_a_run_writes(tmp_path, cap
     (tmp_path / "notes.txt").write_text("mine")
     capsys.readouterr()
     before = content(tmp_path)
-    for start in ("fedprox",), ("fedlin", "--steps", "-1"):  # what fails at the door removes nothing
+    for start in ("fedfoo",), ("fedlin", "--steps", "-1"):  # what fails at the door removes nothing
         assert main(["train", *start, *SMALL, "--out", str(tmp_path), "--force"]) == 2
     capsys.readouterr()
     assert content(tmp_path) == before

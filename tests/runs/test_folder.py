@@ -393,7 +393,7 @@ SETTINGS_DAMAGE = {
     "an evaluation that never comes": (renamed(conduct={"evaluate_every": 0}), "evaluate_every must be a whole number"),
     "settings that are none": (renamed(settings=[]), "settings a table"),
     "an algorithm that is not a name": (renamed(algorithm=["fedavg"]), "algorithm and problem must be names"),
-    "an unknown algorithm": (renamed(algorithm="fedprox"), "unknown algorithm 'fedprox'"),
+    "an unknown algorithm": (renamed(algorithm="fedfoo"), "unknown algorithm 'fedfoo'"),
 }
 
 
