@@ -270,3 +270,38 @@ def test_every_check_has_a_planted_erratum():
     checks |= {"constant": "constants", "reference": "references", "unused": "unused"}
     assert set(checks.values()) == set(CHECKS)
     assert set(checks) <= set(PLANTED)
+
+
+ENDING = r"""The result is \cref{lem:e}. \begin{lemma}\label{lem:e} We have
+\begin{equation} %s \end{equation} \end{lemma}
+\section{Proof of Lemma~\ref{lem:e}}
+\begin{proof} We begin. \begin{align*} %s \end{align*} It is left to choose $x$. \end{proof}"""
+GRADIENT = r"\mathbb{E}\left[\left\| \nabla f(\widehat{x}^T) \right\|^2\right] \leq "
+MEAN = r"\frac{1}{T} \sum_{t=0}^{T-1} \mathbb{E}\left[\left\| \nabla f(x^t) \right\|^2\right] &\leq "
+LAST = r"\frac{2\Delta_0}{\gamma T} + \frac{%s\Psi^{0}}{T} + 2C"
+
+
+@pytest.mark.parametrize(
+    ("stated", "proved", "differ"),
+    [
+        (GRADIENT + LAST % "", MEAN + LAST % "2", True),
+        (GRADIENT + LAST % "2", MEAN + LAST % "2", False),
+        (GRADIENT + LAST % "2", MEAN + r"\frac{2}{T} \left( \frac{\Delta_0}{\gamma} + \Psi^0 + CT \right)", False),
+        (r"L \leq mcn\eta^2\epsilon^2", r"L &\leq m \sum_{i=1}^c n^2\eta^2\epsilon^2 \\ &= mcn^2\eta^2\epsilon^2", True),
+        (r"L \leq mcn^2\eta^2\epsilon^2", r"L &\leq m \sum_{i=1}^c n^2\eta^2 \\ &= mcn^2 \eta^2\epsilon^2", False),
+        (r"\|x^t - y\|^2 \le \frac{4}{\mu} A_0", r"\left\| x^t - y \right\|^2 &\le B \\ &= 8 A_0 / \mu.", True),
+        (r"\|x^t - y\|^2 \le \frac{4}{\mu} A_0", r"\| x^{t+1} - y \|^2 &\le \tfrac{4}{\mu} A_0", False),
+        (r"\|x\| \le 2ab", r"\| x \| &\le 3ab \\ &\le 2ab", False),
+        (r"\|x\| \le 2ab", r"\| x \| &\le 2ab + 3c", False),  # another sum
+        (r"\|x\| \le 2ab", r"\| x \| &\le 2ac", False),  # another symbol
+        (r"\|x\| \le 2ab", r"\| y \| &\le 3ab", False),  # about something else
+        (r"\|x\| \le 2ab", r"\| x \| &\ge 3ab", False),
+        (r"\|x\| \le 2ab_1", r"\| x \| &\le 2ab_2", False),
+        (r"\|x\| = \mathcal{O}(ab)", r"\| x \| &= \mathcal{O}(2ab)", False),
+        (r"\|x\| \le ab", r"\| x \| &\le a \exp(b^{t})", False),  # not understood
+    ],
+)
+def test_a_proof_that_ends_with_another_factor_or_power_is_found(tmp_path, stated, proved, differ):
+    found = candidates(tmp_path, ENDING % (stated, proved))
+    assert [(one.check, one.about) for one in found] == [("constant", "Lemma 1")] * differ
+    assert all("the proof ends with" in one.says for one in found)
