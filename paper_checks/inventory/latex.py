@@ -49,6 +49,7 @@ _CAPTION = re.compile(
     r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*"
 )
 _LABEL = re.compile(r"\\[A-Za-z]*label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
+_DEFINES = re.compile(r"\\(?:label|lstlistinglabel)\s*(?:\[[^\]]*\]\s*)?\{[^{}#\\]+\}")
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _COLUMNS = re.compile(r"\s*(?:\[[^\][]*\]\s*)?\{(?:\d+|[rclRCL*@{}. ]+)\}(?=\s)")
 """The columns of an alignment, before its first line."""
@@ -428,7 +429,8 @@ class _Reader:
         """Return kind and number of every label; the number of a section has no kind."""
         targets: dict[str, tuple[Kind | None, str]] = {}
         for at, label in _labels(self.text):
-            self.labelled.setdefault(label, []).append(self.place(at))
+            if _DEFINES.match(self.text, at):
+                self.labelled.setdefault(label, []).append(self.place(at))
             if self.text.startswith(LISTING_LABEL, at):
                 targets[label] = (None, "")
                 continue

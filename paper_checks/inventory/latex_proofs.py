@@ -116,6 +116,8 @@ class Proofs:
                 inside = [one for one in proofs if heading.start < one[0] < self._end(heading)]
                 return named if len(named) == 1 or len(inside) == 1 else None
         proved = [one for one in before if self._is_proved(one[2])]
+        if len(proofs) == 1 and sum(map(self._is_proved, self._statements)) == 1 and proved:
+            return [proved[-1][2]]
         if not proved or self._headings(proved[-1][1], start) or (proved[-1][2].proofs):
             return None
         return self._meant(proved[-1][2])
