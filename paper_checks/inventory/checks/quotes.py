@@ -13,8 +13,8 @@ from paper_checks.methods.rounded import Rounded
 _QUOTED = re.compile(r"(?<![\w.,\-–^_{/\\])(\d{1,4}\.\d{1,4})(?![\d.]*[\d\w])\s*(\\?%)?")
 _NAMED = re.compile(r"\bTab(?:le|\.)?s?[\s~]*(?P<number>[A-Z]?\.?\d+(?:\.\d+)*|[IVX]+)\b")
 
-_FORMULA = re.compile(r"\$[^$]*[A-Za-z][^$]*(?:[=<>≤≥≈]|\\(?:leq?|geq?|approx|sim)(?![A-Za-z]))[^$]*\$")
-"""A formula that gives a symbol a value, as of a threshold."""
+_VALUED = re.compile(r"[=<>≤≥≈]|\\(?:leq?|geq?|approx|sim)(?![A-Za-z])")
+"""A sign of a formula that gives a symbol a value, as of a threshold."""
 _SPEAKS = re.compile(
     r"\b(?:improv|gain|gap|point|pp|by|differ|delta|increas|decreas|reduc|drop|higher|lower|more|less|better|worse|"
     r"than|rais|ris(?:e|ing)|rose|fall|fell|margin|relative|times|fold|faster|slower|smaller|larger|ratio|speed-?up|"
@@ -45,7 +45,7 @@ def quotes(document: Document) -> Iterator[Candidate]:
             tables = here or [table for table in before if _is_about(sentence, table)]
             if not tables:
                 continue
-            plain = _FORMULA.sub(" ", re.sub(r"\$\s*([\d.]+)\s*(?:\\%)?\s*\$", r"\1", sentence))
+            plain = _without_thresholds(re.sub(r"\$\s*([\d.]+)\s*(?:\\%)?\s*\$", r"\1", sentence))
             for found in _QUOTED.finditer(plain):
                 quoted = Number(found[1])
                 if any(_same(quoted, number) for number in every) or _is_said(quoted, plain, found.start(), tables):
@@ -56,6 +56,15 @@ def quotes(document: Document) -> Iterator[Candidate]:
                     table, text = meant
                     says = f"“{_around(sentence, found[1])}”: {found[1]} is in no table; {table.name} has {text}"
                     yield Candidate("quoted number", paragraph.place, table.name, says, (found[1], text))
+
+
+def _without_thresholds(sentence: str) -> str:
+    """Return a sentence without the formulas that give a symbol a value."""
+
+    def keep(found: re.Match[str]) -> str:
+        return " " if _VALUED.search(found[0]) and re.search("[A-Za-z]", found[0]) else found[0]
+
+    return re.sub(r"\$[^$]*\$", keep, sentence)
 
 
 def _meant(quoted: Number, sentence: str, tables: list[Table], deviates: bool) -> tuple[Table, str] | None:

@@ -355,3 +355,19 @@ def test_a_label_that_is_defined_twice_is_found_without_a_reference(tmp_path, te
     found = candidates(tmp_path, "Words. " + text)
     assert [f"defined {times} times" in one.says for one in found] == [True] * bool(times)
     assert all(("nothing refers to it" in one.says) == (times == 2) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        (r"a 44,978-example mixture", "44,987 training examples", True),
+        (r"44\,978 examples", "44987 new examples", True),
+        ("44,978 examples", "44,978 training examples", False),
+        ("44,978 examples", "44,987 tokens", False),
+        ("44,978 examples", "44,789 examples", False),
+        ("about 44,978 examples", "44,987 examples", False),
+    ],
+)
+def test_a_long_number_with_two_digits_exchanged_is_found(tmp_path, first, second, found):
+    text = f"We train on {first} of text.\n\n\\section{{Data}} The set has {second} in it."
+    assert [one.check for one in candidates(tmp_path, text)] == ["count"] * found
