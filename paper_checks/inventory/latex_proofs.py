@@ -34,7 +34,7 @@ class Proofs:
         text: The source.
         spans: Statements and equations in their order.
         sections: Headings in their order.
-        labels: What each label is in, every place of it.
+        labels: Spans that contain each label, one for every place of it.
         restated: Statements by the command that prints them again.
     """
 

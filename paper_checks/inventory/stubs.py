@@ -67,7 +67,7 @@ class Stub:
         module: File that it is in, without its ending.
         item: Item that it is about.
         uses: Ids that its statement or its proof refers to.
-        look: What the mechanical checks found about it.
+        look: Sentences of the mechanical checks about it.
         of: Id of the statement whose only equation it is; empty if it is something else.
     """
 

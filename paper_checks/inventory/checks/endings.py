@@ -1,4 +1,4 @@
-"""What a statement bounds, and what the last lines of its proof bound: one factor or one power that differs."""
+"""Bounds of a statement and of the last lines of its proof that differ by one factor or one power."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Side:
         left: The left side.
         right: The right side, as printed.
         sign: 1 for a bound from above, -1 from below, 0 for an equation.
-        value: What the right side means.
+        value: The right side as algebra.
     """
 
     left: str
