@@ -17,6 +17,9 @@ from workloads.written import require_own, write_own
 if TYPE_CHECKING:
     from paper_checks.inventory.stubs import Plan
 
+_MOST_PAIRS = 8
+"""Equations that are named with their statement."""
+
 
 def declare(commands: Any) -> None:
     """Declare the command."""
@@ -82,8 +85,13 @@ def _written(plan: Plan, folder: str) -> str:
     if not plan.texts:
         return f"wrote nothing into {folder}" if plan.differing else f"{folder} already has a claim for every item"
     claims = "1 claim without a check" if plan.count == 1 else f"{plan.count} claims without checks"
+    pairs = [f"{one.partition('/')[2]} in {other.partition('/')[2]}" for one, other in plan.joined]
+    shown = ", ".join(pairs[:_MOST_PAIRS]) + (
+        f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
+    )
+    counted = f", {len(pairs)} of them the only equation of a statement ({shown})," if pairs else ""
     return (
-        f"wrote {claims} into {len(plan.texts)} files of {folder}; see them "
+        f"wrote {claims}{counted} into {len(plan.texts)} files of {folder}; see them "
         f"with `rankproof check --papers {folder} {plan.name}/`"
     )
 

@@ -7,13 +7,14 @@ import logging
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode, LatexMathNode, LatexWalker
 
 from paper_checks.inventory.document import Document, Item, Kind, Paragraph, Place, Reference, Table
 from paper_checks.inventory.latex_numbers import SECTIONS, Numbers, commands_of, set_up
+from paper_checks.inventory.latex_proofs import Proofs
+from paper_checks.inventory.latex_span import Span
 from paper_checks.inventory.latex_tables import TABULARS, read_grid
 from paper_checks.inventory.latex_text import EQUATIONS, REFERENCE, Readable, braced, formula
 from paper_checks.inventory.macros import write_out
@@ -48,27 +49,24 @@ _CAPTION = re.compile(
     r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*"
 )
 _LABEL = re.compile(r"\\[A-Za-z]*label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
+_DEFINES = re.compile(r"\\(?:label|lstlistinglabel)\s*(?:\[[^\]]*\]\s*)?\{[^{}#\\]+\}")
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_COLUMNS = re.compile(r"\s*(?:\[[^\][]*\]\s*)?\{(?:\d+|[rclRCL*@{}. ]+)\}(?=\s)")
+"""The columns of an alignment, before its first line."""
+_SIGN = (
+    r"(?:[=<>≤≥≈]|\\(?:leq?|geq?|leqslant|geqslant|lesssim|gtrsim|approx|equiv|sim|simeq|propto|to|in|subseteq|subset|"
+    r"implies|Rightarrow|Leftrightarrow|iff|coloneqq|triangleq|preceq|succeq|ll|gg|neq?)(?![A-Za-z]))"
+)
+_RELATION = re.compile(_SIGN)
+_CONTINUES = re.compile(
+    r"(?:\s|&|[{]|\\(?:q?quad|[,;:! ]|mathrel|label\s*\{[^{}]*\}|hspace\*?\s*\{[^{}]*\}|"
+    r"(?:stackrel|overset|underset)\s*\{(?:[^{}]|\{[^{}]*\})*\}))*"
+    rf"(?:{_SIGN}|[+\-*/]|\\(?:cdot|times|pm|mp)(?![A-Za-z]))"
+)
+"""A line that begins with a relation or an operation goes on with the formula before it."""
 _MOST_REPAIRS = 8
 """Openings without an end that are passed over."""
 _BLANK = re.compile(r"\n[ \t]*\n")
-
-
-@dataclass
-class _Span:
-    """A part of the source that has a number, or could have one."""
-
-    kind: Kind | None
-    number: str
-    start: int
-    end: int
-    body: str = ""
-    title: str = ""
-    called: str = ""
-    section: str = ""
-    inside: _Span | None = None
-    proofs: list[tuple[int, int]] = field(default_factory=list)
-    label: str = ""
 
 
 def read_latex(source: Source) -> Document:
@@ -92,11 +90,12 @@ class _Reader:
         self.numbers: Numbers = set_up(self.text, written.theorems)
         self.aliases = written.environments
         self.commands = commands_of(self.text)
-        self.sections: list[_Span] = []
-        self.spans: list[_Span] = []
-        self.tabulars: list[tuple[LatexEnvironmentNode, _Span | None]] = []
+        self.sections: list[Span] = []
+        self.spans: list[Span] = []
+        self.tabulars: list[tuple[LatexEnvironmentNode, Span | None]] = []
         self.hidden: list[tuple[int, int]] = []
         self.proofs: list[tuple[int, int, str]] = []
+        self.restated: dict[str, Span] = {}
         self.abstract = (0, 0)
         self.notes = list(source.notes)
         self.external = [
@@ -151,7 +150,7 @@ class _Reader:
         line = bisect_right(self.starts, at) - 1
         return self.source.places[min(line, len(self.source.places) - 1)]
 
-    def _walk(self, nodes: Sequence[Any], statement: _Span | None, holder: _Span | None) -> None:
+    def _walk(self, nodes: Sequence[Any], statement: Span | None, holder: Span | None) -> None:
         """Collect what the nodes contain, in order.
 
         Args:
@@ -172,9 +171,7 @@ class _Reader:
             elif getattr(node, "nodelist", None):
                 self._walk(node.nodelist, statement, holder)
 
-    def _macro(
-        self, node: LatexMacroNode, around: Sequence[Any], statement: _Span | None, holder: _Span | None
-    ) -> None:
+    def _macro(self, node: LatexMacroNode, around: Sequence[Any], statement: Span | None, holder: Span | None) -> None:
         name = node.macroname
         if name in SECTIONS:
             self._catch_up(node.pos)
@@ -185,7 +182,7 @@ class _Reader:
             )
             numbered = not star and name not in ("part", "paragraph", "subparagraph")
             number = self.numbers.step(name) if numbered else ""
-            self.sections.append(_Span(None, number, node.pos, len(self.text), title=words))
+            self.sections.append(Span(None, number, node.pos, len(self.text), title=words, called=name))
             self.hidden.append((node.pos, title.end() + len(words) + 2 if title and words else node.pos + node.len))
             return
         if name in ("caption", "captionof") and holder is None:
@@ -193,12 +190,12 @@ class _Reader:
             of = re.compile(r"\{(\w+)\}\s*").match(self.text, found.end()) if found and found["of"] else None
             kind = _FLOATS.get(of[1].rstrip("*")) if of else None
             if kind:
-                self._caption(_Span(kind, "", node.pos, node.pos + node.len), node.pos)
+                self._caption(Span(kind, "", node.pos, node.pos + node.len), node.pos)
             return
         arguments = node.nodeargd.argnlist if node.nodeargd is not None and node.nodeargd.argnlist else []
         self._walk([one for one in arguments if one is not None], statement, holder)
 
-    def _environment(self, node: LatexEnvironmentNode, statement: _Span | None, holder: _Span | None) -> None:
+    def _environment(self, node: LatexEnvironmentNode, statement: Span | None, holder: Span | None) -> None:
         name, start, end = node.environmentname.strip(), node.pos, node.pos + node.len
         plain = name.rstrip("*")
         alias = re.search(r"\\begin\s*\{([A-Za-z]+\*?)\}", self.aliases.get(name, ""))
@@ -206,11 +203,11 @@ class _Reader:
             name, plain = alias[1], alias[1].rstrip("*")
         self._catch_up(start)
         if plain == "restatable":
-            inner = re.compile(r"\\begin\s*\{restatable\*?\}\s*(?:\[([^\]]*)\])?\s*\{(\w+)\}\s*\{\w+\}").match(
+            inner = re.compile(r"\\begin\s*\{restatable\*?\}\s*(?:\[([^\]]*)\])?\s*\{(\w+)\}\s*\{(\w+)\}").match(
                 self.text, start
             )
             if inner and inner[2] in self.numbers.theorems:
-                self._statement(node, inner[2], inner.end(), inner[1] or "", statement)
+                self.restated[inner[3]] = self._statement(node, inner[2], inner.end(), inner[1] or "", statement)
                 return
         if plain == "abstract":
             self.abstract = (self._body_start(node), end - len(r"\end{abstract}"))
@@ -219,7 +216,9 @@ class _Reader:
             title = re.compile(r"\s*\[((?:[^\[\]{}]|\{[^{}]*\}|\[[^\]]*\])*)\]").match(self.text, at)
             self._statement(node, name, title.end() if title else at, title[1] if title else "", statement)
         elif plain in ("proof", "Proof", "pf"):
-            option = re.compile(r"\s*\[((?:[^\[\]{}]|\{[^{}]*\})*)\]").match(self.text, self._body_start(node))
+            option = re.compile(r"\s*\[((?:[^\[\]{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\]").match(
+                self.text, self._body_start(node)
+            )
             self.proofs.append((start, end, option[1] if option else ""))
             self.hidden.append((start, option.end() if option else self._body_start(node)))
             self._walk(node.nodelist, statement, holder)
@@ -239,13 +238,13 @@ class _Reader:
         found = re.compile(r"\\begin\s*\{[^{}]*\}").match(self.text, node.pos)
         return found.end() if found else node.pos
 
-    def _statement(self, node: LatexEnvironmentNode, name: str, body: int, title: str, outer: _Span | None) -> None:
+    def _statement(self, node: LatexEnvironmentNode, name: str, body: int, title: str, outer: Span | None) -> Span:
         theorem = self.numbers.theorems.get(name) or self.numbers.theorems[name.rstrip("*")]
         counted = theorem.counter if name in self.numbers.theorems else ""
         number = self.numbers.step(counted) if counted else ""
         end = node.pos + node.len
         close = self.text.rfind("\\end", body, end)
-        span = _Span(
+        span = Span(
             theorem.kind,
             number,
             node.pos,
@@ -258,15 +257,19 @@ class _Reader:
         )
         self.spans.append(span)
         self.hidden += [(node.pos, body), (close if close > 0 else end, end)]
+        key = re.search(r"(?:^|,)\s*restate\s*=\s*\{?(\w+)", title)
+        if key:
+            self.restated[key[1]] = span
         self._walk(node.nodelist, span, None)
+        return span
 
     def _display(
-        self, node: LatexEnvironmentNode, plain: str, statement: _Span | None, holder: _Span | None, counts: bool
+        self, node: LatexEnvironmentNode, plain: str, statement: Span | None, holder: Span | None, counts: bool
     ) -> None:
         end = node.pos + node.len
         if plain == "subequations":
             main = self.numbers.step("equation")
-            self.spans.append(_Span("equation", main, node.pos, end, "", section=self._section(), inside=statement))
+            self.spans.append(Span("equation", main, node.pos, end, "", section=self._section(), inside=statement))
             whole = self.spans[-1]
             before = len(self.spans)
             kept = self.numbers.counters["equation"]
@@ -274,19 +277,39 @@ class _Reader:
             kept.form, kept.value = rf"{main}\alph{{equation}}", 0
             self._walk(node.nodelist, statement, holder)
             kept.form, kept.value, kept.within = form, value, within
-            whole.body = "; ".join(span.body for span in self.spans[before:])
+            whole.body = "; ".join(_formula(span) for span in self.spans[before:])
             return
         if plain in _ROW_BY_ROW:
-            start = self._body_start(node)
-            for piece_start, piece_end in self._rows(node, start):
-                raw = self.text[piece_start:piece_end]
-                if raw.strip():
-                    self._catch_up(piece_end)
-                    self._equation(piece_start, piece_end, raw, statement, counts)
+            self._alignment(node, statement, counts)
             return
         body = self._body_start(node)
         close = self.text.rfind("\\end", body, end)
         self._equation(node.pos, end, self.text[body:close], statement, counts and plain not in ("displaymath", "math"))
+
+    def _alignment(self, node: LatexEnvironmentNode, statement: Span | None, counts: bool) -> None:
+        """Collect the equations of an alignment: each number with the lines without one that belong to it."""
+        start = self._body_start(node)
+        columns = _COLUMNS.match(self.text, start)
+        lines: list[tuple[int, int, str]] = []
+        for low, high in self._rows(node, columns.end() if columns else start):
+            raw = self.text[low:high]
+            if raw.strip():
+                self._catch_up(high)
+                lines.append((low, high, self._number(high, raw, counts)))
+        chains: list[list[tuple[int, int, str]]] = []
+        for line in lines:
+            if chains and _goes_on(self.text[slice(*line[:2])], self.text[slice(*chains[-1][0][:2])]):
+                chains[-1].append(line)
+            else:
+                chains.append([line])
+        for group in itertools.chain.from_iterable(map(_by_number, chains)):
+            number = next((number for _, _, number in group if number), "")
+            if number:
+                low, high = group[0][0], group[-1][1]
+                body, inside = self.text[low:high], statement
+                self.spans.append(
+                    Span("equation", number, low, high, body, "", "", self._section(), inside, lines=len(group) > 1)
+                )
 
     def _rows(self, node: LatexEnvironmentNode, start: int) -> Iterator[tuple[int, int]]:
         for inner in node.nodelist:
@@ -296,35 +319,39 @@ class _Reader:
         close = self.text.rfind("\\end", start, node.pos + node.len)
         yield start, close if close > 0 else node.pos + node.len
 
-    def _equation(self, start: int, end: int, raw: str, statement: _Span | None, counts: bool) -> None:
+    def _equation(self, start: int, end: int, raw: str, statement: Span | None, counts: bool) -> None:
+        number = self._number(end, raw, counts)
+        if number:
+            self.spans.append(Span("equation", number, start, end, raw, section=self._section(), inside=statement))
+
+    def _number(self, end: int, raw: str, counts: bool) -> str:
+        """Return the number that a formula gets at its end; empty if it has none."""
         tag = _TAG.search(raw)
-        number = ""
         if tag:
             self._catch_up(end)
             shown = re.sub(r"\\the([a-z]+)(?![A-Za-z])", self._printed, tag[2])
-            number = re.sub(
+            return re.sub(
                 r"\\ref\s*\{([^{}]*)\}|[\\${}()]", lambda found: f"\ue002{found[1]}\ue002" if found[1] else "", shown
             )
-        elif counts and not re.search(r"\\(?:nonumber|notag)(?![A-Za-z])", raw):
-            self.numbers.step("equation")
-            self._catch_up(end)  # the number is printed at the end of the formula
-            number = self.numbers.shown("equation")
-        if number:
-            self.spans.append(_Span("equation", number, start, end, raw, section=self._section(), inside=statement))
+        if not counts or re.search(r"\\(?:nonumber|notag)(?![A-Za-z])", raw):
+            return ""
+        self.numbers.step("equation")
+        self._catch_up(end)  # the number is printed at the end of the formula
+        return self.numbers.shown("equation")
 
     def _printed(self, found: re.Match[str]) -> str:
         r"""Return what ``\\theequation`` and its kin print here."""
         return self.numbers.shown(found[1]) if found[1] in self.numbers.counters else found[0]
 
-    def _float(self, node: LatexEnvironmentNode, kind: Kind, name: str, statement: _Span | None) -> None:
+    def _float(self, node: LatexEnvironmentNode, kind: Kind, name: str, statement: Span | None) -> None:
         start, end = node.pos, node.pos + node.len
         parts = [(one.pos, one.pos + one.len) for one in _inner(node) if one.environmentname.rstrip("*") in _PARTS]
-        holder = _Span(kind, "", start, end, section=self._section())
+        holder = Span(kind, "", start, end, section=self._section())
         last = holder
         for found in _CAPTION.finditer(self.text, start, end):
             if found["star"] or any(low <= found.start() < high for low, high in parts):
                 continue
-            span = holder if not holder.number else _Span(kind, "", found.start(), end, section=self._section())
+            span = holder if not holder.number else Span(kind, "", found.start(), end, section=self._section())
             if found["of"]:
                 of = re.compile(r"\{(\w+)\}").match(self.text, found.end())
                 span.kind = _FLOATS.get(of[1].rstrip("*"), kind) if of else kind
@@ -349,7 +376,7 @@ class _Reader:
                 )
                 self.tabulars[at] = (inner, nearest)
 
-    def _caption(self, span: _Span, at: int) -> None:
+    def _caption(self, span: Span, at: int) -> None:
         found = _CAPTION.match(self.text, at)
         assert found is not None
         assert span.kind is not None
@@ -378,23 +405,23 @@ class _Reader:
         return numbered[-1].number if numbered else ""
 
     def _attach_proofs(self) -> None:
-        """Give each proof to the statement that it names, else to the one before it."""
-        labels = {label: span for at, label in _labels(self.text) if (span := self._innermost(at)) is not None}
-        statements = [
-            span for span in self.spans if span.kind not in ("equation", "table", "figure", "algorithm", None)
-        ]
-        for start, end, title in self.proofs:
-            named = [
-                labels[label.strip()]
-                for found in REFERENCE.finditer(title)
-                for label in found["labels"].split(",")
-                if label.strip() in labels
-            ]
-            before = [span for span in statements if span.end <= start]
-            for span in [one for one in named if one.kind] or before[-1:]:
-                span.proofs.append((start, end))
+        """Give each proof to the statement that it proves; note those that cannot be given surely."""
+        labels: dict[str, list[Span]] = {}
+        for at, label in _labels(self.text):
+            span = self._innermost(at)
+            if span is not None:
+                labels.setdefault(label, []).append(span)
+        unsure = Proofs(self.text, self.spans, self.sections, labels, self.restated).assign(self.proofs)
+        if unsure:
+            lines = ", ".join(str(self.place(at)) for at in unsure[:3])
+            shown = f"{lines}{', ...' if len(unsure) > 3 else ''}"
+            self.notes.append(
+                f"{shown}: it is open which statement this proof proves, so it is given to none"
+                if len(unsure) == 1
+                else f"{shown}: it is open which statements {len(unsure)} proofs prove, so they are given to none"
+            )
 
-    def _innermost(self, at: int) -> _Span | None:
+    def _innermost(self, at: int) -> Span | None:
         inside = [span for span in self.spans if span.start <= at < span.end]
         return min(inside, key=lambda span: span.end - span.start) if inside else None
 
@@ -402,7 +429,8 @@ class _Reader:
         """Return kind and number of every label; the number of a section has no kind."""
         targets: dict[str, tuple[Kind | None, str]] = {}
         for at, label in _labels(self.text):
-            self.labelled.setdefault(label, []).append(self.place(at))
+            if _DEFINES.match(self.text, at):
+                self.labelled.setdefault(label, []).append(self.place(at))
             if self.text.startswith(LISTING_LABEL, at):
                 targets[label] = (None, "")
                 continue
@@ -441,11 +469,11 @@ class _Reader:
             for prefix, labels in self.external
         )
 
-    def _item(self, span: _Span, readable: Readable, references: list[tuple[int, Reference]]) -> Item:
+    def _item(self, span: Span, readable: Readable, references: list[tuple[int, Reference]]) -> Item:
         assert span.kind is not None
         own = [one for at, one in references if span.start <= at < span.end]
         of_proof = [one for at, one in references if any(low <= at < high for low, high in span.proofs)]
-        text = f"${formula(span.body)}$" if span.kind == "equation" else readable.words(span.body)
+        text = f"${_formula(span)}$" if span.kind == "equation" else readable.words(span.body)
         title = readable.words(span.title)
         if span.kind in ("figure", "table"):
             text = title
@@ -523,6 +551,33 @@ class _Reader:
             lines = "line" if len(missed) == 1 else "lines"
             shown = ", ".join(str(self.place(at)) for at in missed[:3])
             yield f"{len(missed)} environments were not read ({lines} {shown}{', ...' if len(missed) > 3 else ''})"
+
+
+def _goes_on(line: str, first: str) -> bool:
+    """Return whether a line of an alignment goes on with the formula that begins with another line."""
+    if _CONTINUES.match(line) or not _RELATION.search(line):
+        return True
+    return not _cell(line) and bool(_cell(first))
+
+
+def _cell(line: str) -> str:
+    """Return what a line has before its first mark of alignment."""
+    return re.sub(r"\\label\s*\{[^{}]*\}", "", re.split(r"(?<!\\)&", line, maxsplit=1)[0]).strip()
+
+
+def _by_number(lines: Sequence[tuple[int, int, str]]) -> list[list[tuple[int, int, str]]]:
+    """Return the lines of one formula by number: lines without one belong to the next, at the end to the last."""
+    groups: list[list[tuple[int, int, str]]] = [[]]
+    for at, line in enumerate(lines):
+        groups[-1].append(line)
+        if line[2] and any(number for _, _, number in lines[at + 1 :]):
+            groups.append([])
+    return groups
+
+
+def _formula(span: Span) -> str:
+    """Return the formula of an equation; several lines are one aligned block."""
+    return formula(span.body, "align" if span.lines else "")
 
 
 def _labels(text: str) -> Iterator[tuple[int, str]]:

@@ -7,13 +7,15 @@ import importlib.util
 import itertools
 import keyword
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from paper_checks.claim import Claim
-from paper_checks.inventory.document import KINDS, Document, Item, Kind
+from paper_checks.inventory.candidates import find_candidates
+from paper_checks.inventory.document import KINDS, Candidate, Document, Item, Kind
 from paper_checks.inventory.literals import docstring, quoted, raw_lines
 from paper_checks.ledger import LedgerError
 from paper_checks.new_paper import project_file
@@ -65,12 +67,16 @@ class Stub:
         module: File that it is in, without its ending.
         item: Item that it is about.
         uses: Ids that its statement or its proof refers to.
+        look: Sentences of the mechanical checks about it.
+        of: Id of the statement whose only equation it is; empty if it is something else.
     """
 
     id: str
     module: str
     item: Item
     uses: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,7 @@ class Plan:
         texts: Contents by path.
         fresh: The paths that must not exist yet.
         differing: A sentence for each item whose number has another statement in the package.
+        joined: Ids of equations that are the only one of a statement, each with the id of the statement.
     """
 
     name: str
@@ -90,6 +97,7 @@ class Plan:
     texts: Mapping[Path, str]
     fresh: tuple[Path, ...]
     differing: tuple[str, ...] = ()
+    joined: tuple[tuple[str, str], ...] = ()
 
     def write(self) -> None:
         """Write all files, or none.
@@ -182,7 +190,13 @@ def _new(document: Document, folder: Path) -> Plan:
             for module in modules
         },
     }
-    return Plan(name, len(stubs), texts, tuple(texts))
+    return Plan(name, len(stubs), texts, tuple(texts), joined=_joined(stubs))
+
+
+def _joined(stubs: Sequence[Stub]) -> tuple[tuple[str, str], ...]:
+    """Return the equations among stubs that are the only one of their statement, with the statement."""
+    own = {stub.id for stub in stubs}
+    return tuple((stub.id, stub.of) for stub in stubs if stub.of in own)
 
 
 def _names(folder: Path) -> tuple[str, str]:
@@ -227,7 +241,7 @@ def _extended(document: Document, paper: Paper) -> Plan:
         for module in modules
     }
     listed = _with_themes(main.read_text(encoding="utf-8"), modules, main)
-    return Plan(paper.name, len(new), {**fresh, main: listed}, tuple(fresh), differing)
+    return Plan(paper.name, len(new), {**fresh, main: listed}, tuple(fresh), differing, _joined(new))
 
 
 def _matched(stubs: Sequence[Stub], claims: Sequence[Claim]) -> tuple[list[Stub], dict[str, str], tuple[str, ...]]:
@@ -297,6 +311,8 @@ def stubs_of(document: Document, name: str) -> list[Stub]:
         first.setdefault((item.kind, item.number), ids[at])
     homes = {(item.kind, item.number): _module_name(ids[at]) for at, item in reversed(list(enumerate(items)))}
     found = []
+    candidates = find_candidates(document)
+    alone = {equation: ids[statement] for equation, statement in _only_equations(items)}
     for at, item in enumerate(items):
         module = _module_name(ids[at])
         if item.kind == "equation":
@@ -307,8 +323,28 @@ def stubs_of(document: Document, name: str) -> list[Stub]:
         uses = dict.fromkeys(
             first[pair] for pair in mentioned if pair in first and first[pair] != ids[at] and pair[0] not in ("figure",)
         )
-        found.append(Stub(ids[at], module, item, tuple(uses)))
+        look = tuple(f"{one.check} ({one.place}): {one.says}" for one in candidates if _concerns(one, item))
+        found.append(Stub(ids[at], module, item, tuple(uses), look, alone.get(at, "")))
     return _without_circles(found, {})
+
+
+def _concerns(candidate: Candidate, item: Item) -> bool:
+    """Return whether a candidate is about an item, or about its label."""
+    return candidate.about == item.name or (not candidate.about and item.label in candidate.values and item.label != "")
+
+
+def _only_equations(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+    """Yield places of an equation and of its statement, if the statement has no other."""
+    for at, item in enumerate(items):
+        if item.kind == "equation":
+            continue
+        inner = [
+            other
+            for other, one in enumerate(items)
+            if one.kind == "equation" and one.inside == (item.kind, item.number) and one.text.strip("$. ") in item.text
+        ]
+        if len(inner) == 1:
+            yield inner[0], at
 
 
 def _plain(number: str) -> str:
@@ -372,6 +408,7 @@ def _claim(stub: Stub, function: str) -> str:
         "@claim(",
         f"    {quoted(stub.id)},",
         f"    where={quoted(_one_line(where))},",
+        *_comments(stub.look),
         f"    says={raw_lines(_says(item))},",
         "    measure=nothing,",
         f"    kind={quoted(kind)},",
@@ -389,6 +426,19 @@ def _claim(stub: Stub, function: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _comments(sentences: Sequence[str]) -> Iterator[str]:
+    """Yield what was found as comments of Python, each in lines without breaks of their own."""
+    for sentence in sentences:
+        yield from textwrap.wrap(
+            _one_line(f"To look at: {sentence}"),
+            110,
+            initial_indent="    # ",
+            subsequent_indent="    #   ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
 
 def _says(item: Item) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from paper_checks.inventory.checks.endings import endings
 from paper_checks.inventory.checks.rates import Rate, read_rate, symbols
 from paper_checks.inventory.document import FLOATS, Candidate, Document, Item
 
@@ -59,7 +60,8 @@ def constants(document: Document) -> Iterator[Candidate]:
         yield from _compare(item, other)
     for item in statements:
         if item.proof:
-            yield from _against_proof(item)
+            quoted = list(_against_proof(item))
+            yield from quoted or endings(item)
     yield from _against_abstract(document, statements)
 
 

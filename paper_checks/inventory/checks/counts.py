@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import combinations
 
 from paper_checks.inventory.checks.grid import Segment, segments
 from paper_checks.inventory.checks.numbers import COUNT, EXACT, NO_MORE, clean, whole, with_commas
-from paper_checks.inventory.document import Candidate, Document, Paragraph
+from paper_checks.inventory.document import Candidate, Document, Paragraph, Place
 from paper_checks.methods.rounded import Rounded
 
 _WORDS = {
@@ -68,12 +69,37 @@ _TOTAL = re.compile(
     re.I,
 )
 
+_LONG = re.compile(
+    rf"{EXACT}(?<![\w.,$^_/-])(?P<n>\d{{1,3}}(?:,\d{{3}})+|\d{{5,9}})(?![\d.,]\d)(?P<after>(?:[- ]+[A-Za-z]+){{1,3}})"
+)
+"""A whole number of at least four digits, with the words after it."""
+
 
 def counts(document: Document) -> Iterator[Candidate]:
     """Yield counts that exceed their whole, percentages that are not those of their counts, and wrong totals."""
     for paragraph in document.paragraphs:
         yield from _of(paragraph)
     yield from _totals(document)
+    yield from _exchanged(document)
+
+
+def _exchanged(document: Document) -> Iterator[Candidate]:
+    """Yield long numbers of one thing that differ by two neighbouring digits that are exchanged."""
+    places: dict[str, Place] = {}
+    things: dict[str, set[str]] = {}
+    for paragraph in document.paragraphs:
+        for found in _LONG.finditer(with_commas(paragraph.text)):
+            places.setdefault(found["n"], paragraph.place)
+            words = re.findall(r"[a-z]{4,}", found["after"].lower())
+            things.setdefault(found["n"], set()).update(word.removesuffix("s") for word in words)
+    for one, other in combinations(places, 2):
+        a, b = one.replace(",", ""), other.replace(",", "")
+        apart = [at for at in range(len(a)) if a[at] != b[at]] if len(a) == len(b) else []
+        if len(apart) == 2 and apart[1] == apart[0] + 1 and (a[apart[0]], a[apart[1]]) == (b[apart[1]], b[apart[0]]):
+            shared = sorted(things[one] & things[other])
+            if shared:
+                says = f"prints {other} of “{shared[0]}”, and {one} at {places[one]}: two digits are exchanged"
+                yield Candidate("count", places[other], "", says, (one, other))
 
 
 def _of(paragraph: Paragraph) -> Iterator[Candidate]:

@@ -6,6 +6,7 @@ is never evaluated. What it does not know has no rate.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -45,7 +46,7 @@ _NO_SYMBOLS = (
     r"\begin",
     r"\end",
 )
-_LARGEST_POWER, _MOST_TERMS, _DEEPEST = 12, 40, 20
+_LARGEST_POWER, _MOST_TERMS, _DEEPEST, _LARGEST_NUMBER = 12, 40, 20, 10**6
 Monomial = frozenset[tuple[str, Fraction]]
 """Symbols with their powers; what cannot be taken apart is a symbol of its own."""
 Rate = frozenset[Monomial]
@@ -68,6 +69,37 @@ def read_rate(latex: str) -> Rate | None:
         return None
 
 
+def read_exactly(latex: str) -> Rate | None:
+    r"""Return a sum with its coefficients, as prime numbers with powers; None if it is not understood.
+
+    Signs of terms are left out. Indices, norms and letters in another type are symbols as printed.
+
+    >>> read_exactly(r"\frac{2 a}{4 b}") == read_exactly(r"\frac{a}{2b}"), read_exactly("2ab") == read_exactly("ab")
+    (True, False)
+    """
+    try:
+        return _Parser(_with_names(latex), exact=True).rate()
+    except (_UnknownError, RecursionError):
+        return None
+
+
+def one_change(one: Rate, other: Rate) -> bool:
+    r"""Return whether two sums are equal but for one factor, or the power of one symbol, in one term.
+
+    >>> mcn, squared, other = map(read_exactly, ("mcn + a", "mcn^2 + a", "mc + a"))
+    >>> one_change(mcn, squared), one_change(mcn, other)
+    (True, False)
+    """
+    first, second = one - other, other - one
+    if len(one) != len(other) or len(first) != 1 or len(second) != 1:
+        return False
+    a, b = (dict(next(iter(terms))) for terms in (first, second))
+    if {name for name in a if not name.isdigit()} != {name for name in b if not name.isdigit()}:
+        return False
+    apart = {name for name in (*a, *b) if a.get(name) != b.get(name)}
+    return all(name.isdigit() for name in apart) or len(apart) == 1
+
+
 def symbols(rate: Rate) -> tuple[tuple[str, ...], ...]:
     """Return the symbols of each term, which two prints of one rate with different powers have in common."""
     return tuple(sorted(tuple(sorted(name for name, _ in term)) for term in rate))
@@ -76,7 +108,8 @@ def symbols(rate: Rate) -> tuple[tuple[str, ...], ...]:
 class _Parser:
     """Reads one rate from left to right."""
 
-    def __init__(self, latex: str) -> None:
+    def __init__(self, latex: str, exact: bool = False) -> None:
+        self._exact = exact
         self._tokens = list(_tokens(_SPACING.sub(" ", latex)))
         self._at = 0
         self._depth = 0
@@ -104,7 +137,10 @@ class _Parser:
         found = self._product()
         while self._next() in ("+", "-"):
             self._take()
-            found = _limited(found | self._product())
+            further = self._product()
+            if self._exact and found & further:
+                raise _UnknownError  # two equal terms are one with another coefficient
+            found = _limited(found | further)
         self._depth -= 1
         return found
 
@@ -132,7 +168,7 @@ class _Parser:
     def _base(self) -> Rate:
         token = self._take()
         if token[0].isdigit():
-            return _ONE
+            return _primes(token) if self._exact else _ONE
         if token in ("(", "[", "{"):
             inner = self._sum()
             self._take({"(": ")", "[": "]", "{": "}"}[token])
@@ -236,6 +272,50 @@ class _Parser:
         if not token.isdecimal():
             raise _UnknownError
         return token
+
+
+def _primes(number: str) -> Rate:
+    """Return a number as the product of its primes."""
+    value, powers = Fraction(number), dict[str, Fraction]()
+    if not 0 < value.numerator <= _LARGEST_NUMBER or value.denominator > _LARGEST_NUMBER:
+        raise _UnknownError
+    for rest, sign in ((value.numerator, 1), (value.denominator, -1)):
+        prime = 2
+        while rest > 1:
+            if prime * prime > rest:
+                prime = rest
+            while rest % prime == 0:
+                rest //= prime
+                powers[str(prime)] = powers.get(str(prime), Fraction(0)) + sign
+            prime += 1
+    return frozenset([frozenset(powers.items())])
+
+
+_NORM = re.compile(
+    r"\\(?:\||[lr]?Vert(?![A-Za-z]))(?:(?!\\(?:\||[lr]?Vert(?![A-Za-z]))).)*\\(?:\||[lr]?Vert(?![A-Za-z]))"
+)
+_TYPED = re.compile(
+    r"\\(?:math[a-z]+|text[a-z]*|operatorname|bar|hat|widehat|tilde|widetilde|overline|boldsymbol|bm|vec|dot|check)"
+    r"\s*(?:\{(?:[^{}]|\{[^{}]*\})*\}|[A-Za-z])|\{\\(?:rm|bf|cal|bm|sf|it)(?![A-Za-z])[^{}]*\}"
+)
+_RAISED = re.compile(r"\^\s*(?:\{\s*(?:0|[^{}]*[A-Za-z\\*'(,][^{}]*)\}|0|[A-Za-z*]|\\[A-Za-z]+)")
+_LOWERED = re.compile(r"_\s*(?:\{([^{}]*)\}|(\\[A-Za-z]+|[A-Za-z0-9*]))")
+
+
+def _with_names(latex: str) -> str:
+    """Return a formula in which indices, norms and letters in another type are single names."""
+    text = " ".join(re.sub(r"\\(?:left|right|[bB]igg?[lr]?)(?![A-Za-z])|\\[,;:!]", " ", latex).split())
+    text = re.sub(r"\{\s*(\\(?:math|bm|bold)[a-z]*\s*\{[^{}]*\})\s*\}", r"\1", text)
+    text = _TYPED.sub(lambda found: f" {_name(found[0])} ", text)
+    text = _RAISED.sub(lambda found: f"_{{{_name(found[0])}}}", text)
+    text = _LOWERED.sub(lambda found: f"_{{{_name(found[1] or found[2])}}}", text)
+    return _NORM.sub(lambda found: f" {_name(found[0])} ", text)
+
+
+def _name(text: str) -> str:
+    """Return a command that equal texts share."""
+    digest = hashlib.sha256("".join(text.split()).encode("utf-8", "replace")).hexdigest()[:16]
+    return "\\" + "".join(chr(97 + int(digit, 16)) for digit in digest)
 
 
 def _tokens(text: str) -> Iterable[str]:

@@ -21,12 +21,10 @@ def dangling(document: Document) -> Iterator[Candidate]:
                 )
         used = {one.label for one in document.references}
         for label, places in document.twice.items():
-            if label in used:
-                says = (
-                    f"the label {label} is defined {len(places)} times "
-                    f"({', '.join(map(str, places[:3]))}); references mean the last"
-                )
-                yield Candidate("reference", places[0], "", says, (label,))
+            shown = f"{', '.join(map(str, places[:3]))}{', ...' if len(places) > 3 else ''}"
+            means = "references mean the last" if label in used else "nothing refers to it"
+            says = f"the label {label} is defined {len(places)} times ({shown}); {means}"
+            yield Candidate("reference", places[0], "", says, (label,))
         return
     known: dict[Kind, set[str]] = {}
     for item in document.items:

@@ -297,3 +297,23 @@ def test_a_folder_of_something_else_is_not_written_to(capsys, tmp_path):
 )
 def test_odd_texts_stay_as_they_are(tmp_path, text):
     assert " ".join(ast.literal_eval(raw_lines(text)).split()) == " ".join(text.split())
+
+
+def test_stubs_say_what_was_found_and_which_equation_is_in_which_statement(capsys, tmp_path):
+    strange = '"""+print(1) \u2028 ; x'
+    (tmp_path / "a.tex").write_text(
+        rf"""\documentclass{{article}}\newtheorem{{lemma}}{{Lemma}}\begin{{document}}\section{{Main}} Words.
+\begin{{lemma}}\label{{l}} It is \begin{{equation}}\label{{{strange}}} \|x\| \le 2ab. \end{{equation}} \end{{lemma}}
+\begin{{lemma}} It is \begin{{align}} x &= y \\ z &= w \end{{align}} \end{{lemma}}
+\section{{Proof of Lemma~\ref{{l}}}} \begin{{proof}} So \begin{{equation}} \|x\| \le 3ab \end{{equation}} \end{{proof}}
+\begin{{equation}}\label{{{strange}}} u \end{{equation}} \end{{document}}"""
+    )
+    status, out, _ = run(capsys, "a.tex", "--into", "sums-found")
+    assert status == 0
+    assert "wrote 7 claims without checks, 1 of them the only equation of a statement (eq-1 in lem-1), into" in out
+    source = (tmp_path / "sums-found" / "sums_found" / "lem_1.py").read_text()
+    before, _, after = source.partition('"sums-found/eq-1"')
+    assert "# To look at: constant (a.tex:2): the proof ends with $3ab$, the statement has $2ab$" in before
+    assert "is defined 2 times" in after
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    assert {node.func.id for node in calls} == {"claim", "Evidence"}

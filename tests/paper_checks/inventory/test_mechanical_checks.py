@@ -270,3 +270,104 @@ def test_every_check_has_a_planted_erratum():
     checks |= {"constant": "constants", "reference": "references", "unused": "unused"}
     assert set(checks.values()) == set(CHECKS)
     assert set(checks) <= set(PLANTED)
+
+
+ENDING = r"""The result is \cref{lem:e}. \begin{lemma}\label{lem:e} We have
+\begin{equation} %s \end{equation} \end{lemma}
+\section{Proof of Lemma~\ref{lem:e}}
+\begin{proof} We begin. \begin{align*} %s \end{align*} It is left to choose $x$. \end{proof}"""
+GRADIENT = r"\mathbb{E}\left[\left\| \nabla f(\widehat{x}^T) \right\|^2\right] \leq "
+MEAN = r"\frac{1}{T} \sum_{t=0}^{T-1} \mathbb{E}\left[\left\| \nabla f(x^t) \right\|^2\right] &\leq "
+LAST = r"\frac{2\Delta_0}{\gamma T} + \frac{%s\Psi^{0}}{T} + 2C"
+
+
+@pytest.mark.parametrize(
+    ("stated", "proved", "differ"),
+    [
+        (GRADIENT + LAST % "", MEAN + LAST % "2", True),
+        (GRADIENT + LAST % "2", MEAN + LAST % "2", False),
+        (GRADIENT + LAST % "2", MEAN + r"\frac{2}{T} \left( \frac{\Delta_0}{\gamma} + \Psi^0 + CT \right)", False),
+        (
+            r"L \leq mcn\eta^2\epsilon^2",
+            r"L &\leq m \sum_{i=1}^c n^2\eta^2\epsilon^2 \\ &= mcn^2\eta^2\epsilon^2",
+            True,
+        ),
+        (r"L \leq mcn^2\eta^2\epsilon^2", r"L &\leq m \sum_{i=1}^c n^2\eta^2 \\ &= mcn^2 \eta^2\epsilon^2", False),
+        (r"\|x^t - y\|^2 \le \frac{4}{\mu} A_0", r"\left\| x^t - y \right\|^2 &\le B \\ &= 8 A_0 / \mu.", True),
+        (r"\|x^t - y\|^2 \le \frac{4}{\mu} A_0", r"\| x^{t+1} - y \|^2 &\le \tfrac{4}{\mu} A_0", False),
+        (r"\|x\| \le 2ab", r"\| x \| &\le 3ab \\ &\le 2ab", False),
+        (r"\|x\| \le 2ab", r"\| x \| &\le 2ab + 3c", False),  # another sum
+        (r"\|x\| \le 2ab", r"\| x \| &\le 2ac", False),  # another symbol
+        (r"\|x\| \le 2ab", r"\| y \| &\le 3ab", False),  # about something else
+        (r"\|x\| \le 2ab", r"\| x \| &\ge 3ab", False),
+        (r"\|x\| \le 2ab_1", r"\| x \| &\le 2ab_2", False),
+        (r"\|x\| = \mathcal{O}(ab)", r"\| x \| &= \mathcal{O}(2ab)", False),
+        (r"\|x\| \le ab", r"\| x \| &\le a \exp(b^{t})", False),  # not understood
+    ],
+)
+def test_a_proof_that_ends_with_another_factor_or_power_is_found(tmp_path, stated, proved, differ):
+    found = candidates(tmp_path, ENDING % (stated, proved))
+    assert [(one.check, one.about) for one in found] == [("constant", "Lemma 1")] * differ
+    assert all("the proof ends with" in one.says for one in found)
+
+
+COLLAPSE = r"""Task & Model & Base & Ours & Rate \\ \midrule
+PubMed & small & 0.210 & 0.650 $\pm$ 0.046 & 0.830 \\
+PubMed & large & 0.620 & 0.690 $\pm$ 0.010 & 0.884 \\
+MedQA & small & 0.317 & 0.414 $\pm$ 0.024 & 0.392 \\
+MedQA & large & 0.436 & 0.539 $\pm$ 0.012 & 0.323 \\"""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "meant"),
+    [
+        ("the rate falls from 0.884 to 0.329 on MedQA and from 0.830 to 0.323.", "0.392"),
+        (r"on PubMed it rises from 0.210 to 0.650 $\pm$ 0.046, on MedQA from 0.317 to 0.424 $\pm$ 0.024.", "0.414"),
+        ("it is the best. That is clear. On MedQA, Base has only 0.371.", "0.317"),
+        ("the base has 0.201 on PubMed.", "0.210"),
+        ("on PubMed it has 0.650 $\\pm$ 0.064.", "0.046"),
+        ("it improves by 0.103 on MedQA.", None),  # 0.539 - 0.436
+        ("there is a gain of 0.222 on MedQA.", None),  # 0.539 - 0.317, not in one row or column
+        ("the gap is 0.070 on PubMed.", None),
+        ("the base gains 0.410 points from small to large on PubMed.", None),  # 0.620 - 0.210
+        ("it is $1.48$ times faster, by 31.3\\% on MedQA.", None),
+        ("on average it has 0.573 on PubMed.", None),
+        ("with $p < 0.436$ and $\\alpha = 0.435$ on PubMed.", None),
+    ],
+)
+def test_a_number_of_a_sentence_may_be_a_difference_only_where_it_says_so(tmp_path, sentence, meant):
+    text = table(COLLAPSE, r"In Table~\ref{tab:a}, " + sentence.replace("%", "%%"), columns="llccc").replace("%%", "%")
+    found = candidates(tmp_path, text)
+    assert [one.values[1] for one in found] == ([meant] if meant else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        (r"\begin{equation}\label{s} a \end{equation}\begin{equation}\label{s} b \end{equation}", 2),
+        (r"\begin{equation}\label{s} a \end{equation} By \eqref{s}. \section{B}\label{s}\section{C}\label{s}", 3),
+        (r"\begin{enumerate}[label=(\roman*)]\item a\end{enumerate}\begin{enumerate}[label=(\roman*)]\item b"
+         r"\end{enumerate}", 0),
+        (r"\begin{axis} \xlabel{Step} \end{axis} \begin{axis} \xlabel{Step} \end{axis}", 0),
+    ],
+)  # fmt: skip
+def test_a_label_that_is_defined_twice_is_found_without_a_reference(tmp_path, text, times):
+    found = candidates(tmp_path, "Words. " + text)
+    assert [f"defined {times} times" in one.says for one in found] == [True] * bool(times)
+    assert all(("nothing refers to it" in one.says) == (times == 2) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        (r"a 44,978-example mixture", "44,987 training examples", True),
+        (r"44\,978 examples", "44987 new examples", True),
+        ("44,978 examples", "44,978 training examples", False),
+        ("44,978 examples", "44,987 tokens", False),
+        ("44,978 examples", "44,789 examples", False),
+        ("about 44,978 examples", "44,987 examples", False),
+    ],
+)
+def test_a_long_number_with_two_digits_exchanged_is_found(tmp_path, first, second, found):
+    text = f"We train on {first} of text.\n\n\\section{{Data}} The set has {second} in it."
+    assert [one.check for one in candidates(tmp_path, text)] == ["count"] * found
