@@ -79,7 +79,7 @@ class FormalTheorem:
         line: line of its statement.
         statement: its source, with the definitions of the same file that it uses.
         constants: what it sets, by name: a number as text, or the source where that is not one.
-        covers: for a part, what it covers, in words.
+        covers: for a part, what it covers, in words; for one of several that prove a claim together, the others.
         digest: SHA-256 of its file and of all files that it imports.
         axioms: what the kernel had to assume, as recorded.
         checked: whether the record is of these very files.

@@ -111,9 +111,9 @@ def _convolutions() -> list[tuple[int, int, int]]:
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves, for a round with K clients.", {"condition": "none"}),
     correction=Form(
         r"""For the M clients of a round the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, n)$,
-        and exactly for $r < mn/(m+n)$: r must be below about the smaller side, however large the other is (a 576 by 64
-        layer of the paper's networks at rank 64: 40,960 numbers instead of 36,864). A round that ends a cycle sends
-        $Kr(m+n)$ more, to all clients.""",
+        where a half is the largest share that serves, and exactly for $r < mn/(m+n)$: r must be below about the smaller
+        side, however large the other is (a 576 by 64 layer of the paper's networks at rank 64: 40,960 numbers instead
+        of 36,864). A round that ends a cycle sends $Kr(m+n)$ more, to all clients.""",
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
@@ -122,7 +122,8 @@ def _convolutions() -> list[tuple[int, int, int]]:
         Reading(
             "far below both sides",
             r"In a round FedLoRU brings the numbers that the M clients taking part send from $Mmn$ down to $Mr(m+n)$ "
-            r"(K in print), which is less where $r \ll m, n$: $r < \frac12\min(m, n)$ is enough.",
+            r"(K in print), which is less where $r \ll m, n$: $r < \frac12\min(m, n)$ is enough, and no share "
+            "of the smaller side above a half is.",
             {"condition": "both"},
             r"Section 2 has $r \ll m, n$.",
             ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),

@@ -97,7 +97,8 @@ Definition lines_of_v1 {first second : R} (n : nat) (admitted : nat -> Prop) (th
   (forall i j k, admitted i -> (1 <= j <= n)%nat -> (1 <= k <= n)%nat -> (i + n = j + k)%nat -> (i >= 1)%nat ->
     second * lambda i <= second * (theta (n + i - j)%nat + epsilon (n + i - k)%nat)).
 
-(** The corrected statement: both lines for all indices, and the conclusion (22). *)
+(** The corrected statement: both lines for all indices, the two eigenvalues that are 0, and the conclusion
+    (22). *)
 Definition eq_20_22_states {first second : R} {p_shift q_shift : nat} : Prop :=
   forall (n p0 q0 : nat) (H_true epsilon_N H_N : Mc n n) (theta epsilon lambda : nat -> R),
   H_N = H_true ⊕ epsilon_N ->
@@ -105,14 +106,16 @@ Definition eq_20_22_states {first second : R} {p_shift q_shift : nat} : Prop :=
   let p := (p0 + p_shift)%nat in
   let q := (q0 + q_shift)%nat in
   lines_of_v1 (first := first) (second := second) n (fun i => (1 <= i <= n)%nat) theta epsilon lambda /\
+  ((p + q < n)%nat -> theta (1 + p)%nat = 0 /\ theta (n - q)%nat = 0) /\
   forall i, (1 <= i <= n)%nat ->
     Rbar_le (extended n epsilon (Z.of_nat i + Z.of_nat q)) (lambda i) /\
     Rbar_le (lambda i) (extended n epsilon (Z.of_nat i - Z.of_nat p)).
 
-(** As printed, with "at most" in both lines and indices between p and n - q, it fails. *)
+(** As printed, with "at most" in both lines and indices between p and n - q, it fails where there are spikes of
+    both signs. *)
 Definition eq_20_22_fails {first second : R} : Prop :=
   exists (n p q : nat) (H_true epsilon_N H_N : Mc n n) (theta epsilon lambda : nat -> R),
-  H_N = H_true ⊕ epsilon_N /\
+  (1 <= p)%nat /\ (1 <= q)%nat /\ H_N = H_true ⊕ epsilon_N /\
   eigenvalues H_true theta /\ eigenvalues epsilon_N epsilon /\ eigenvalues H_N lambda /\ signs n p q theta /\
   ~ lines_of_v1 (first := first) (second := second) n (fun i => (p < i < n - q)%nat) theta epsilon lambda.
 
@@ -121,37 +124,54 @@ Theorem eq_20_22 : eq_20_22_states (first := 1) (second := - 1) (p_shift := 0) (
 Proof.
   intros n p0 q0 H E HN theta epsilon lambda HN_is of_H of_E of_HN counted p q.
   destruct (eq_21_25 n p0 q0 H E HN theta epsilon lambda HN_is of_H of_E of_HN counted)
-    as (upper & lower & _ & _ & _ & last).
-  split; [split|exact last].
+    as (upper & lower & _ & _ & zeros & last).
+  split; [split|exact (conj zeros last)].
   - intros i j k _ low_j low_k index low_i. assert (step := upper i j k low_j low_k index low_i). lra.
   - intros i j k _ low_j low_k index low_i. assert (step := lower i j k low_j low_k index low_i). lra.
 Qed.
 
-(** Two weights without curvature, and noise in one direction. *)
-Definition one_zero (k : nat) : R := match k with 1%nat => 1 | _ => 0 end.
-Definition noise : Mc 2 2 := of_real (diagonal 2 (fun k => one_zero (S k))).
+(** A real diagonal matrix in decreasing order has its diagonal as eigenvalues. *)
+Definition real_diagonal (n : nat) (d : nat -> R) : Mc n n := of_real (diagonal n (fun k => d (S k))).
 
-Lemma eigenvalues_of_noise : eigenvalues noise one_zero.
+Lemma eigenvalues_of_diagonal n d :
+  (forall i j, (1 <= i)%nat -> (i <= j)%nat -> (j <= n)%nat -> d j <= d i) -> eigenvalues (real_diagonal n d) d.
 Proof.
-  split.
-  - intros i j one before low. unfold one_zero. destruct i as [|[|i]], j as [|[|j]]; try lia; lra.
-  - exists (of_real (identity 2)).
-    assert (own : (of_real (identity 2))^* = of_real (identity 2)).
-    { apply same_parts; unfold adjoint, of_real, parts, re, im; cbn [fst snd].
-      - apply transpose_identity.
-      - rewrite transpose_zero. vectors. }
-    unfold unitary. rewrite own. split; [split; apply complex_identity_product|].
-    now rewrite complex_identity_product, complex_product_identity.
+  intro order. split; [exact order|]. exists (of_real (identity n)).
+  assert (own : (of_real (identity n))^* = of_real (identity n)).
+  { apply same_parts; unfold adjoint, of_real, parts, re, im; cbn [fst snd].
+    - apply transpose_identity.
+    - rewrite transpose_zero. vectors. }
+  unfold unitary. rewrite own. split; [split; apply complex_identity_product|].
+  now rewrite complex_identity_product, complex_product_identity.
 Qed.
+
+Lemma diagonal_add n d e : real_diagonal n d ⊕ real_diagonal n e = real_diagonal n (fun k => d k + e k).
+Proof.
+  unfold real_diagonal. apply same_parts; unfold of_real, parts, re, im; cbn [fst snd].
+  - apply same_entries. intros i j low_i low_j. cbn. unfold diagonal.
+    repeat rewrite entry_from by assumption. destruct (Nat.eqb i j); ring.
+  - change (zero ⊕ zero = (zero : M n n)). apply add_zero.
+Qed.
+
+(** Four weights, one with positive and one with negative curvature, and noise that adds to the positive one. *)
+Definition spikes (k : nat) : R := match k with 1%nat => 1 | 4%nat => -1 | _ => 0 end.
+Definition noise (k : nat) : R := match k with 1%nat => 1 | _ => 0 end.
 
 (* refutes: fedloru-v1/eq-20-22 *)
 Theorem eq_20_22_as_printed : eq_20_22_fails (first := 1) (second := 1).
 Proof.
-  exists 2%nat, 0%nat, 0%nat, zero, noise, noise, (fun _ => 0), one_zero, one_zero.
-  split; [rewrite add_comm; symmetry; apply add_zero|].
-  split; [apply eigenvalues_of_zero|]. split; [apply eigenvalues_of_noise|]. split; [apply eigenvalues_of_noise|].
+  exists 4%nat, 1%nat, 1%nat, (real_diagonal 4 spikes), (real_diagonal 4 noise),
+    (real_diagonal 4 (fun k => spikes k + noise k)), spikes, noise, (fun k => spikes k + noise k).
+  split; [lia|]. split; [lia|]. split; [symmetry; apply diagonal_add|].
+  assert (order : forall i j, (1 <= i)%nat -> (i <= j)%nat -> (j <= 4)%nat -> spikes j <= spikes i /\ noise j <= noise i).
+  { intros i j one before low. unfold spikes, noise.
+    destruct i as [|[|[|[|[|i]]]]], j as [|[|[|[|[|j]]]]]; try lia; lra. }
+  split; [apply eigenvalues_of_diagonal; intros; now apply order|].
+  split; [apply eigenvalues_of_diagonal; intros; now apply order|].
+  split; [apply eigenvalues_of_diagonal; intros i j one before low; destruct (order i j one before low); lra|].
   split.
-  - split; [lia|]. intros i inside. split; split; intro; (lra || lia).
-  - intros [_ second]. specialize (second 1%nat 2%nat 1%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)).
+  - split; [lia|]. intros i inside. unfold spikes.
+    destruct i as [|[|[|[|[|i]]]]]; try lia; split; split; intro; (lra || lia).
+  - intros [_ second]. specialize (second 2%nat 2%nat 4%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)).
     cbn in second. lra.
 Qed.

@@ -441,7 +441,7 @@ Proof.
   specialize (strict n ltac:(lia)). lra.
 Qed.
 
-(* part of: fedloru-v2/thm-4.2-rate@as-analysed-in-appendix-b: for exact gradients and all clients in each round *)
+(* part of: fedloru-v2/thm-4.2-rate@as-analysed-in-appendix-b: the rate, for exact gradients and all clients in each round, without the comparison with FedAvg *)
 Theorem thm_4_2_rate : rate_states (power := 1 / 2).
 Proof.
   intros x c_1 c_2 positive [long short] bounded going.

@@ -19,7 +19,8 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
 
     In a round each of the M clients receives A and B and sends its own. $r(m+n) < mn$ says $r < mn/(m+n)$. With
     $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$. For $e = 0$ and $r = \frac12m$
-    both counts are equal. At the end of a cycle A and B go to all K clients, who add the product to their W.
+    both counts are equal, so that no larger share than a half serves. At the end of a cycle A and B go to all K
+    clients, who add the product to their W.
     """
     wide = m + e
     require(sympy.expand(m * r + r * n - sides * r * (m + n)) == 0, "entries of A and B")
@@ -34,7 +35,8 @@ def claim_comm_both(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(
     r"""$mn/(m+n)$ is at least half of the smaller side.
 
     A has mr entries and B has rn, so that a client sends $r(m+n)$ numbers for mn. That is less for $r < mn/(m+n)$. With
-    $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$.
+    $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$. For $e = 0$ and $r = \frac12m$
+    both counts are equal, so that no larger share than a half serves.
     """
     return str(claim_comm.evaluate(half, sides))
 

@@ -51,6 +51,10 @@ Arguments orthonormal_Q {r X}.
 Arguments decomposition {r X}.
 Arguments kept_at_most {r X}.
 
+(** The values are singular values: none is negative, and none is greater than those before it. *)
+Definition decreasing {r X} (t : truncation r X) : Prop :=
+  forall i j, (i <= j)%nat -> (j < width r)%nat -> 0 <= sigma t j <= sigma t i.
+
 (** The model after the truncation, from the kept columns of the new bases. *)
 Definition W_next {r X} (t : truncation r X) : M (rows r) (columns r) :=
   (U r × first (kept t) (P t)) × diagonal (kept t) (sigma t) × (V r × first (kept t) (Q t))^T.

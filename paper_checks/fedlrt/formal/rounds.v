@@ -19,7 +19,7 @@ Record round := Round {
   some_clients : (1 <= clients)%nat;
   some_steps : (1 <= steps)%nat;
   constant_L : 0 <= L;
-  positive_rate : 0 < lambda;
+  rate_nonneg : 0 <= lambda;
   smooth_losses : forall c, (c < clients)%nat -> smooth L (loss c) (gradient c);
   orthonormal_U : orthonormal U;
   orthonormal_V : orthonormal V

@@ -35,7 +35,7 @@ Lemma drift_in_round (r : round) c s : (c < clients r)%nat ->
 Proof.
   intro below. rewrite coefficients_point.
   apply (drift_sum (clients r) (L r) (lambda r) (own_loss r) (nabla_S_of r) (S r) (fun _ => nabla_S r (S r)));
-    [apply Rlt_le, positive_rate|apply constant_L|intros; now apply own_smooth|assumption].
+    [apply rate_nonneg|apply constant_L|intros; now apply own_smooth|assumption].
 Qed.
 
 (* best: fedlrt/thm-1 *)
@@ -50,7 +50,7 @@ Qed.
 Lemma thm_1_from (constant : R) : exp 1 - 1 <= constant -> thm_1_states (constant := constant) (limit := 1).
 Proof.
   intros enough r short c i below early.
-  assert (natural := s_ge_1 r). assert (rate := positive_rate r). assert (sign := constant_L r).
+  assert (natural := s_ge_1 r). assert (rate := rate_nonneg r). assert (sign := constant_L r).
   assert (small : lambda r * L r <= / s_ r).
   { assert (0 < / s_ r) by (apply Rinv_0_lt_compat; lra).
     destruct (Req_dec (L r) 0) as [flat|curved]; [rewrite flat; lra|]. specialize (short ltac:(lra)).

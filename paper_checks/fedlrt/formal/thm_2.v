@@ -23,12 +23,14 @@ Definition thm_2_bounded_states : Prop :=
   <= - (s_ r * lambda r) * (1 - (1 - 1 / (2 * s_ r)) * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + L r * theta t.
 
-(** No constant below 1 - 1/(2s) serves all small rates, for any number of steps, even where nothing is cut. *)
+(** No constant below 1 - 1/(2s) serves all small rates of losses with L = 1, for any number of steps, even where
+    nothing is cut. *)
 Definition thm_2_least_states : Prop :=
   forall s (constant : R), (1 <= s)%nat -> constant < 1 - 1 / (2 * INR s) ->
   forall small, 0 < small ->
   exists (r : round) (before : factors r) (t : truncation r (S_star r)),
-  steps r = s /\ clients r = 1%nat /\ s_ r * lambda r * L r <= 1 /\ lambda r <= small /\ theta t = 0 /\
+  steps r = s /\ clients r = 1%nat /\ L r = 1 /\ 0 < lambda r <= small /\ s_ r * lambda r * L r <= 1 /\
+  decreasing t /\ theta t = 0 /\
   mean_L r (W_next t) - mean_L r (W_before before)
   > - (s_ r * lambda r) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2.
 
@@ -41,7 +43,7 @@ Proof.
   now rewrite length_of_F in step.
 Qed.
 
-(* proves: fedlrt/thm-2 *)
+(* proves: fedlrt/thm-2: together with thm_2_bounded and thm_2_least *)
 Theorem thm_2 : thm_2_states (constant := 1) (leading := 1) (share := 1) (limit := 1).
 Proof.
   intros r before t short.
@@ -49,7 +51,7 @@ Proof.
   fold (W_star r) in second. rewrite !Rmult_1_l. lra.
 Qed.
 
-(* proves: fedlrt/thm-2 *)
+(* proves: fedlrt/thm-2: together with thm_2 and thm_2_least *)
 Theorem thm_2_bounded : thm_2_bounded_states.
 Proof.
   intros r before t short bounded.
@@ -70,7 +72,7 @@ Proof. unfold orthonormal, one. now rewrite transpose_identity, identity_product
 Definition bowl_round (s : nat) (lambda : R) (some : (1 <= s)%nat) (positive : 0 < lambda) : round.
 Proof.
   refine (Round 1 1 1 1 s 1 lambda (fun _ => bowl zero 1) (fun _ => bowl_gradient zero 1) one one one
-    (le_n 1) some Rle_0_1 positive _ one_orthonormal one_orthonormal).
+    (le_n 1) some Rle_0_1 (Rlt_le _ _ positive) _ one_orthonormal one_orthonormal).
   intros. apply bowl_smooth. rewrite Rabs_right; lra.
 Defined.
 
@@ -164,7 +166,7 @@ Proof.
   apply Rle_antisym; nra.
 Qed.
 
-(* proves: fedlrt/thm-2 *)
+(* proves: fedlrt/thm-2: together with thm_2 and thm_2_bounded *)
 Theorem thm_2_least : thm_2_least_states.
 Proof.
   intros s constant some least small positive.
@@ -194,13 +196,20 @@ Proof.
   assert (before : mean_L r (W_start r) = 1 / 2).
   { transitivity (bowl zero 1 (1 ⋅ one)); [|rewrite value_of_bowl; field].
     rewrite <- value. f_equal. symmetry. exact (f_equal (model r) (scale_one (M 1 1) one)). }
-  assert (after : mean_L r (W_star r) = ((1 - l) ^ s) ^ 2 / 2).
-  { rewrite <- value_of_bowl, <- value. unfold W_star. do 2 f_equal. unfold S_star.
-    transitivity (vmean 1 (fun _ : nat => (1 - l) ^ s ⋅ one)).
+  assert (star : S_star r = (1 - l) ^ s ⋅ one).
+  { transitivity (vmean 1 (fun _ : nat => (1 - l) ^ s ⋅ one)).
     - apply (vmean_ext 1). intros c low. replace c with 0%nat by lia. apply bowl_coefficients.
     - apply vmean_const. lia. }
+  assert (after : mean_L r (W_star r) = ((1 - l) ^ s) ^ 2 / 2).
+  { rewrite <- value_of_bowl, <- value. unfold W_star. do 2 f_equal. exact star. }
   change (s_ r) with n. change (lambda r) with l. change (L r) with 1. rewrite before, after, slope_is_1.
-  repeat split; try assumption; try reflexivity; [lra|].
+  split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|]. split; [lra|]. split; [lra|].
+  split; [|split; [reflexivity|]].
+  { intros i j _ _. change (0 <= entry (S_star r) 0 0 <= entry (S_star r) 0 0). rewrite star.
+    assert (corner_is : entry ((1 - l) ^ s ⋅ one) 0 0 = (1 - l) ^ s).
+    { rewrite entry_scale by lia. unfold one, identity. rewrite entry_from by lia. cbn [Nat.eqb]. ring. }
+    assert (l <= n * l) by nra. assert (0 <= (1 - l) ^ s) by (apply pow_le; lra).
+    split; [|apply Rle_refl]. apply Rle_trans with ((1 - l) ^ s); [assumption|]. right. symmetry. exact corner_is. }
   assert (power := power_of_bowl l (2 * s) ltac:(nra)). rewrite mult_INR in power. simpl (INR 2) in power.
   fold n in power. replace ((1 - l) ^ (2 * s)) with (((1 - l) ^ s) ^ 2) in power by (rewrite <- pow_mult; f_equal; lia).
   set (p := ((1 - l) ^ s) ^ 2) in *.

@@ -18,13 +18,22 @@ Definition holds_the_gradients (r : round) (before : factors r) : Prop :=
   let nabla_V := (nabla r (W_before before))^T × U_before before × S_before before in
   U r × (U r)^T × nabla_U = nabla_U /\ V r × (V r)^T × nabla_V = nabla_V.
 
-(** The least number of values is kept for which those that are cut have a norm of at most theta. *)
-Definition keeps_the_least (r : round) (X : M (width r) (width r)) (t : truncation r X) : Prop :=
-  forall k, (k < kept t)%nat -> theta t < sqrt (sum (width r - k) (fun i => sigma t (k + i)%nat ^ 2)).
+(** The norm of the singular values after the first k. *)
+Definition tail_after {r X} (t : truncation r X) (k : nat) : R :=
+  sqrt (sum (width r - k) (fun i => sigma t (k + i)%nat ^ 2)).
 
+(** The least number of values is kept for which the tail has a norm below theta. The tail of the printed rule begins
+    with the last value that is kept, [counted := 1]. What the rule is for begins after it, [counted := 0]. *)
+Definition keeps_the_least {r X} (counted : nat) (t : truncation r X) : Prop :=
+  (counted <= kept t)%nat /\ tail_after t (kept t - counted) < theta t /\
+  forall k, (counted <= k < kept t)%nat -> theta t <= tail_after t (k - counted).
+
+(** It fails with either rule. *)
 Definition thm_2_fails {constant leading share : R} : Prop :=
+  forall counted : nat, (counted <= 1)%nat ->
   exists (r : round) (before : factors r) (t : truncation r (S_star r)),
-  lambda r <= 1 / (constant * L r * s_ r) /\ holds_the_gradients r before /\ keeps_the_least r (S_star r) t /\
+  0 < L r /\ 0 < lambda r <= 1 / (constant * L r * s_ r) /\ holds_the_gradients r before /\
+  decreasing t /\ keeps_the_least counted t /\
   ~ thm_2_printed (constant := constant) (leading := leading) (share := share) r before t.
 
 (** Two by two matrices by their entries. *)
@@ -141,18 +150,18 @@ Definition singular_values (i : nat) : R := match i with O => 2 | _ => 1 end.
 Lemma diagonal_two d : diagonal 2 d = two (d 0%nat) 0 0 (d 1%nat).
 Proof. apply two_eq; reflexivity. Qed.
 
-Definition integer_truncation : truncation integer_round (S_star integer_round).
+Definition integer_truncation (theta : R) (enough : 1 <= theta) : truncation integer_round (S_star integer_round).
 Proof.
-  refine (Truncation integer_round (S_star integer_round) first_vector first_vector singular_values 1 (3 / 2)
+  refine (Truncation integer_round (S_star integer_round) first_vector first_vector singular_values 1 theta
     first_vector_orthonormal first_vector_orthonormal _ _ _).
   - rewrite S_star_is. change (width integer_round) with 2%nat.
     rewrite diagonal_two. unfold first_vector. rewrite two_transpose, two_product, two_product.
     apply two_same; simpl; field.
   - simpl. lia.
-  - simpl. rewrite <- (sqrt_square (3 / 2)) by lra. apply sqrt_le_1_alt. lra.
+  - simpl. rewrite <- (sqrt_square theta) by lra. apply sqrt_le_1_alt. nra.
 Defined.
 
-Lemma W_next_is : W_next integer_truncation = two (32 / 25) (24 / 25) (24 / 25) (18 / 25).
+Lemma W_next_is theta enough : W_next (integer_truncation theta enough) = two (32 / 25) (24 / 25) (24 / 25) (18 / 25).
 Proof.
   rewrite next_coefficients. etransitivity; [apply model_is|].
   change (first_vector × diagonal 2 (kept_values 1 singular_values) × first_vector^T
@@ -167,16 +176,26 @@ Proof. rewrite augmentation_keeps. apply model_is. Qed.
 (* refutes: fedlrt/thm-2 *)
 Theorem thm_2_fails_as_printed : thm_2_fails (constant := 12) (leading := 1) (share := 1).
 Proof.
-  exists integer_round, integer_factors, integer_truncation.
-  split; [|split; [|split]].
-  - change (1 / 100 <= 1 / (12 * 1 * 1)). lra.
+  intros counted few.
+  set (cut := if Nat.eqb counted 0 then 3 / 2 else 9 / 4).
+  assert (range : 1 <= cut <= 9 / 4) by (unfold cut; destruct (Nat.eqb counted 0); lra).
+  exists integer_round, integer_factors, (integer_truncation cut (proj1 range)).
+  split; [exact Rlt_0_1|]. split; [|split; [|split; [|split]]].
+  - change (0 < 1 / 100 <= 1 / (12 * 1 * 1)). lra.
   - split; cbv zeta; change (U integer_round) with (identity 2); change (V integer_round) with (identity 2);
       now rewrite transpose_identity, !identity_product.
-  - intros k low. change (kept integer_truncation) with 1%nat in low. replace k with 0%nat by lia.
-    change (3 / 2 < sqrt (0 + 2 * (2 * 1) + 1 * (1 * 1))).
-    rewrite <- (sqrt_square (3 / 2)) by lra. apply sqrt_lt_1_alt. lra.
+  - intros i j order low. change (width integer_round) with 2%nat in low. cbn [sigma integer_truncation].
+    unfold singular_values. destruct i, j; try lia; lra.
+  - unfold keeps_the_least, tail_after. cbn [kept theta sigma integer_truncation]. change (width integer_round) with 2%nat.
+    destruct counted as [|[|counted]]; [| |lia]; unfold cut; cbn [Nat.eqb Nat.sub].
+    + split; [lia|]. split.
+      * rewrite <- (sqrt_square (3 / 2)) by lra. apply sqrt_lt_1_alt. cbn. lra.
+      * intros k low. replace k with 0%nat by lia.
+        rewrite <- (sqrt_square (3 / 2)) by lra. apply sqrt_le_1_alt. cbn. lra.
+    + split; [lia|]. split; [|intros k low; lia].
+      rewrite <- (sqrt_square (9 / 4)) by lra. apply sqrt_lt_1_alt. cbn. lra.
   - unfold thm_2_printed. intro bound.
-    assert (after : mean_L integer_round (W_next integer_truncation)
+    assert (after : mean_L integer_round (W_next (integer_truncation cut (proj1 range)))
                     = / 2 * ((32 / 25 - 65) ^ 2 + (24 / 25 - 48) ^ 2 + (24 / 25 - 48) ^ 2 + (18 / 25 - 136) ^ 2)).
     { rewrite W_next_is. etransitivity; [apply mean_L_is|]. unfold target. now rewrite two_sub, two_square. }
     assert (start : mean_L integer_round (W_before integer_factors)
@@ -192,5 +211,5 @@ Proof.
       rewrite gradient. apply two_square. }
     rewrite after, start, slope in bound.
     change (s_ integer_round) with 1 in bound. change (lambda integer_round) with (1 / 100) in bound.
-    change (L integer_round) with 1 in bound. change (theta integer_truncation) with (3 / 2) in bound. lra.
+    change (L integer_round) with 1 in bound. change (theta (integer_truncation cut (proj1 range))) with cut in bound. lra.
 Qed.

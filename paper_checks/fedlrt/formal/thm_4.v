@@ -135,7 +135,7 @@ Proof.
   assert (rho_low : 0 <= rho) by apply sqrt_pos.
   assert (rho_high : rho <= 3 / 2) by nra.
   assert (descent := local_steps_descend (clients r) (steps r) (L r) (lambda r) (own_loss r) (nabla_S_of r) (S r)
-    (direction before) some (Rlt_le _ _ (positive_rate r)) (constant_L r)
+    (direction before) some (rate_nonneg r) (constant_L r)
     ltac:(intros; now apply own_smooth) rho (some_steps r) short (conj rho_low rho_high)).
   rewrite mean_direction, mean_of_slopes in descent. specialize (descent eq_refl).
   assert (mean (clients r) (fun c => ⟨ direction before c, direction before c ⟩)

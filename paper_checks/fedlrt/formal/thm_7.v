@@ -26,7 +26,7 @@ Qed.
 Theorem thm_7 : thm_7_states (first := 1) (drift := 1) (square := 1).
 Proof.
   intros r g way. unfold g. rewrite length_of_F. clear g.
-  assert (rate : 0 <= lambda r) by apply Rlt_le, positive_rate.
+  assert (rate := rate_nonneg r).
   assert (sign := constant_L r). assert (some := some_clients r). assert (natural := s_ge_1 r).
   assert (change := server_change (clients r) (steps r) (L r) (lambda r) (own_loss r) (nabla_S_of r) (S r)
     (fun _ => nabla_S r (S r)) some ltac:(intros; now apply own_smooth)).

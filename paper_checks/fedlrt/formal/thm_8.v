@@ -11,7 +11,8 @@ Definition thm_8_states {constant leading limit : R} : Prop :=
   mean_L r (W_star r) - mean_L r (W_start r)
   <= - (leading * (s_ r * lambda r)) * (1 - constant * (s_ r * lambda r) * L r) * ‖((U r)^T × F r (W_start r) × V r)‖ ^ 2.
 
-(** The same with the least constant that serves all small rates, for longer steps. *)
+(** The same with the constant 1 - 1/(2s), for longer steps. That no smaller one serves all small rates is thm_2_least,
+    in thm_2.v. *)
 Definition thm_8_best_states : Prop :=
   forall r : round,
   s_ r * lambda r * L r <= 1 ->
@@ -24,7 +25,7 @@ Proof.
   intros r short. rewrite length_of_F. unfold slope.
   assert (natural := s_ge_1 r). assert (some := some_clients r).
   assert (descent := local_steps_descend (clients r) (steps r) (L r) (lambda r) (own_loss r) (nabla_S_of r) (S r)
-    (fun _ => nabla_S r (S r)) some (Rlt_le _ _ (positive_rate r)) (constant_L r)
+    (fun _ => nabla_S r (S r)) some (rate_nonneg r) (constant_L r)
     ltac:(intros; now apply own_smooth) 1 (some_steps r) short ltac:(lra)).
   rewrite vmean_const, mean_of_slopes, mean_const in descent by assumption.
   specialize (descent eq_refl ltac:(lra)). rewrite <- star_server, !mean_own_loss in descent.
@@ -39,7 +40,7 @@ Qed.
 (* proves: fedlrt/thm-8 *)
 Theorem thm_8 : thm_8_states (constant := 12) (leading := 1) (limit := 12).
 Proof.
-  intros r short. assert (natural := s_ge_1 r). assert (rate := positive_rate r). assert (sign := constant_L r).
+  intros r short. assert (natural := s_ge_1 r). assert (rate := rate_nonneg r). assert (sign := constant_L r).
   assert (small : s_ r * lambda r * L r <= 1).
   { destruct (Req_dec (L r) 0) as [flat|curved]; [rewrite flat; lra|]. specialize (short ltac:(lra)).
     assert (12 * (s_ r * lambda r * L r) <= 1); [|lra].

@@ -8,7 +8,8 @@ Open Scope R_scope.
 Definition mean_of_products {d r n} (N : nat) (A : nat -> M d r) (B : nat -> M r n) : M d n := vmean N (fun i => A i × B i).
 Definition product_of_means {d r n} (N : nat) (A : nat -> M d r) (B : nat -> M r n) : M d n := vmean N A × vmean N B.
 
-(** The difference is what the factors have in common, and from two clients on it is not 0 for all factors. *)
+(** The difference is what the factors have in common, and from two clients on there are factors for which it is not
+    0. *)
 Definition eq_1_states {cross : R} : Prop :=
   (forall (N d r n : nat) (A : nat -> M d r) (B : nat -> M r n), (1 <= N)%nat ->
     mean_of_products N A B ⊖ product_of_means N A B

@@ -74,6 +74,14 @@ def test_the_grade_kernel_is_on_record_where_a_theorem_proves_the_whole_and_nowh
     assert {id for id, of in CLAIMS.items() if of.grade == "kernel"} == proved
 
 
+def test_theorems_that_prove_a_claim_together_name_each_other():
+    for id in {one.claim for one in THEOREMS}:
+        proofs = [one for one in THEOREMS if one.claim == id and one.role == "proves"]
+        for one in proofs:
+            others = [other.name.rpartition(".")[2] for other in proofs if other is not one]
+            assert one.covers == (f"together with {' and '.join(others)}" if others else "")
+
+
 def test_statements_hide_no_gap():
     for file in [*THEORY.glob("*.v"), *(file for paper in PAPERS for file in sources_of(paper).files)]:
         words = set(file.read_text(encoding="utf-8").replace(".", " ").split())
@@ -130,7 +138,7 @@ def test_another_constant_in_the_theorem_is_noticed(tmp_path, monkeypatch, const
     ("file", "old", "new", "stale", "current"),
     [
         ("thm_8.v", "1 / (limit * L r * s_ r)) ->", "1 / (2 * limit * L r * s_ r)) ->", "thm_8.thm_8", "thm_7.thm_7"),
-        ("rounds.v", "positive_rate : 0 < lambda;", "positive_rate : 1 < lambda;", "thm_7.thm_7", ""),
+        ("rounds.v", "rate_nonneg : 0 <= lambda;", "rate_nonneg : 1 <= lambda;", "thm_7.thm_7", ""),
         ("smooth.v", "‖(g x ⊖ g y)‖ <= L * ‖(x ⊖ y)‖.", "‖(g x ⊖ g y)‖ <= 0 * ‖(x ⊖ y)‖.", "thm_1.thm_1", ""),
         ("thm_4.v", "0 <= delta <= most ->", "0 <= delta < most ->", "thm_4.thm_4", "thm_2.thm_2"),
     ],
