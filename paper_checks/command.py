@@ -225,7 +225,13 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
         jobs = options.jobs if pool is None else len(pool.slots)
         bar.expect(len(claims) * CLAIM_SECONDS[options.budget] / jobs, f"{len(claims)} claims, {jobs} at a time")
         found = run(
-            claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=lambda _: bar.advance(), pool=pool
+            claims,
+            ledger,
+            budget=options.budget,
+            seed=options.seed,
+            jobs=jobs,
+            progress=lambda _: bar.advance(),
+            pool=pool,
         )
     keep(found, ledger, code)
     return found
@@ -579,9 +585,9 @@ def _report(options: argparse.Namespace) -> int:
     from paper_checks.pages.report import write_report
 
     out = Path(options.out)
-    require_writable(out)
     ledger = ledger_of(options)
-    chosen = chosen_claims(ledger, options)  # says what matches nothing
+    chosen = chosen_claims(ledger, options)  # says what matches nothing, before a folder is made
+    require_writable(out)
     require_own([out / "index.html", *(out / f"map-{paper.name}.svg" for paper in ledger.papers)], out)
     run = _run(chosen, ledger, options)
     names = [paper.name for paper in run.papers]

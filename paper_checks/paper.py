@@ -146,9 +146,10 @@ class Paper:
     named: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if all(isinstance(one, Finding) for one in self.findings):  # others are reported when the paper is loaded
-            ordered = tuple(sorted(self.findings, key=lambda one: CHANGES.index(one.changes)))
-            object.__setattr__(self, "findings", ordered)
+        if not isinstance(self.findings, tuple | list) or not all(isinstance(one, Finding) for one in self.findings):
+            raise ValueError(f"{self.name}: findings must be a tuple of Finding, got {self.findings!r}")
+        by_consequence = sorted(self.findings, key=lambda one: CHANGES.index(one.changes))
+        object.__setattr__(self, "findings", tuple(by_consequence))
 
     @property
     def option(self) -> str:

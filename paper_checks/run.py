@@ -157,9 +157,7 @@ def _results(
         missed = Stored(id, kind, {})
         if kind == "witness":
             continue  # none is an answer of its own
-        lost[missed.claim].append(
-            Replayed(kind, False, False, None, None, NO_CERTIFICATE, reading=missed.reading)
-        )
+        lost[missed.claim].append(Replayed(kind, False, False, None, None, NO_CERTIFICATE, reading=missed.reading))
     for claim, answer in zip(claims, measured, strict=True):
         home, decision = ledger.home[claim.id], answer.decision
         if decision is None:
