@@ -405,9 +405,9 @@ class Claim:
                 f"{self.id}: intended= needs the reading and what in the paper decides it: "
                 f'write Intended({of}, "why"); got {self.intended!r}'
             )
-        for name, wanted in (("control", Form), ("correction", Form)):
+        for name in ("control", "correction"):
             found = getattr(self, name)
-            if found is not None and not isinstance(found, wanted):
+            if found is not None and not isinstance(found, Form):
                 raise ValueError(f'{self.id}: {name}= must be a Form("statement", {{constants}}); got {found!r}')
         for name, wanted in (("readings", Reading), ("hypotheses", Dropped)):
             found = getattr(self, name)
