@@ -385,6 +385,7 @@ class Claim:
             raise ValueError(
                 f"{self.id}: because= has {len(self.because)} characters, but at most {LONGEST_REASON} are allowed"
             )
+        self._check_classes()
         self._check_readings()
         self._check_intended()
         known = self.printed_constants()
@@ -395,6 +396,37 @@ class Claim:
         for name in {*self.vary, *self.stands_in, *self.best, *(name for constants in forms for name in constants)}:
             if name not in known:
                 raise ValueError(f"{self.id}: the judge has no constant {name!r}; it has {', '.join(known) or 'none'}")
+
+    def _check_classes(self) -> None:
+        """Check that each field has the class that its name promises."""
+        if not isinstance(self.intended, Intended):
+            of = "AS_CORRECTED" if self.intended == AS_CORRECTED else repr(self.intended)
+            raise ValueError(
+                f"{self.id}: intended= needs the reading and what in the paper decides it: "
+                f'write Intended({of}, "why"); got {self.intended!r}'
+            )
+        for name in ("control", "correction"):
+            found = getattr(self, name)
+            if found is not None and not isinstance(found, Form):
+                raise ValueError(f'{self.id}: {name}= must be a Form("statement", {{constants}}); got {found!r}')
+        for name, wanted in (("readings", Reading), ("hypotheses", Dropped)):
+            found = getattr(self, name)
+            if not isinstance(found, tuple | list) or not all(isinstance(one, wanted) for one in found):
+                raise ValueError(
+                    f"{self.id}: {name}= must be a tuple of {wanted.__name__}, ({wanted.__name__}(...),); got {found!r}"
+                )
+        if not all(isinstance(one, Best) for one in self.best.values()):
+            raise ValueError(f'{self.id}: best= must map constants to Best(value, "how"); got {self.best!r}')
+        forms = [("mutants=", self.mutants)]
+        forms += [(f"the mutants of {one.name}", one.mutants) for one in self.readings]
+        for name in ("control", "correction"):
+            if (form := getattr(self, name)) is not None:
+                forms.append((f"the mutants of {name}=", form.mutants))
+        for name, mutants in forms:
+            if isinstance(mutants, Mapping) or not all(isinstance(one, Mapping) for one in mutants):
+                raise ValueError(
+                    f'{self.id}: {name} must be a tuple of changed constants, ({{"K": 2.0}},); got {mutants!r}'
+                )
 
     def _check_readings(self) -> None:
         slugs = [reading.slug for reading in self.readings]
@@ -415,7 +447,11 @@ class Claim:
             if not (reading.says and reading.why and reading.constants):
                 raise ValueError(f"{self.id}: the reading {reading.name!r} needs a statement, a reason and constants")
             if not reading.mutants and not self.mutants:
-                raise ValueError(f"{self.id}: the reading {reading.name!r} must not have mutants")
+                raise ValueError(
+                    f"{self.id}: the reading {reading.name!r} needs mutants, which are wrong variants that the check "
+                    f"must refute: give them to the reading, Reading(..., mutants=({{...}},)), or to the claim, "
+                    f"mutants=[{{...}}]"
+                )
 
     def _check_intended(self) -> None:
         first = self.readings[0]

@@ -136,10 +136,11 @@ def declare(commands: Any) -> None:
         commands,
         "report",
         _report,
-        "check every claim, draw every figure and write one HTML file",
+        "check claims, draw figures and write one HTML file",
         "rankproof report --out report --no-figures",
-        several=None,
+        several="ids",
     )
+    report.add_argument("ids", nargs="*", type=read_name, metavar="ID", help=f"{_CLAIM}; default: all")
     report.add_argument(
         "--out", type=read_name, default="report", metavar="DIR", help="folder to write to; default: report"
     )
@@ -224,7 +225,13 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
         jobs = options.jobs if pool is None else len(pool.slots)
         bar.expect(len(claims) * CLAIM_SECONDS[options.budget] / jobs, f"{len(claims)} claims, {jobs} at a time")
         found = run(
-            claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=bar.advance, pool=pool
+            claims,
+            ledger,
+            budget=options.budget,
+            seed=options.seed,
+            jobs=jobs,
+            progress=lambda _: bar.advance(),
+            pool=pool,
         )
     keep(found, ledger, code)
     return found
@@ -578,12 +585,18 @@ def _report(options: argparse.Namespace) -> int:
     from paper_checks.pages.report import write_report
 
     out = Path(options.out)
-    require_writable(out)
     ledger = ledger_of(options)
+    chosen = chosen_claims(ledger, options)  # says what matches nothing, before a folder is made
+    require_writable(out)
     require_own([out / "index.html", *(out / f"map-{paper.name}.svg" for paper in ledger.papers)], out)
-    run = _check_claims(ledger, options)
+    run = _run(chosen, ledger, options)
     names = [paper.name for paper in run.papers]
-    figures = [one for one in all_figures() if not options.paper or one.id.partition("/")[0] in names]
+    seen = {id for claim in chosen for id in claim.seen_in}
+    figures = [
+        one
+        for one in all_figures()
+        if (one.id in seen if options.ids else not options.paper or one.id.partition("/")[0] in names)
+    ]
     drawn = _draw_figures(() if options.no_figures else figures, options, out / "figures")
     path = write_report(run, drawn, run_manifest(run), out)
     print(summary_table(run))
@@ -612,6 +625,13 @@ def _pages(options: argparse.Namespace) -> int:
             folder.rmdir()
         names = " and ".join(paper.name for paper in papers)
         print(f"wrote nothing, because no pages of findings are declared and no proofs are on file in {names}")
+    without = [paper for paper in papers if not paper.pages]
+    for paper in without:
+        theme = paper.themes[0]
+        print(
+            f"{paper.name} declares no page of findings: add pages=(Page({paper.name + '-findings'!r}, "
+            f'title="...", about="...", themes=({theme!r},)),) to the Paper in its paper.py'
+        )
     return AS_EXPECTED
 
 

@@ -119,7 +119,7 @@ class Paper:
         package: import name of its folder.
         themes: modules of the package that hold claims, in the order of the paper.
         pages: the pages that tell its findings.
-        findings: what was found, the most consequential first; together they explain each claim that is not plain.
+        findings: what was found, sorted by its consequence; together they explain each claim that is not plain.
         together: groups of neighbouring themes that share runs, which one worker then makes once.
         called: name of its method.
         main: what it proposes, its main claim, and whether that survives the checks: two short sentences.
@@ -144,6 +144,12 @@ class Paper:
     link: str = ""
     rewritten: str = "rankproof pages"
     named: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.findings, tuple | list) or not all(isinstance(one, Finding) for one in self.findings):
+            raise ValueError(f"{self.name}: findings must be a tuple of Finding, got {self.findings!r}")
+        by_consequence = sorted(self.findings, key=lambda one: CHANGES.index(one.changes))
+        object.__setattr__(self, "findings", tuple(by_consequence))
 
     @property
     def option(self) -> str:

@@ -24,7 +24,7 @@ from paper_checks.engine.judging import Judged, judge, require_same
 from paper_checks.engine.measuring import describe_error, is_raised_in, reproducible
 from paper_checks.engine.processes import map_work
 from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
-from paper_checks.engine.verdict import Decision, decide
+from paper_checks.engine.verdict import NO_CERTIFICATE, Decision, decide
 from paper_checks.evaluation import as_in_json
 from paper_checks.formal.theorems import FormalError, FormalTheorem, formal_theorems
 from paper_checks.paper import Paper
@@ -155,9 +155,9 @@ def _results(
     papers = dict.fromkeys(ledger.home[claim.id] for claim in claims)
     for id, kind in (missing for paper in papers for missing in without_file(paper.package, files)):
         missed = Stored(id, kind, {})
-        lost[missed.claim].append(
-            Replayed(kind, False, False, None, None, f"no {kind} is stored", reading=missed.reading)
-        )
+        if kind == "witness":
+            continue  # none is an answer of its own
+        lost[missed.claim].append(Replayed(kind, False, False, None, None, NO_CERTIFICATE, reading=missed.reading))
     for claim, answer in zip(claims, measured, strict=True):
         home, decision = ledger.home[claim.id], answer.decision
         if decision is None:

@@ -160,8 +160,13 @@ def _text(record: Mapping[str, Any]) -> bytes:
 
 
 def differences(result: Result, record: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
-    """Yield the numbers of a result that are not those on record; none where an extra that it needs is missing."""
-    if result.decision.excused:
+    """Yield the numbers of a result that are not those on record.
+
+    There are none where an extra that it needs is missing, nor for a claim that is neither on record nor decided, such
+    as one without a check.
+    """
+    undecided = result.decision.verdict == "not checkable here" and not result.decision.defect
+    if result.decision.excused or (undecided and result.claim.id not in record):
         return
     before, found = record.get(result.claim.id, {}), evidence_of(result)
     for name in dict.fromkeys((*before, *found)):
@@ -178,6 +183,8 @@ def agree(before: Any, found: Any, relative: float = RELATIVE) -> bool:
     >>> agree("0.31 within 2e-08", "0.32 within 2e-08"), agree("0.31", "0.33"), agree(1.0, 1.0 + 1e-7), agree(1, 1.001)
     (True, False, True, False)
     """
+    if before in (None, "") and found in (None, ""):
+        return True
     if isinstance(before, list) and isinstance(found, list):
         return len(before) == len(found) and all(agree(*pair) for pair in zip(before, found, strict=True))
     if isinstance(before, str) and isinstance(found, str):

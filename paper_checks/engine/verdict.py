@@ -37,6 +37,10 @@ class Decision:
     traceback: str = field(default="", repr=False, compare=False)
 
 
+NO_CERTIFICATE = "no certificate is stored; keep one with --store"
+"""Answer for a proof that reads data of which nothing is stored."""
+
+
 class _DefectError(Exception):
     """Why the check itself cannot be trusted."""
 
@@ -189,7 +193,7 @@ def _stands(
     mutants = [mutant for mutant, _ in one.mutants]
     flaw = _flaw(certificate, {**claim.printed_constants(), **one.reading.constants}, mutants)
     if flaw:
-        raise _DefectError(f"{of}the stored certificate does not verify: {flaw}")
+        raise _DefectError(of + _describe_flaw("the stored certificate", flaw))
     blind = _blind(claim, one.evidence, one.mutants)
     if blind:
         raise _DefectError(of + blind)
@@ -226,7 +230,7 @@ def _grade_corrected(
     certificate = None if judged.printed.ok else _answer("certificate", "", replayed)
     flaw = _flaw(certificate, {**claim.printed_constants(), **form.constants}, form.mutants)
     if flaw:
-        raise _DefectError(f"the stored certificate of the correction does not verify: {flaw}")
+        raise _DefectError(_describe_flaw("the stored certificate of the correction", flaw))
     if judged.strength is None:
         raise _DefectError(
             "the correction is not compared with what is printed: no sides are, and nothing is stated; say by asks= "
@@ -241,6 +245,10 @@ def _grade_corrected(
     if not judged.printed.ok and established(formal, "proves", ""):
         return "kernel"
     return "proof" if certificate is not None else correction.grade
+
+
+def _describe_flaw(certificate: str, flaw: str) -> str:
+    return flaw if flaw == NO_CERTIFICATE else f"{certificate} does not verify: {flaw}"
 
 
 def _flaw(certificate: Replayed | None, constants: Constants, mutants: Sequence[Constants]) -> str:

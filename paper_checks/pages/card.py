@@ -86,6 +86,12 @@ _PRINTED: Mapping[Print, str] = {
     "unstated": "the print leaves something unstated",
     "inconsistent": "the paper says it in two ways",
 }
+_FAULTS: Mapping[Print, str] = {
+    "misprint": "with a misprint",
+    "unstated": "with something unstated",
+    "inconsistent": "printed inconsistently",
+}
+"""Faults of the print as parts of a count."""
 _READ = {True: "holds", False: "does not hold", None: "is undecided"}
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
@@ -309,7 +315,10 @@ def tally(run: Run) -> str:
     """Return counts by verdict that add up to all claims, and whether all agree with the record."""
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
-    told = count_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
+    told = count_by_kind(
+        [(result.claim.kind, result.decision.verdict) for result in run.results],
+        [result.claim.print for result in run.results],
+    )
     claims = f"{number} claim{'' if number == 1 else 's'}{told}"
     if run.level > SUITE_LEVEL:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
@@ -318,14 +327,32 @@ def tally(run: Run) -> str:
     return f"{claims}; {off if different else 'every verdict as recorded'}{stray}"
 
 
-def count_verdicts(verdicts: Iterable[Verdict]) -> str:
-    """Return the numbers of verdicts as part of a sentence.
+def count_verdicts(verdicts: Iterable[Verdict], prints: Sequence[Print] = ()) -> str:
+    """Return the numbers of verdicts as part of a sentence, and of the faults of the print if they are given.
 
     >>> count_verdicts(["holds", "refuted", "holds", "ambiguous"])
     '2 hold, 1 is refuted, 1 is ambiguous'
+    >>> count_verdicts(["holds", "refuted", "holds"], ["as meant", "unstated", "misprint"])
+    '2 hold (1 with a misprint), 1 is refuted (1 with something unstated)'
     """
-    counts = Counter(verdicts)
-    return ", ".join(f"{counts[verdict]} {verb(verdict, counts[verdict])}" for verdict in COUNTED if counts[verdict])
+    found = list(verdicts)
+    counts = Counter(found)
+    told = []
+    for verdict in COUNTED:
+        if counts[verdict]:
+            faults = count_faults([one for of, one in zip(found, prints, strict=False) if of == verdict])
+            told.append(f"{counts[verdict]} {verb(verdict, counts[verdict])}" + (f" ({faults})" if faults else ""))
+    return ", ".join(told)
+
+
+def count_faults(prints: Iterable[Print]) -> str:
+    """Return the numbers of statements whose print differs from what is meant; empty if none does.
+
+    >>> count_faults(["misprint", "as meant", "inconsistent", "misprint"])
+    '2 with a misprint, 1 printed inconsistently'
+    """
+    counts = Counter(prints)
+    return ", ".join(f"{counts[print]} {words}" for print, words in _FAULTS.items() if counts[print])
 
 
 def verb(verdict: Verdict, number: int) -> str:
@@ -337,15 +364,26 @@ def verb(verdict: Verdict, number: int) -> str:
     return _VERBS[verdict][number != 1]
 
 
-def count_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
+def count_by_kind(found: Sequence[tuple[Kind, Verdict]], prints: Sequence[Print] = ()) -> str:
     """Return the numbers of verdicts; if there are other kinds, statements and numbers are counted separately.
+
+    Args:
+        found: kind and verdict of each entry.
+        prints: how each entry is printed, if the faults of the print are to be counted too.
 
     >>> count_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
     ': 2 statements and numbers (1 holds, 1 is refuted) + 1 setting (1 holds)'
+    >>> count_by_kind([("statement", "holds"), ("number", "holds")], ["misprint", "as meant"])
+    ': 2 hold (1 with a misprint)'
     """
-    parts = [[(kind, verdict) for kind, verdict in found if (kind in STATED) == stated] for stated in (True, False)]
+    how = prints or ["as meant"] * len(found)
+    entries = [(kind, verdict, print) for (kind, verdict), print in zip(found, how, strict=True)]
+    parts = [[entry for entry in entries if (entry[0] in STATED) == stated] for stated in (True, False)]
     told = [
-        (describe_kinds([kind for kind, _ in part]), count_verdicts(verdict for _, verdict in part))
+        (
+            describe_kinds([kind for kind, _, _ in part]),
+            count_verdicts([verdict for _, verdict, _ in part], [print for _, _, print in part]),
+        )
         for part in parts
         if part
     ]

@@ -77,6 +77,9 @@ _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more 
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
 _UNBROKEN = 12  # a formula with at most this many signs stays on one line
 _LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
+_ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|align|gathered|gather|eqnarray|multline)\*?\}")
+_NAME = re.compile(r"\\(?:mathbf|mathit|mathsf|boldsymbol|bm)\{([A-Z][a-z]{2,}|[a-z]{3,})\}")
+"""A name of several letters, such as Prob, in a type that the converter sets letter by letter."""
 _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
@@ -114,8 +117,9 @@ def tree(latex: str, display: bool = False) -> Element:
     Raises:
         MathError: as above.
     """
+    known = _NAME.sub(r"\\operatorname{\1}", _ALIGNED.sub(r"\\\1{split}", latex))
     try:
-        root = convert_to_element(latex, display="block" if display else "inline")
+        root = convert_to_element(known, display="block" if display else "inline")
     except Exception as error:  # the converter has no common base for its errors
         raise MathError(f"cannot convert {latex!r}: {type(error).__name__}: {error}") from None
     for element in root.iter():

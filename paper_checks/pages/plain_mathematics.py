@@ -243,6 +243,8 @@ def _show(element: Element, rich: bool, beside: bool) -> str:
     if tag == "mover":
         return _accent(parts, rich)
     if tag == "mtable":
+        if element.get("displaystyle") == "true":  # lines of a formula, aligned within
+            return "; ".join(_row([part for cell in row for part in cell], rich).strip() for row in parts)
         rows = [", ".join(_row(list(cell), rich) for cell in row) for row in parts]
         return "; ".join(rows)
     return _row(parts, rich)

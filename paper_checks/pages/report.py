@@ -22,7 +22,7 @@ from paper_checks.pages import card, report_cards, status_graph, status_map
 from paper_checks.pages.card import VERDICT_MEANS
 from paper_checks.pages.mathml import rich
 from paper_checks.pages.report_links import claims_of, figure_groups, figures_of, headings, pointers
-from paper_checks.pages.report_papers import FIRST, home, paper_sections
+from paper_checks.pages.report_papers import FIRST, PaperSection, home, paper_sections
 from paper_checks.replay import replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.result import Result, Run
@@ -87,6 +87,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         id: status_graph.derived_state(found, verdicts) if verdicts[id] == "holds" else ""
         for id, found in below.items()
     }
+    papers = paper_sections(run, notes)
     together, alone = status_graph.components(uses)
     by_id = {result.claim.id: result for result in run.results}
     kinds = [result.claim.kind for result in run.results]
@@ -110,7 +111,8 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         figures=figures,
         manifest=manifest,
         rows=manifest_rows(run, manifest),
-        papers=paper_sections(run, notes),
+        papers=papers,
+        subject=subject(run, papers),
         first=FIRST,
         figure_groups=figure_groups(figures, run.papers),
         pointers=pointers,
@@ -143,6 +145,14 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         arguments=proof_arguments(run),
         split=head_and_rest,
     )
+
+
+def subject(run: Run, sections: Sequence[PaperSection]) -> str:
+    """Return whose claims the report is about: a field if it has several papers of the toolkit, else the papers."""
+    if len(sections) > 1 and not all(paper.is_outside for paper in run.papers):
+        return "federated low-rank training"
+    names = [section.called for section in sections]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:

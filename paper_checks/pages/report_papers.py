@@ -107,6 +107,11 @@ class PaperSection:
         return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
 
     @property
+    def faults(self) -> str:
+        """Numbers of its statements and numbers whose print differs from what is meant, as text."""
+        return card.count_faults(one.claim.print for one in self.results if one.claim.kind in card.STATED)
+
+    @property
     def kinds(self) -> str:
         """Number of its statements and numbers as text."""
         return card.describe_kinds([one.claim.kind for one in self.results if one.claim.kind in card.STATED])

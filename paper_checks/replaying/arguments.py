@@ -59,7 +59,7 @@ def argument_of(replay: Replay) -> Argument:
             settings[home.__name__.rpartition(".")[2]] = _paragraphs(home.__doc__ or "")
     return Argument(
         _paragraphs(inspect.getdoc(replay.evaluate) or ""),
-        setting if len(setting) > 1 or "$" in setting[0] else (),
+        setting if len(setting) > 1 or "$" in "".join(setting) else (),
         (*settings.items(), *lemmas.items()),
         file_of(module),
     )

@@ -133,6 +133,16 @@ def test_readings_are_complete(ledger, readings, complaint):
         replace(true, readings=readings)
 
 
+def test_another_reading_needs_mutants_of_its_own_or_of_the_claim(ledger):
+    (true,) = ledger.select(["invented/true"])
+    doubled = Reading("doubled", "$x^2 \\le 2x$", {"K": 2.0}, "eq. 2")
+    with pytest.raises(ValueError, match=r"the reading 'doubled' needs mutants, .* Reading\(..., mutants=\(\{...\},\)"):
+        replace(true, readings=(LITERAL, doubled), mutants=())
+    of_its_own = replace(doubled, mutants=({"K": 0.9},))
+    assert replace(true, readings=(LITERAL, of_its_own), mutants=()).readings[1] == of_its_own
+    assert replace(true, readings=(LITERAL, doubled)).mutants
+
+
 def test_what_fails_is_explained_in_one_short_sentence(ledger):
     (true,) = ledger.select(["invented/true"])
     with pytest.raises(ValueError, match="has 141 characters, but at most 140 are allowed"):
@@ -153,6 +163,14 @@ def test_what_fails_is_explained_in_one_short_sentence(ledger):
             {"intended": Intended("as corrected", "eq. 2"), "correction": Form("$x^2 \\le 2x$", {"K": 2.0})},
             "intended= is the correction, so print= must say how the print differs",
         ),
+        ({"intended": "as corrected"}, r'invented/true: intended= .* write Intended\(AS_CORRECTED, "why"\)'),
+        ({"intended": "literal"}, r"write Intended\('literal', \"why\"\); got 'literal'"),
+        ({"correction": "$x \\le 2$"}, r'correction= must be a Form\("statement", \{constants\}\); got'),
+        ({"readings": LITERAL}, r"readings= must be a tuple of Reading, \(Reading\(...\),\); got Reading"),
+        ({"hypotheses": ("$x > 0$",)}, r"hypotheses= must be a tuple of Dropped, \(Dropped\(...\),\); got"),
+        ({"best": {"K": 1.0}}, r'best= must map constants to Best\(value, "how"\); got'),
+        ({"mutants": ("K",)}, r"mutants= must be a tuple of changed constants, .* got \('K',\)"),
+        ({"correction": Form("$x$", {"K": 2.0}, {"K": 0.9})}, "the mutants of correction= must be a tuple"),
         ({"print": "wrong"}, "print= must be one of as meant, misprint, unstated, inconsistent; got 'wrong'"),
     ],
 )

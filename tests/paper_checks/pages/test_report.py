@@ -28,6 +28,7 @@ from paper_checks.pages.card import (
     summary_table,
 )
 from paper_checks.pages.mathml import MathError, formulas, rich, to_mathml
+from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.report import GRADE_MEANS, VERDICT_MEANS, exceptions_first, render, write_report
 from paper_checks.pages.report_cards import describe_constants
 from paper_checks.pages.report_figures import ReportFigure
@@ -342,6 +343,22 @@ def test_what_cannot_be_converted_stays_latex(latex):
         to_mathml(latex)
     assert "<code>" in rich(f"see ${latex}$")
     Page(str(rich(f"see ${latex}$")))
+
+
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        (r"\begin{aligned} a &= b \\ &\le c + d \end{aligned}", "a = b; ≤ c + d"),
+        (r"\begin{align*} x &< y \end{align*}", "x < y"),
+        (r"\begin{gathered} x \\ y \end{gathered}", "x; y"),
+        (r"\mathbf{Prob}[x > 0]", "Prob[x > 0]"),
+        (r"\mathit{rank}(A)", "rank(A)"),
+        (r"\mathbf{Wx}", "Wx"),
+    ],
+)
+def test_aligned_lines_and_names_are_shown(latex, shown):
+    assert plain_text(f"${latex}$") == shown
+    assert "<code>" not in rich(f"${latex}$")
 
 
 def test_formulas_keep_their_brackets_and_their_bars():
