@@ -15,6 +15,7 @@ from typing import NoReturn
 from figures import command as figures
 from figures import runs_command as runs
 from paper_checks import command as claims
+from paper_checks import own_papers_command as own_papers
 from paper_checks.inventory import command as inventory
 from paper_checks.pages import manual
 from runs.command import add_arguments as add_train_arguments
@@ -167,6 +168,7 @@ def _parser() -> Parser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     claims.declare(commands)
+    own_papers.declare(commands)
     inventory.declare(commands)
     figures.declare(commands)
     data.declare(commands)
