@@ -1,4 +1,4 @@
-"""What the commands print about a small paper of one's own: order, counts, heading, differences."""
+"""Order, counts, heading and differences that the commands print about a small paper of one's own."""
 
 import re
 import sys
