@@ -206,7 +206,9 @@ def test_nothing_is_said_to_be_meant_or_written_where_nothing_is_checked(capsys,
     assert "meant" not in out
     assert rankproof.main(["pages", "--papers", "sums-stubs", "--out", "pages"]) == 0
     out, _ = capsys.readouterr()
-    assert out == "wrote nothing, because no pages of findings are declared and no proofs are on file in sums-stubs\n"
+    why, remedy = out.splitlines()
+    assert why == "wrote nothing, because no pages of findings are declared and no proofs are on file in sums-stubs"
+    assert remedy.startswith("sums-stubs declares no page of findings: add pages=(Page('sums-stubs-findings', ")
     assert not (tmp_path / "pages").exists()
 
 
