@@ -78,7 +78,8 @@ def test_check_says_statement_numbers_and_how_to_replay(capsys):
     status, out, err = run(capsys, "check", "fedloru-v2/txt-total20", "--json", "-")
     (entry,) = json.loads(out)["claims"]
     assert status == 0
-    assert "1 claim: 1 is corrected (1 printed inconsistently); every verdict as recorded" in err  # standard output holds nothing but JSON
+    # Standard output holds nothing but JSON.
+    assert "1 claim: 1 is corrected (1 printed inconsistently); every verdict as recorded" in err
     assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("corrected", "proof", "number")
     assert (entry["print"], entry["finding"]) == ("inconsistent", "settings-and-counts")
     assert entry["says"]
