@@ -18,7 +18,7 @@ THEMES = {theme: tuple(claims) for theme, claims in groupby(LEDGER.claims, key=l
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_verdicts_and_numbers_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
-    monkeypatch.setattr("paper_checks.run.replay_in_fresh_process", stored_answers)
+    monkeypatch.setattr("paper_checks.run.replay_each", stored_answers)
     changed: list[Difference] = []
     for result in run(THEMES[theme], LEDGER).results:
         changed += differences(result, RECORDS[LEDGER.home[result.claim.id]])
