@@ -323,6 +323,33 @@ def statistics_of(client: Client) -> frozenset[str]:
     return frozenset(getattr(client, "statistics", ()))
 
 
+@dataclass(frozen=True)
+class Wrapped:
+    """A client with a loss of its own, over the data of another client, whose divisions and statistics it has."""
+
+    client: Any
+
+    @property
+    def samples(self) -> float:
+        """Size of the client's data."""
+        return float(self.client.samples)
+
+    @property
+    def statistics(self) -> frozenset[str]:
+        """Names of weights that are observed and not trained."""
+        return statistics_of(self.client)
+
+    @property
+    def passes(self) -> Callable[[bool], Sequence[tuple[float, Any]]] | None:
+        """The client's division of all samples into parts, if it has one."""
+        return getattr(self.client, "passes", None)
+
+    @property
+    def parts(self) -> Callable[[Any], Sequence[tuple[float, Any]]] | None:
+        """The client's division of a batch into parts, if it has one."""
+        return getattr(self.client, "parts", None)
+
+
 def clip(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
     """Scale all gradients down to a joint norm of about `most` at most, as `torch.nn.utils.clip_grad_norm_` does."""
     norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(grad) for grad in gradients]))

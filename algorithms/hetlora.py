@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from algorithms.adapter import AB, Adapter, require_rank_for_each, require_ranks_within
-from algorithms.descent import Descent, descend, require_fresh, statistics_of
+from algorithms.descent import Descent, Wrapped, descend, require_fresh
 from algorithms.federation import Client, Cohort, Each, Federation, FederationError, Memory, Reply
 from algorithms.fedlora import LoRA, train_factors
 from algorithms.flexlora import first
@@ -145,33 +145,12 @@ def tail(factors: AB, kept: int) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Penalised:
+class Penalised(Wrapped):
     """A client whose loss is a function of the factors and has a penalty on their tails."""
 
-    client: Any
     assemble: Callable[[AB], Mapping[str, Any]]
     penalty: float
     kept: int
-
-    @property
-    def samples(self) -> float:
-        """Size of the client's data."""
-        return float(self.client.samples)
-
-    @property
-    def statistics(self) -> frozenset[str]:
-        """Names of weights that are observed and not trained."""
-        return statistics_of(self.client)
-
-    @property
-    def passes(self) -> Any:
-        """The client's division of all samples into parts, if it has one."""
-        return getattr(self.client, "passes", None)
-
-    @property
-    def parts(self) -> Any:
-        """The client's division of a batch into parts, if it has one."""
-        return getattr(self.client, "parts", None)
 
     def loss(self, at: Any, batch: Any = None) -> Tensor:
         """Return the loss at factors, with the penalty."""

@@ -6,7 +6,7 @@ matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from algorithms.adapter import NAME_LAYERS, factorised_names, fit_rank
-from algorithms.descent import gradient, statistics_of, takes_values
+from algorithms.descent import Wrapped, gradient, takes_values
 from algorithms.federation import Client, FederationError, require_whole
 from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix
 from algorithms.tree import Tree
@@ -255,32 +255,11 @@ def truncate(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
 
 
 @dataclass(frozen=True)
-class Projected:
+class Projected(Wrapped):
     """A client in coefficient space: its loss as a function of the coefficients S and the weights without bases."""
 
-    client: Any
     U: Tree
     V: Tree
-
-    @property
-    def samples(self) -> float:
-        """Size of the client's data."""
-        return float(self.client.samples)
-
-    @property
-    def statistics(self) -> frozenset[str]:
-        """Names of weights that are observed and not trained."""
-        return statistics_of(self.client)
-
-    @property
-    def passes(self) -> Callable[[bool], Sequence[tuple[float, Any]]] | None:
-        """The client's division of all samples into parts, if it has one."""
-        return getattr(self.client, "passes", None)
-
-    @property
-    def parts(self) -> Callable[[Any], Sequence[tuple[float, Any]]] | None:
-        """The client's division of a batch into parts, if it has one."""
-        return getattr(self.client, "parts", None)
 
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
         """Return the loss at coefficients."""

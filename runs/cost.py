@@ -72,9 +72,8 @@ def _count(plan: Plan) -> Cost:
     def run(samples: int | None = few, after: int = 0, cohort: int = 1, **changes: int) -> _Round:
         return _one_round(plan, {**ONE_STEP, **changes}, samples, width, after, cohort)
 
-    def operations_of_a_client(after: int = 0) -> float:
-        """Return the operations of one client's round after so many others, with all steps and samples."""
-        one = run(after=after).operations
+    def operations_of_a_client(one: float, after: int = 0) -> float:
+        """Return the operations of one client's round after so many others, from those with one step on few samples."""
         beside, all_steps = one, 0.0
         for name, kind in (("steps", "local"), ("personal_steps", "personal")):
             local = getattr(parts.algorithm, kind, None)
@@ -88,12 +87,13 @@ def _count(plan: Plan) -> Cost:
         return beside + all_steps
 
     rounds, cohort, one = plan.conduct.rounds, given["cohort"] or len(sizes), run()
-    first = operations_of_a_client()
+    first = operations_of_a_client(one.operations)
     operations, sent = rounds * first, one.before + rounds * one.of_a_cohort(cohort)
     if "tau" in given and rounds >= given["tau"]:
         sent += rounds // given["tau"] * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
         accumulated = sum(done // given["tau"] for done in range(rounds))  # before each round, over all rounds
-        operations += accumulated * (operations_of_a_client(after=ONE_STEP["tau"]) - first)
+        after = ONE_STEP["tau"]  # rounds until one accumulation
+        operations += accumulated * (operations_of_a_client(run(after=after).operations, after) - first)
     if cohort > 1:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
         sent += rounds * (cohort - 1) * (run(cohort=2).broadcast - one.broadcast)
     return Cost(cohort * operations, sent)

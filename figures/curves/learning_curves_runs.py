@@ -76,7 +76,7 @@ FAMILIES: Mapping[str, tuple[Method, ...]] = {
         Method("FedHM, many ranks", "fedhm", {"ranks": MANY}),
     ),
 }
-"""Every algorithm that trains networks, by rows of the picture; RoLoRA's exact scheme needs a regression."""
+"""The papers' algorithms that train networks and their baselines, by rows of the picture."""
 METHODS = tuple(method for family in FAMILIES.values() for method in family)
 LABELS = tuple(method.label for method in METHODS)
 
