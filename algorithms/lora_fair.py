@@ -4,6 +4,7 @@ In each layer, the correction $\Delta B$ lowers the objective of eq. (8),
 $1 - \cos(\sum_k s_kA_kB_k,\ \bar A(\bar B + \Delta B)) + \lambda\|\Delta B\|$, by steps of descent from 0. Clients
 continue from $\bar A$ and $\bar B + \Delta B$, and the frozen weights do not change. As here, the paper's B is 0 at the
 start. Equation (8) has the norm. Implementations by others have its square, `squared` here.
+The number and the rate of the server's steps are our choice.
 """
 
 from __future__ import annotations
