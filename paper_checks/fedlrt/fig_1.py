@@ -166,6 +166,8 @@ class Compared:
         along: FeDLRT with targets along two axes until single precision.
         along_full_rank: FedLin's rounds to 1e-5 there.
         along_same: Largest relative difference of that run from the algorithm's own first rounds.
+        short_of: FeDLRT with targets along four axes, the last below the threshold.
+        short_of_full_rank: FedLin's distance there, after as many rounds as its other run has.
     """
 
     limits: Mapping[tuple[str, str], Limits]
@@ -176,6 +178,8 @@ class Compared:
     along: Run
     along_full_rank: int
     along_same: float
+    short_of: Run
+    short_of_full_rank: float
 
     @property
     def rounds(self) -> tuple[float, float]:
@@ -212,6 +216,11 @@ SIZE_ALONG_TWO = float(np.linalg.norm(TWO_AXES)) / 4.0
 """Norm of their mean, the minimiser."""
 
 ALONG_TWO = Choice(basis="plain", clients=4, split="all", correction="full", rank=5, scale=0.01, tau=0.1)
+
+FOUR_AXES = (1.0, 1.0, 1.0, 0.1)
+"""Targets e_1 e_1', e_2 e_2', e_3 e_3' and a tenth of e_4 e_4', together."""
+
+ALONG_FOUR = replace(START, tau=0.1)
 
 SINGLE = 2.0**-23
 """Relative rounding of single precision."""
@@ -319,6 +328,8 @@ def compare(context: Context) -> Compared:
         along,
         axes_full_rank_reaches(seed, TWO_AXES, ALONG_TWO, CLOSE),
         apart(along, own_axes_run(seed, ALONG_TWO, 10)),
+        axes_run(seed, FOUR_AXES, ALONG_FOUR, context.size(300, 3000)),
+        axes_full_rank(seed, FOUR_AXES, ALONG_FOUR, 900),
     )
 
 
@@ -367,9 +378,9 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         {"parts": ("converge", "not slower")},
     ),
     correction=Form(
-        "Where the points are divided among the clients, FedAvg stalls and FedLin does not: on the points drawn "
-        "FedAvg's limit is 0.0076 to 0.043 from the minimiser, at random or by region and in each normalisation, and "
-        "FedLin's at most 1e-12. With all points at every client and full gradients FedAvg is FedLin, and FeDLRT "
+        "Where the points are divided among the clients, FedAvg stalls and FedLin does not: on 24 draws of the points "
+        "FedAvg's limit is 0.0015 to 0.062 from the minimiser, at random or by region and in each normalisation, and "
+        "FedLin's at most 1e-11. With all points at every client and full gradients FedAvg is FedLin, and FeDLRT "
         "without correction is that with it, round by round, in every basis and for every start, target and "
         r"truncation; steps on minibatches are not covered. With polynomials orthonormal for the "
         r"uniform law, $\tau = 0.01$ and a normal start of unit size cut to rank 5 all come to 1e-5, FeDLRT on the "
@@ -380,7 +391,7 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         {"parts": ("divided", "converge", "not slower", "coincide", "numbers")},
         (
             {"parts": ("plateau",)},
-            {"stalled": 0.01},
+            {"stalled": 0.1},
             {"times": 0.4},
             {"sent": (352, 400, 475, 625, 400)},
             {"apart": -1.0},
@@ -410,7 +421,7 @@ def fig_1(
     close: float = CLOSE,
     sent: tuple[int, ...] = (352, 448, 475, 625, 400),
     apart: float = 1e-9,
-    stalled: float = 5e-3,
+    stalled: float = 1e-3,
     times: float = 1.1,
 ) -> Evidence:
     """Limits and first rounds; FeDLRT without correction runs with the corrected one as long as both are followed."""
@@ -465,6 +476,12 @@ AT_LEAST_THREE = (
 ALONG_TWO_SETTING = (
     "n = 10, C = 4, targets along two axes, polynomials of value 1 at 1, 10,000 points, s = 100, rate 1e-3, start of "
     "size 0.01 cut to rank 5, tau = 0.1"
+)
+
+
+ALONG_FOUR_SETTING = (
+    "n = 10, C = 4, targets along four axes, the last a tenth of the others, polynomials orthonormal for the uniform "
+    "law, 10,000 points, s = 100, rate 1e-3, normal start of unit size cut to rank 5, tau = 0.1"
 )
 
 
@@ -559,7 +576,8 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     ),
     correction=Form(
         """Where the points are divided among the clients, at random or by region, FedAvg stalls in each of the three
-        normalisations, on the points drawn 0.0076 to 0.043 from the minimiser; that may be the set-up that was run.
+        normalisations, on 24 draws of the points 0.0015 to 0.062 from the minimiser; that may be the set-up that was
+        run.
         With all points at every client and full gradients FedAvg's round is FedLin's, and all variants of FeDLRT have
         the same rounds, for every basis, target, start and truncation: no correction decides whether one of them
         stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser. Steps on minibatches,
@@ -619,12 +637,18 @@ def claim_het_plateau(
         *as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
         Reading(
             "with the threshold of the homogeneous test",
-            r"""The same with $\tau = 0.1$: FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops
+            r"""The same with $\tau = 0.1$ and the targets $p_0(x)p_0(y)$, $p_1(x)p_1(y)$, $p_2(x)p_2(y)$ and
+            $\frac1{10}p_3(x)p_3(y)$: FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops
             farther from it, at rank 3.""",
-            {"tau": 0.1},
+            {"targets": "four axes"},
             r"The heterogeneous test is a variation of the homogeneous one, for which $\tau$ is 0.1, the only value in "
-            "Section 4.1. The rank is that of the draw judged.",
-            ({"tau": 0.1, "parts": ("FedLin", "converges")}, {"tau": 0.1, "rank": 4}),
+            r"Section 4.1. A run stops only where the last singular values of the minimiser are below $\tau$ times its "
+            "norm; one target a tenth of the others makes them so, and of 24 draws of normal targets 3 do.",
+            (
+                {"targets": "four axes", "parts": ("FedLin", "converges")},
+                {"targets": "four axes", "rank": 4},
+                {"targets": "four axes", "parts": ("FedLin", "stops"), "least": 0.1},
+            ),
         ),
     ),
     correction=Form(
@@ -638,7 +662,7 @@ def claim_het_plateau(
     ),
     vary=(),
     uses=("fedlrt/exp-heterogeneous", "fedlrt/thm-3"),
-    because=r"No $\tau$ is named: with 0.1 FeDLRT stops at rank 3 on the draw judged, with 0.01 it converges, as "
+    because=r"No $\tau$ is named: with 0.1 FeDLRT can stop at a lower rank, as here, and with 0.01 it converges, as "
     "Section 4.1 and the caption say.",
     expect=("ambiguous", "search"),
     intended=Intended(
@@ -654,23 +678,25 @@ def claim_thm3_figure(
     compared: Compared,
     parts: tuple[str, ...] = ("FedLin", "stops"),
     precision: float = SINGLE,
-    tau: float = 0.01,
+    targets: str = "normal",
     rank: int = 3,
+    least: float = CLOSE,
 ) -> Relations:
     """The ends of long runs of FedLin and FeDLRT."""
-    run = compared.long if tau == START.tau else compared.coarse[tau, START.rank, START.scale]
+    normal = targets == "normal"
+    run, full_rank = (
+        (compared.long, min(compared.full_rank)) if normal else (compared.short_of, compared.short_of_full_rank)
+    )
     end = run.distances[-1]
     yield Relation("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
     if "FedLin" in parts:
-        yield Relation("FedLin converges", min(compared.full_rank), CLOSE, at_most=True)
+        yield Relation("FedLin converges", full_rank, CLOSE, at_most=True)
     if "stops" in parts:
-        case = {**WITNESS, "rounds": 900} if run is compared.long else None
-        yield Relation("FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case=case)
-        if run is not compared.long:
+        case = {**WITNESS, "rounds": 900} if normal else None
+        yield Relation("FeDLRT with correction stops farther away", least, end, at_most=True, case=case)
+        if not normal:
             yield Relation("the rank at which it stops", run.ranks[-1], rank)
     if "converges" in parts:
         yield Relation("single precision", end, precision * compared.size, at_most=True)
-    return (
-        f"{SETTING}; distance {end:.1e} at round {len(run.distances) - 1}; {compared.stopped}; with "
-        "targets along axes, the last a tenth of the others, and tau = 0.1 FeDLRT stops at rank 3"
-    )
+    setting = SETTING if normal else ALONG_FOUR_SETTING
+    return f"{setting}; distance {end:.1e} at round {len(run.distances) - 1}; {compared.stopped}"
