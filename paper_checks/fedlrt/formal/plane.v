@@ -55,14 +55,15 @@ Lemma start_norm : ‖start‖ = 1.
 Proof. unfold norm, start. rewrite two_square. replace (1 ^ 2 + 0 ^ 2 + 0 ^ 2 + 0 ^ 2) with 1 by ring. apply sqrt_1. Qed.
 
 Section PlaneRound.
-Variables (C s : nat) (l : R) (f : nat -> M 2 2 -> R) (g : nat -> M 2 2 -> M 2 2).
+Variables (C s : nat) (K l : R) (f : nat -> M 2 2 -> R) (g : nat -> M 2 2 -> M 2 2).
 Hypothesis some_C : (1 <= C)%nat.
 Hypothesis some_s : (1 <= s)%nat.
+Hypothesis curvature : 0 <= K.
 Hypothesis rate : 0 <= l.
-Hypothesis smooth_f : forall c, (c < C)%nat -> smooth 1 (f c) (g c).
+Hypothesis smooth_f : forall c, (c < C)%nat -> smooth K (f c) (g c).
 
 Definition plane_round : round :=
-  Round 2 2 2 C s 1 l f g plane plane start some_C some_s Rle_0_1 rate smooth_f plane_orthonormal plane_orthonormal.
+  Round 2 2 2 C s K l f g plane plane start some_C some_s curvature rate smooth_f plane_orthonormal plane_orthonormal.
 
 Lemma plane_both (X : M 2 2) : plane^T × X × plane = X.
 Proof. unfold plane. now rewrite transpose_identity, identity_product, product_identity. Qed.
@@ -76,7 +77,10 @@ Lemma plane_slope c (X : M 2 2) : nabla_S_of plane_round c X = g c X.
 Proof. change (plane^T × g c (model plane_round X) × plane = g c X). now rewrite plane_both, plane_model. Qed.
 
 Lemma plane_mean_slope (X : M 2 2) : nabla_S plane_round X = nabla plane_round X.
-Proof. change (plane^T × nabla plane_round (model plane_round X) × plane = nabla plane_round X). now rewrite plane_both, plane_model. Qed.
+Proof.
+  change (plane^T × nabla plane_round (model plane_round X) × plane = nabla plane_round X).
+  now rewrite plane_both, plane_model.
+Qed.
 
 Definition plane_factors : factors plane_round.
 Proof.

@@ -104,7 +104,7 @@ Lemma towards_zero_smooth (c : nat) : (c < 1)%nat -> smooth 1 (bowl (zero : M 2 
 Proof. intros _. apply bowl_smooth. rewrite Rabs_right; lra. Qed.
 
 Definition bowl_round : round :=
-  plane_round 1 s l (fun _ => bowl zero 1) (fun _ => bowl_gradient zero 1) (le_n 1) some rate towards_zero_smooth.
+  plane_round 1 s 1 l (fun _ => bowl zero 1) (fun _ => bowl_gradient zero 1) (le_n 1) some Rle_0_1 rate towards_zero_smooth.
 
 Lemma bowl_slope c (X : M 2 2) : nabla_S_of bowl_round c X = X.
 Proof. etransitivity; [apply plane_slope|apply bowl_towards_zero]. Qed.
@@ -171,9 +171,9 @@ Proof.
   set (r := bowl_round s l some (Rlt_le _ _ l_pos)).
   assert (star : S_star r = a ⋅ start) by apply bowl_star.
   assert (star_is : S_star r = two a 0 0 0) by (rewrite star; apply scaled_start).
-  set (t := plane_truncation 1 s l _ _ (le_n 1) some (Rlt_le _ _ l_pos) (towards_zero_smooth) (S_star r) a counted theta
-    star_is few theta_pos).
-  set (factors := plane_factors 1 s l _ _ (le_n 1) some (Rlt_le _ _ l_pos) towards_zero_smooth).
+  set (t := plane_truncation 1 s 1 l _ _ (le_n 1) some Rle_0_1 (Rlt_le _ _ l_pos) towards_zero_smooth (S_star r) a counted
+    theta star_is few theta_pos).
+  set (factors := plane_factors 1 s 1 l _ _ (le_n 1) some Rle_0_1 (Rlt_le _ _ l_pos) towards_zero_smooth).
   exists r, factors, t.
   split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|]. change (s_ r) with n.
   change (lambda r) with l. change (L r) with 1. change (bases.theta t) with theta.

@@ -309,11 +309,11 @@ Proof.
 Qed.
 
 Definition least_round : round :=
-  plane_round C s l (fun c => kink start (p c) (u c) (v c)) (fun c => kink_gradient start (p c) (u c) (v c))
-    (Nat.le_trans _ _ _ (le_S _ _ (le_n 1)) some_C) some_s rate least_smooth.
+  plane_round C s 1 l (fun c => kink start (p c) (u c) (v c)) (fun c => kink_gradient start (p c) (u c) (v c))
+    (Nat.le_trans _ _ _ (le_S _ _ (le_n 1)) some_C) some_s Rle_0_1 rate least_smooth.
 
 Definition least_factors : factors least_round :=
-  plane_factors C s l _ _ (Nat.le_trans _ _ _ (le_S _ _ (le_n 1)) some_C) some_s rate least_smooth.
+  plane_factors C s 1 l _ _ (Nat.le_trans _ _ _ (le_S _ _ (le_n 1)) some_C) some_s Rle_0_1 rate least_smooth.
 
 Lemma least_slope c (X : M 2 2) : nabla_S_of least_round c X = p c ⊕ turned (u c) (v c) (X ⊖ start).
 Proof. apply plane_slope. Qed.
@@ -515,7 +515,7 @@ Proof.
   { unfold before. apply least_star; assumption. }
   assert (star_is : @S_simplified r before = two a 0 0 0).
   { rewrite star. unfold start. rewrite two_scale, two_sub. apply two_same; unfold a; ring. }
-  set (t := plane_truncation C s l _ _ _ some rate (least_smooth C delta alpha beta circle)
+  set (t := plane_truncation C s 1 l _ _ _ some Rle_0_1 rate (least_smooth C delta alpha beta circle)
     (@S_simplified r before) a counted theta star_is few theta_pos : truncation r (@S_simplified r before)).
   exists r, before, t.
   split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|]. change (s_ r) with N.
