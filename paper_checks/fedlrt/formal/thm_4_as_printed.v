@@ -31,7 +31,7 @@ Definition thm_4_fails {twelve first second : R} : Prop :=
     block, so that Assumption 1 and the corrected one are met. At delta = 1/10 and L = 1/2400 the loss falls by 23/24 of
     200, and C is 398. *)
 Definition thm_4_promises_states {twelve first second : R} : Prop :=
-  forall (counted : nat) (delta K : R), (counted <= 1)%nat -> 0 < delta <= 1 / 10 -> 0 < K < delta ^ 2 / 12 ->
+  forall (counted : nat) (delta K : R), (counted <= 1)%nat -> 0 < delta <= 1 / 5 -> 0 < K < delta ^ 2 / 12 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
   clients r = 1%nat /\ steps r = 1%nat /\ L r = K /\ lambda r = 1 / (12 * K) /\ ‖(nabla_S r (S r))‖ = 1 /\
   assumption_1 before delta /\ hat before 0 = zero /\
@@ -42,13 +42,13 @@ Definition thm_4_promises_states {twelve first second : R} : Prop :=
   ~ change <= - promised * ‖(nabla_S r (S r))‖ ^ 2 + L r * theta t.
 
 (** Truncation can cost more than L theta, which the proof allows for it, under both assumptions and for every delta. *)
-Definition thm_4_truncation_states {share : R} : Prop :=
+Definition thm_4_truncation_states : Prop :=
   forall (counted : nat) (delta : R), (counted <= 1)%nat -> 0 < delta <= 1 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
   0 < L r /\ 0 < lambda r <= 1 / (12 * L r * s_ r) /\ assumption_1 before delta /\
   mean (clients r) (fun c => ‖(hat before c)‖ ^ 2) <= delta ^ 2 * ‖(nabla_S r (S r))‖ ^ 2 /\
   holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\
-  mean_L r (W_next t) - mean_L r (model r (S_simplified before)) > share * (L r * theta t).
+  mean_L r (W_next t) - mean_L r (model r (S_simplified before)) > L r * theta t.
 
 Lemma two_norm a b c d : ‖(two a b c d)‖ = sqrt (a ^ 2 + b ^ 2 + c ^ 2 + d ^ 2).
 Proof. unfold norm. now rewrite two_square. Qed.
@@ -343,15 +343,15 @@ Proof.
 Qed.
 End Beyond.
 
-(* part of: fedlrt/thm-4: where the printed C promises too much *)
+(* proves: fedlrt/thm-4: together with thm_4 and thm_4_at_0 and thm_4_truncation and thm_4_least *)
 Theorem thm_4_promises : thm_4_promises_states (twelve := 12) (first := 1) (second := 1).
 Proof.
   intros counted delta K few [low high] [K_low K_high].
-  assert (square : 0 < delta ^ 2 <= 1 / 100) by (split; [now apply pow_lt|nra]).
+  assert (square : 0 < delta ^ 2 <= 1 / 25) by (split; [now apply pow_lt|nra]).
   assert (curvature : 0 <= K) by lra. set (l := 1 / (12 * K)).
   assert (l_K : l * K = 1 / 12) by (unfold l; field; lra).
   assert (l_pos : 0 < l) by (unfold l; apply Rdiv_lt_0_compat; lra). assert (rate : 0 <= l) by lra.
-  assert (l_delta : 1 < delta ^ 2 * l) by nra. assert (l_large : 100 <= l) by nra.
+  assert (l_delta : 1 < delta ^ 2 * l) by nra. assert (l_large : 25 <= l) by nra.
   set (A := / K). assert (K_A : K * A = 1) by (unfold A; field; lra).
   set (r := beyond_round K l A 0 curvature rate). set (before := beyond_factors K l A 0 curvature rate).
   assert (slope_is : ‖(nabla_S r (S r))‖ = 1).
@@ -382,11 +382,11 @@ Proof.
   split; [etransitivity; [apply beyond_hat|]; apply two_eq; cbn; ring|].
   split; [apply plane_holds|]. split; [apply plane_decreasing; lra|]. split; [apply plane_keeps; lra|].
   split; [reflexivity|]. split; [reflexivity|].
-  assert (K <= 1 / 1200) by lra. assert (l < delta ^ 2 * l * l) by nra. nra.
+  assert (K <= 1 / 300) by lra. assert (l < delta ^ 2 * l * l) by nra. nra.
 Qed.
 
-(* part of: fedlrt/thm-4: that truncation can cost more than the printed L theta *)
-Theorem thm_4_truncation : thm_4_truncation_states (share := 1).
+(* proves: fedlrt/thm-4: together with thm_4 and thm_4_at_0 and thm_4_promises and thm_4_least *)
+Theorem thm_4_truncation : thm_4_truncation_states.
 Proof.
   intros counted delta few [low high].
   set (B := 10 / delta). set (A := B / delta).

@@ -425,7 +425,7 @@ Proof.
 Qed.
 End LeastRound.
 
-(* part of: fedlrt/thm-4: that no smaller kappa serves, for any number of clients from two on *)
+(* proves: fedlrt/thm-4: together with thm_4 and thm_4_at_0 and thm_4_promises and thm_4_truncation *)
 Theorem thm_4_least : thm_4_least_states.
 Proof.
   intros s C counted delta constant some many few [low high] least small positive.
