@@ -17,7 +17,7 @@ Definition assumption_1 {r : round} (before : factors r) (delta : R) : Prop :=
 Definition printed_C {twelve first second : R} (r : round) (delta : R) : R :=
   s_ r * lambda r * (1 - first * delta ^ 2 - twelve * (s_ r * lambda r) * L r + second * delta ^ 2 * (s_ r * lambda r)).
 
-(** Under Assumption 1, however small delta is, and where the printed inequality promises a descent, the loss can rise. *)
+(** Under Assumption 1 the loss can rise where the printed inequality promises a descent, however small delta is. *)
 Definition thm_4_fails {twelve first second : R} : Prop :=
   forall (counted : nat) (delta : R), (counted <= 1)%nat -> 0 < delta <= 1 / 10 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
@@ -27,9 +27,9 @@ Definition thm_4_fails {twelve first second : R} : Prop :=
   let change := mean_L r (W_next t) - mean_L r (W_before before) in
   0 < promised /\ 0 < change /\ ~ change <= - promised * ‖(nabla_S r (S r))‖ ^ 2 + L r * theta t.
 
-(** For L < delta^2 / 12 it promises too much at the largest rate, to one client with one step whose gradient is in the
-    block, so that Assumption 1 and the corrected one are met. At delta = 1/10 and L = 1/2400 the loss falls by 23/24 of
-    200, and C is 398. *)
+(** For L < delta^2 / 12 the printed C promises too much at the largest rate. One client with one step shows it. Its
+    gradient is in the block, so that Assumption 1 and the corrected one are met. At delta = 1/10 and L = 1/2400 the
+    loss falls by 191.7, which is 23/24 of 200, and C is 398. *)
 Definition thm_4_promises_states {twelve first second : R} : Prop :=
   forall (counted : nat) (delta K : R), (counted <= 1)%nat -> 0 < delta <= 1 / 5 -> 0 < K < delta ^ 2 / 12 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
@@ -41,7 +41,7 @@ Definition thm_4_promises_states {twelve first second : R} : Prop :=
   change = - (23 / 24 * lambda r) /\ promised = delta ^ 2 * lambda r * (lambda r - 1) /\
   ~ change <= - promised * ‖(nabla_S r (S r))‖ ^ 2 + L r * theta t.
 
-(** Truncation can cost more than L theta, which the proof allows for it, under both assumptions and for every delta. *)
+(** Truncation can cost more than L theta, for every delta, under Assumption 1 and the corrected one. *)
 Definition thm_4_truncation_states : Prop :=
   forall (counted : nat) (delta : R), (counted <= 1)%nat -> 0 < delta <= 1 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),

@@ -47,7 +47,8 @@ Definition minimises {m d q} (X : M m d) (a_star a_0 : M d 1) (b_star b : M q 1)
 Definition reach {m d} (X : M m d) (a_star a_0 : M d 1) : R := ⟨ X × a_0, X × a_star ⟩ / ‖(X × a_0)‖ ^ 2.
 
 (** What FFA-LoRA finds for fixed samples that do not take a^0 to 0: client i has the minimiser b i, a multiple of
-    b_star, and the server takes the mean. Its global loss has two parts: what no b of a client removes, and what the clients differ by. *)
+    b_star, and the server takes the mean. Its global loss has two parts: what no b of a client removes, and what the
+    clients differ by. *)
 Definition prop_5_5_samples_states {share : R} : Prop :=
   forall (N m d q : nat) (X : nat -> M m d) (a_star a_0 : M d 1) (b_star : M q 1) (b : nat -> M q 1),
   (1 <= N)%nat -> (1 <= m)%nat -> (forall i, (i < N)%nat -> X i × a_0 <> zero) ->
