@@ -64,7 +64,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
     importance="result",
     because="Assumption 1 bounds what the correction leaves out only by the client's own gradient; for "
     r"$L < \delta^2/12$ $C$ promises too much.",
-    expect=("corrected", "proof"),
+    expect=("corrected", "kernel"),
     intended=Intended(
         "literal",
         "“Under Assumption 1 ... Algorithm 5 leads to the global loss descent”: (14) as printed "

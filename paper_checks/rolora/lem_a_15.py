@@ -38,7 +38,7 @@ def _scope(found: Sequence[Iteration], single: bool) -> str:
     also=("rolora/eq-247",),
     importance="detail",
     because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, N times the mean that it is elsewhere.",
-    expect=("holds", "proof"),
+    expect=("holds", "kernel"),
     intended=Intended(
         "as corrected",
         r"“$\bar b^* = \frac1N\sum_{i=1}^Nb_i^*$” after (246) and in Definition A.13; Table 3 calls it "

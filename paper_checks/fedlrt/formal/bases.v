@@ -59,6 +59,22 @@ Definition decreasing {r X} (t : truncation r X) : Prop :=
 Definition W_next {r X} (t : truncation r X) : M (rows r) (columns r) :=
   (U r × first (kept t) (P t)) × diagonal (kept t) (sigma t) × (V r × first (kept t) (Q t))^T.
 
+(** What Algorithm 1 asks of the augmented bases: they hold the gradients of U and V. *)
+Definition holds_the_gradients (r : round) (before : factors r) : Prop :=
+  let nabla_U := nabla r (W_before before) × V_before before × (S_before before)^T in
+  let nabla_V := (nabla r (W_before before))^T × U_before before × S_before before in
+  U r × (U r)^T × nabla_U = nabla_U /\ V r × (V r)^T × nabla_V = nabla_V.
+
+(** The norm of the singular values after the first k. *)
+Definition tail_after {r X} (t : truncation r X) (k : nat) : R :=
+  sqrt (sum (width r - k) (fun i => sigma t (k + i)%nat ^ 2)).
+
+(** The least number of values is kept for which the tail has a norm below theta. The tail of the printed rule begins
+    with the last value that is kept, [counted := 1]. What the rule is for begins after it, [counted := 0]. *)
+Definition keeps_the_least {r X} (counted : nat) (t : truncation r X) : Prop :=
+  (counted <= kept t)%nat /\ tail_after t (kept t - counted) < theta t /\
+  forall k, (counted <= k < kept t)%nat -> theta t <= tail_after t (k - counted).
+
 Lemma entry_first {m n} k (A : M m n) i j :
   (i < m)%nat -> (j < k)%nat -> entry (first k A) i j = entry A i j.
 Proof. apply entry_from. Qed.

@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Rankproof Require Import sums spaces smooth matrices.
-From FeDLRT Require Import local_steps rounds thm_7 thm_8 bases.
+From FeDLRT Require Import local_steps rounds thm_7 thm_8 bases plane.
 Open Scope R_scope.
 
 (** The corrected statement: for all s lambda L up to the limit, with what a truncation can cost. *)
@@ -23,16 +23,17 @@ Definition thm_2_bounded_states : Prop :=
   <= - (s_ r * lambda r) * (1 - (1 - 1 / (2 * s_ r)) * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + L r * theta t.
 
-(** No constant below 1 - 1/(2s) serves all small rates of losses with L = 1, for any number of steps, even where
-    nothing is cut. *)
+(** No constant below 1 - 1/(2s) serves all small rates of losses with L = 1 and all small thresholds, for any number
+    of steps: one client runs Algorithm 1, and its truncation, by either rule, loses nothing. *)
 Definition thm_2_least_states : Prop :=
-  forall s (constant : R), (1 <= s)%nat -> constant < 1 - 1 / (2 * INR s) ->
+  forall (s counted : nat) (constant : R), (1 <= s)%nat -> (counted <= 1)%nat -> constant < 1 - 1 / (2 * INR s) ->
   forall small, 0 < small ->
   exists (r : round) (before : factors r) (t : truncation r (S_star r)),
   steps r = s /\ clients r = 1%nat /\ L r = 1 /\ 0 < lambda r <= small /\ s_ r * lambda r * L r <= 1 /\
-  decreasing t /\ theta t = 0 /\
+  holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\ 0 < theta t <= small /\
   mean_L r (W_next t) - mean_L r (W_before before)
-  > - (s_ r * lambda r) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2.
+  > - (s_ r * lambda r) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
+    + theta t * ‖(nabla r (W_star r))‖ + L r / 2 * theta t ^ 2.
 
 Lemma descent_of_coefficients (r : round) (before : factors r) :
   s_ r * lambda r * L r <= 1 ->
@@ -64,59 +65,17 @@ Proof.
   lra.
 Qed.
 
-(** A bowl in matrices of one entry, from 1 towards 0. *)
-Definition one : M 1 1 := identity 1.
-Lemma one_orthonormal : orthonormal one.
-Proof. unfold orthonormal, one. now rewrite transpose_identity, identity_product. Qed.
-
-Definition bowl_round (s : nat) (lambda : R) (some : (1 <= s)%nat) (positive : 0 < lambda) : round.
-Proof.
-  refine (Round 1 1 1 1 s 1 lambda (fun _ => bowl zero 1) (fun _ => bowl_gradient zero 1) one one one
-    (le_n 1) some Rle_0_1 (Rlt_le _ _ positive) _ one_orthonormal one_orthonormal).
-  intros. apply bowl_smooth. rewrite Rabs_right; lra.
-Defined.
-
-Lemma one_by_one (A : M 1 1) : one^T × A × one = A.
-Proof. unfold one. rewrite transpose_identity, identity_product. apply product_identity. Qed.
-
-Lemma bowl_towards_zero (X : M 1 1) : bowl_gradient zero 1 X = X.
+(** A bowl around 0. *)
+Lemma bowl_towards_zero (X : M 2 2) : bowl_gradient zero 1 X = X.
 Proof. unfold bowl_gradient. vectors. Qed.
 
-Lemma model_of_bowl s lambda some positive (X : M 1 1) : model (bowl_round s lambda some positive) X = X.
+Lemma scaled_start a : a ⋅ start = two a 0 0 0.
+Proof. unfold start. rewrite two_scale. apply two_same; ring. Qed.
+
+Lemma value_of_bowl a : bowl zero 1 (a ⋅ start) = a ^ 2 / 2.
 Proof.
-  change (one × X × one^T = X). unfold one. rewrite transpose_identity, identity_product. apply product_identity.
-Qed.
-
-Lemma one_step l a : a ⋅ one ⊖ l ⋅ (a ⋅ one ⊖ one ⊕ one) = ((1 - l) * a) ⋅ one.
-Proof. vectors. Qed.
-
-Lemma bowl_coefficients s lambda some positive i :
-  coefficients (bowl_round s lambda some positive) 0 i = (1 - lambda) ^ i ⋅ one.
-Proof.
-  set (r := bowl_round s lambda some positive).
-  assert (own : forall X : M 1 1, nabla_S_of r 0 X = X).
-  { intro X. change (one^T × bowl_gradient zero 1 (model r X) × one = X).
-    unfold r. rewrite model_of_bowl, one_by_one. apply bowl_towards_zero. }
-  assert (mean : forall X : M 1 1, nabla_S r X = X).
-  { intro X. rewrite <- (mean_of_slopes r X). transitivity (nabla_S_of r 0 X); [|apply own].
-    exact (vmean_const 1 (nabla_S_of r 0 X) (le_n 1)). }
-  induction i as [|i IH].
-  - symmetry. exact (scale_one (M 1 1) one).
-  - change (coefficients r 0 i ⊖ lambda ⋅ (nabla_S_of r 0 (coefficients r 0 i) ⊖ nabla_S_of r 0 one ⊕ nabla_S r one)
-            = ((1 - lambda) * (1 - lambda) ^ i) ⋅ one).
-    rewrite own, own, mean, IH. exact (one_step lambda ((1 - lambda) ^ i)).
-Qed.
-
-Lemma length_one : ⟨ one, one ⟩ = 1.
-Proof. cbn [dot M sum]. unfold one, identity. rewrite entry_from by lia. simpl. ring. Qed.
-
-Lemma norm_one : ‖one‖ = 1.
-Proof. unfold norm. rewrite length_one. apply sqrt_1. Qed.
-
-Lemma value_of_bowl a : bowl zero 1 (a ⋅ one) = a ^ 2 / 2.
-Proof.
-  unfold bowl. replace (a ⋅ one ⊖ zero) with (a ⋅ one) by vectors.
-  rewrite dot_scale, dot_scale_r, length_one. field.
+  unfold bowl. replace (a ⋅ start ⊖ zero) with (a ⋅ start) by vectors.
+  rewrite scaled_start, two_square. field.
 Qed.
 
 Lemma power_of_bowl l s : 0 <= l <= 1 ->
@@ -136,89 +95,114 @@ Proof.
   lra.
 Qed.
 
-(** The factors and the truncation of such a round, which cuts nothing. *)
-Definition bowl_factors s lambda some positive : factors (bowl_round s lambda some positive).
-Proof.
-  refine (Factors (bowl_round s lambda some positive) 1 (le_n 1) one _).
-  change (one = corner 1 0 one). apply same_entries; intros i j low_i low_j. unfold corner. rewrite entry_from by assumption.
-  now replace i with 0%nat by lia; replace j with 0%nat by lia.
-Defined.
+Section BowlRound.
+Variables (s : nat) (l : R).
+Hypothesis some : (1 <= s)%nat.
+Hypothesis rate : 0 <= l.
 
-Definition bowl_truncation s lambda some positive X : truncation (bowl_round s lambda some positive) X.
-Proof.
-  refine (Truncation (bowl_round s lambda some positive) X one one (fun _ => entry X 0 0) 1 0 one_orthonormal
-    one_orthonormal _ (le_n 1) _).
-  - change (X = one × diagonal 1 (fun _ => entry (X : M 1 1) 0 0) × one^T).
-    unfold one. rewrite transpose_identity, identity_product, product_identity.
-    apply same_entries; intros i j low_i low_j. change (i < 1)%nat in low_i. change (j < 1)%nat in low_j.
-    unfold diagonal. rewrite entry_from by assumption.
-    now replace i with 0%nat by lia; replace j with 0%nat by lia.
-  - cbn. rewrite sqrt_0. apply Rle_refl.
-Defined.
+Lemma towards_zero_smooth (c : nat) : (c < 1)%nat -> smooth 1 (bowl (zero : M 2 2) 1) (bowl_gradient zero 1).
+Proof. intros _. apply bowl_smooth. rewrite Rabs_right; lra. Qed.
 
-Lemma bowl_cuts_nothing s lambda some positive X :
-  W_next (bowl_truncation s lambda some positive X) = model (bowl_round s lambda some positive) X.
+Definition bowl_round : round :=
+  plane_round 1 s 1 l (fun _ => bowl zero 1) (fun _ => bowl_gradient zero 1) (le_n 1) some Rle_0_1 rate towards_zero_smooth.
+
+Lemma bowl_slope c (X : M 2 2) : nabla_S_of bowl_round c X = X.
+Proof. etransitivity; [apply plane_slope|apply bowl_towards_zero]. Qed.
+
+Lemma bowl_nabla (X : M 2 2) : nabla bowl_round X = X.
 Proof.
-  assert (cut := cut_le_theta (bowl_truncation s lambda some positive X)). cbn [theta bowl_truncation] in cut.
-  apply sub_zero_eq, dot_definite. rewrite <- norm_square.
-  assert (low := norm_nonneg (W_next (bowl_truncation s lambda some positive X)
-    ⊖ model (bowl_round s lambda some positive) X)).
-  apply Rle_antisym; nra.
+  transitivity (bowl_gradient zero 1 X); [|apply bowl_towards_zero].
+  exact (vmean_const 1 (bowl_gradient zero 1 X) (le_n 1)).
 Qed.
+
+Lemma bowl_mean_slope (X : M 2 2) : nabla_S bowl_round X = X.
+Proof. etransitivity; [apply plane_mean_slope|apply bowl_nabla]. Qed.
+
+Lemma bowl_mean_loss (X : M 2 2) : mean_L bowl_round X = bowl zero 1 X.
+Proof. exact (mean_const 1 (bowl zero 1 X) (le_n 1)). Qed.
+
+Lemma one_step a : a ⋅ start ⊖ l ⋅ (a ⋅ start ⊖ start ⊕ start) = ((1 - l) * a) ⋅ start.
+Proof. vectors. Qed.
+
+Lemma bowl_coefficients i : coefficients bowl_round 0 i = (1 - l) ^ i ⋅ start.
+Proof.
+  induction i as [|i IH].
+  - symmetry. exact (scale_one (M 2 2) start).
+  - change (coefficients bowl_round 0 i ⊖ l ⋅ (nabla_S_of bowl_round 0 (coefficients bowl_round 0 i)
+      ⊖ nabla_S_of bowl_round 0 start ⊕ nabla_S bowl_round start) = ((1 - l) * (1 - l) ^ i) ⋅ start).
+    rewrite !bowl_slope, bowl_mean_slope, IH. apply one_step.
+Qed.
+
+Lemma bowl_star : S_star bowl_round = (1 - l) ^ s ⋅ start.
+Proof.
+  transitivity (vmean 1 (fun _ : nat => (1 - l) ^ s ⋅ start)); [|apply (vmean_const 1); lia].
+  apply (vmean_ext 1). intros c low. replace c with 0%nat by lia. apply bowl_coefficients.
+Qed.
+End BowlRound.
 
 (* proves: fedlrt/thm-2: together with thm_2 and thm_2_bounded *)
 Theorem thm_2_least : thm_2_least_states.
 Proof.
-  intros s constant some least small positive.
+  intros s counted constant some few least small positive.
   assert (natural : 1 <= INR s) by (apply le_INR in some; exact some).
   set (n := INR s) in *. set (room := 1 - 1 / (2 * n) - constant) in *.
   assert (gap : 0 < room) by (unfold room; lra).
-  set (l := Rmin (Rmin small (/ n)) (room / (8 * n))).
+  set (l := Rmin (Rmin small (/ (2 * n))) (room / (8 * n))).
   assert (l_pos : 0 < l).
   { unfold l. apply Rmin_glb_lt; [apply Rmin_glb_lt; [assumption|apply Rinv_0_lt_compat; lra]|].
     apply Rdiv_lt_0_compat; lra. }
   assert (l_small : l <= small) by (unfold l; eapply Rle_trans; [apply Rmin_l|apply Rmin_l]).
-  assert (l_short : l <= / n) by (unfold l; eapply Rle_trans; [apply Rmin_l|apply Rmin_r]).
+  assert (l_short : l <= / (2 * n)) by (unfold l; eapply Rle_trans; [apply Rmin_l|apply Rmin_r]).
   assert (l_room : l <= room / (8 * n)) by (unfold l; apply Rmin_r).
-  assert (n_l : n * l <= 1).
-  { replace 1 with (n * / n) by (field; lra). apply Rmult_le_compat_l; lra. }
-  exists (bowl_round s l some l_pos), (bowl_factors s l some l_pos), (bowl_truncation s l some l_pos (S_star _)).
-  rewrite bowl_cuts_nothing, augmentation_keeps. fold (W_star (bowl_round s l some l_pos)).
-  set (r := bowl_round s l some l_pos).
-  assert (own : nabla_S_of r 0 one = one).
-  { change (one^T × bowl_gradient zero 1 (model r one) × one = one).
-    unfold r. rewrite model_of_bowl, one_by_one. apply bowl_towards_zero. }
+  assert (n_l : n * l <= 1 / 2).
+  { replace (1 / 2) with (n * / (2 * n)) by (field; lra). apply Rmult_le_compat_l; lra. }
+  assert (l_half : l <= 1 / 2) by nra.
+  set (a := (1 - l) ^ s).
+  assert (a_pos : 0 < a) by (apply pow_lt; lra).
+  assert (a_high : a <= 1).
+  { apply Rle_trans with (1 ^ s); [apply pow_incr; lra|rewrite pow1; lra]. }
+  assert (slack : 0 < n ^ 2 * l ^ 2 * room) by (apply Rmult_lt_0_compat; [apply Rmult_lt_0_compat; apply pow_lt; lra|assumption]).
+  set (theta := Rmin (Rmin small a) (n ^ 2 * l ^ 2 * room / 4)).
+  assert (theta_pos : 0 < theta) by (unfold theta; repeat apply Rmin_glb_lt; lra).
+  assert (theta_small : theta <= small) by (unfold theta; eapply Rle_trans; [apply Rmin_l|apply Rmin_l]).
+  assert (theta_a : theta <= a) by (unfold theta; eapply Rle_trans; [apply Rmin_l|apply Rmin_r]).
+  assert (theta_room : theta <= n ^ 2 * l ^ 2 * room / 4) by (unfold theta; apply Rmin_r).
+  clearbody theta.
+  set (r := bowl_round s l some (Rlt_le _ _ l_pos)).
+  assert (star : S_star r = a ⋅ start) by apply bowl_star.
+  assert (star_is : S_star r = two a 0 0 0) by (rewrite star; apply scaled_start).
+  set (t := plane_truncation 1 s 1 l _ _ (le_n 1) some Rle_0_1 (Rlt_le _ _ l_pos) towards_zero_smooth (S_star r) a counted
+    theta star_is few theta_pos).
+  set (factors := plane_factors 1 s 1 l _ _ (le_n 1) some Rle_0_1 (Rlt_le _ _ l_pos) towards_zero_smooth).
+  exists r, factors, t.
+  split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|]. change (s_ r) with n.
+  change (lambda r) with l. change (L r) with 1. change (bases.theta t) with theta.
+  split; [lra|]. split; [lra|]. split; [apply plane_holds|].
+  split; [now apply plane_decreasing|]. split; [now apply plane_keeps|]. split; [lra|].
+  assert (next : @W_next r (S_star r) t = S_star r) by apply plane_next.
+  assert (first : @W_before r factors = start) by apply plane_before.
+  rewrite next, first.
   assert (slope_is_1 : ‖(nabla_S r (S r))‖ = 1).
-  { rewrite <- (mean_of_slopes r (S r)). transitivity ‖(nabla_S_of r 0 one)‖; [|rewrite own; exact norm_one].
-    f_equal. exact (vmean_const 1 (nabla_S_of r 0 one) (le_n 1)). }
-  assert (value : forall X : M 1 1, mean_L r (model r X) = bowl zero 1 X).
-  { intro X. unfold r. rewrite model_of_bowl. exact (mean_const 1 (bowl zero 1 X) (le_n 1)). }
-  assert (before : mean_L r (W_start r) = 1 / 2).
-  { transitivity (bowl zero 1 (1 ⋅ one)); [|rewrite value_of_bowl; field].
-    rewrite <- value. f_equal. symmetry. exact (f_equal (model r) (scale_one (M 1 1) one)). }
-  assert (star : S_star r = (1 - l) ^ s ⋅ one).
-  { transitivity (vmean 1 (fun _ : nat => (1 - l) ^ s ⋅ one)).
-    - apply (vmean_ext 1). intros c low. replace c with 0%nat by lia. apply bowl_coefficients.
-    - apply vmean_const. lia. }
-  assert (after : mean_L r (W_star r) = ((1 - l) ^ s) ^ 2 / 2).
-  { rewrite <- value_of_bowl, <- value. unfold W_star. do 2 f_equal. exact star. }
-  change (s_ r) with n. change (lambda r) with l. change (L r) with 1. rewrite before, after, slope_is_1.
-  split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|]. split; [lra|]. split; [lra|].
-  split; [|split; [reflexivity|]].
-  { intros i j _ _. change (0 <= entry (S_star r) 0 0 <= entry (S_star r) 0 0). rewrite star.
-    assert (corner_is : entry ((1 - l) ^ s ⋅ one) 0 0 = (1 - l) ^ s).
-    { rewrite entry_scale by lia. unfold one, identity. rewrite entry_from by lia. cbn [Nat.eqb]. ring. }
-    assert (l <= n * l) by nra. assert (0 <= (1 - l) ^ s) by (apply pow_le; lra).
-    split; [|apply Rle_refl]. apply Rle_trans with ((1 - l) ^ s); [assumption|]. right. symmetry. exact corner_is. }
-  assert (power := power_of_bowl l (2 * s) ltac:(nra)). rewrite mult_INR in power. simpl (INR 2) in power.
-  fold n in power. replace ((1 - l) ^ (2 * s)) with (((1 - l) ^ s) ^ 2) in power by (rewrite <- pow_mult; f_equal; lia).
-  set (p := ((1 - l) ^ s) ^ 2) in *.
+  { change (S r) with start. unfold r. rewrite bowl_mean_slope. exact start_norm. }
+  assert (end_slope : ‖(nabla r (W_star r))‖ = a).
+  { unfold r. rewrite bowl_nabla. fold r. unfold W_star. transitivity ‖(a ⋅ start)‖.
+    - f_equal. etransitivity; [apply plane_model|exact star].
+    - rewrite norm_scale, start_norm, Rabs_right by lra. ring. }
+  assert (before : mean_L r start = 1 / 2).
+  { unfold r. rewrite bowl_mean_loss. transitivity (bowl zero 1 (1 ⋅ start)); [|rewrite value_of_bowl; field].
+    f_equal. symmetry. exact (scale_one (M 2 2) start). }
+  assert (after : mean_L r (S_star r) = a ^ 2 / 2).
+  { rewrite star. unfold r. rewrite bowl_mean_loss. apply value_of_bowl. }
+  rewrite before, after, slope_is_1, end_slope.
+  assert (power := power_of_bowl l (2 * s) ltac:(lra)). rewrite mult_INR in power. simpl (INR 2) in power.
+  fold n in power. replace ((1 - l) ^ (2 * s)) with (a ^ 2) in power by (unfold a; rewrite <- pow_mult; f_equal; lia).
+  set (p := a ^ 2) in *.
   assert (constant_is : constant = 1 - 1 / (2 * n) - room) by (unfold room; lra).
   assert (cubic : 8 * n ^ 3 * l ^ 3 <= n ^ 2 * l ^ 2 * room).
   { replace (8 * n ^ 3 * l ^ 3) with (n ^ 2 * l ^ 2 * (8 * n * l)) by ring.
     apply Rmult_le_compat_l; [apply Rmult_le_pos; apply pow2_ge_0|].
     replace room with (8 * n * (room / (8 * n))) by (field; lra). apply Rmult_le_compat_l; lra. }
-  assert (0 < n ^ 2 * l ^ 2 * room) by (apply Rmult_lt_0_compat; [apply Rmult_lt_0_compat; apply pow_lt; lra|assumption]).
+  assert (cost : theta * a + 1 / 2 * theta ^ 2 <= 3 / 2 * theta) by nra.
   rewrite constant_is.
   replace (- (n * l) * (1 - (1 - 1 / (2 * n) - room) * (n * l) * 1) * 1 ^ 2)
     with (- (n * l) + n ^ 2 * l ^ 2 - n * l ^ 2 / 2 - n ^ 2 * l ^ 2 * room) by (field; lra).

@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Rankproof Require Import sums spaces smooth matrices.
-From FeDLRT Require Import local_steps rounds bases.
+From FeDLRT Require Import local_steps rounds bases plane.
 Open Scope R_scope.
 
 (** The printed inequality (12) for one iteration. *)
@@ -12,22 +12,6 @@ Definition thm_2_printed {constant leading share : R}
   <= - (leading * (s_ r * lambda r)) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + share * (L r * theta t).
 
-(** What Algorithm 1 asks of the augmented bases: they hold the gradients of U and V. *)
-Definition holds_the_gradients (r : round) (before : factors r) : Prop :=
-  let nabla_U := nabla r (W_before before) × V_before before × (S_before before)^T in
-  let nabla_V := (nabla r (W_before before))^T × U_before before × S_before before in
-  U r × (U r)^T × nabla_U = nabla_U /\ V r × (V r)^T × nabla_V = nabla_V.
-
-(** The norm of the singular values after the first k. *)
-Definition tail_after {r X} (t : truncation r X) (k : nat) : R :=
-  sqrt (sum (width r - k) (fun i => sigma t (k + i)%nat ^ 2)).
-
-(** The least number of values is kept for which the tail has a norm below theta. The tail of the printed rule begins
-    with the last value that is kept, [counted := 1]. What the rule is for begins after it, [counted := 0]. *)
-Definition keeps_the_least {r X} (counted : nat) (t : truncation r X) : Prop :=
-  (counted <= kept t)%nat /\ tail_after t (kept t - counted) < theta t /\
-  forall k, (counted <= k < kept t)%nat -> theta t <= tail_after t (k - counted).
-
 (** It fails with either rule. *)
 Definition thm_2_fails {constant leading share : R} : Prop :=
   forall counted : nat, (counted <= 1)%nat ->
@@ -36,49 +20,9 @@ Definition thm_2_fails {constant leading share : R} : Prop :=
   decreasing t /\ keeps_the_least counted t /\
   ~ thm_2_printed (constant := constant) (leading := leading) (share := share) r before t.
 
-(** Two by two matrices by their entries. *)
-Definition two (a b c d : R) : M 2 2 :=
-  from_entries 2 2 (fun i j => match i, j with O, O => a | O, _ => b | _, O => c | _, _ => d end).
-
-Lemma two_eq (A B : M 2 2) :
-  entry A 0 0 = entry B 0 0 -> entry A 0 1 = entry B 0 1 -> entry A 1 0 = entry B 1 0 -> entry A 1 1 = entry B 1 1 -> A = B.
-Proof.
-  intros. apply same_entries. intros i j low_i low_j.
-  destruct i as [|[|i]]; [| |lia]; (destruct j as [|[|j]]; [| |lia]); assumption.
-Qed.
-
-Lemma two_product a b c d e f g h :
-  two a b c d × two e f g h = two (a * e + b * g) (a * f + b * h) (c * e + d * g) (c * f + d * h).
-Proof. apply two_eq; cbn; ring. Qed.
-
-Lemma two_transpose a b c d : (two a b c d)^T = two a c b d.
-Proof. apply two_eq; reflexivity. Qed.
-
-Lemma two_sub a b c d e f g h : two a b c d ⊖ two e f g h = two (a - e) (b - f) (c - g) (d - h).
-Proof. apply two_eq; cbn; ring. Qed.
-
-Lemma two_add a b c d e f g h : two a b c d ⊕ two e f g h = two (a + e) (b + f) (c + g) (d + h).
-Proof. apply two_eq; cbn; ring. Qed.
-
-Lemma two_scale x a b c d : x ⋅ two a b c d = two (x * a) (x * b) (x * c) (x * d).
-Proof. apply two_eq; cbn; ring. Qed.
-
-Lemma two_identity : identity 2 = two 1 0 0 1.
-Proof. apply two_eq; reflexivity. Qed.
-
-Lemma two_square a b c d : ⟨ two a b c d, two a b c d ⟩ = a ^ 2 + b ^ 2 + c ^ 2 + d ^ 2.
-Proof. cbn. ring. Qed.
-
-Lemma two_same a b c d e f g h : a = e -> b = f -> c = g -> d = h -> two a b c d = two e f g h.
-Proof. now intros -> -> -> ->. Qed.
-
 (** The loss is half of the squared distance from this target. *)
 Definition target : M 2 2 := two 65 48 48 136.
-Definition plane : M 2 2 := identity 2.
 Definition first_vector : M 2 2 := two (4 / 5) (- 3 / 5) (3 / 5) (4 / 5).
-
-Lemma plane_orthonormal : orthonormal plane.
-Proof. unfold orthonormal, plane. now rewrite transpose_identity, identity_product. Qed.
 
 Lemma first_vector_orthonormal : orthonormal first_vector.
 Proof.
@@ -146,9 +90,6 @@ Proof.
 Defined.
 
 Definition singular_values (i : nat) : R := match i with O => 2 | _ => 1 end.
-
-Lemma diagonal_two d : diagonal 2 d = two (d 0%nat) 0 0 (d 1%nat).
-Proof. apply two_eq; reflexivity. Qed.
 
 Definition integer_truncation (theta : R) (enough : 1 <= theta) : truncation integer_round (S_star integer_round).
 Proof.

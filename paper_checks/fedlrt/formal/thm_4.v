@@ -42,6 +42,13 @@ Definition thm_4_states {constant most limit : R} : Prop :=
   <= - (s_ r * lambda r) * (1 - constant * kappa * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + theta t * ‖(nabla r (model r (S_simplified before)))‖ + L r / 2 * theta t ^ 2.
 
+(** For delta = 0 it is Theorem 2 with its best constant: no correction is left out, and kappa is 1 - 1/(2s). *)
+Definition thm_4_at_0_states {constant : R} : Prop :=
+  forall (r : round) (before : factors r) (delta : R), delta = 0 ->
+  mean (clients r) (fun c => ‖(hat before c)‖ ^ 2) <= delta ^ 2 * ‖(nabla_S r (S r))‖ ^ 2 ->
+  let kappa := / 2 * (1 + (1 - 1 / s_ r) * sqrt (1 + delta ^ 2)) in
+  S_simplified before = S_star r /\ constant * kappa = 1 - 1 / (2 * s_ r).
+
 Lemma block_adjoint {n} k (X Y : M n n) : ⟨ block k X, Y ⟩ = ⟨ X, block k Y ⟩.
 Proof.
   cbn [dot M]. apply sum_ext; intros i low_i. apply sum_ext; intros j low_j.
@@ -125,7 +132,7 @@ Proof.
 Qed.
 End Proof.
 
-(* part of: fedlrt/thm-4 *)
+(* proves: fedlrt/thm-4: together with thm_4_at_0 and thm_4_promises and thm_4_truncation and thm_4_least *)
 Theorem thm_4 : thm_4_states (constant := 1) (most := 1) (limit := 1).
 Proof.
   intros r before t delta [low high] short spread kappa.
@@ -157,4 +164,29 @@ Proof.
   replace (1 * (/ 2 * (1 + (1 - 1 / s_ r) * rho)) * (s_ r * lambda r) * L r)
     with (/ 2 * (1 + (1 - / s_ r) * rho) * (s_ r * lambda r * L r)) by (field; lra).
   lra.
+Qed.
+
+(* proves: fedlrt/thm-4: together with thm_4 and thm_4_promises and thm_4_truncation and thm_4_least *)
+Theorem thm_4_at_0 : thm_4_at_0_states (constant := 1).
+Proof.
+  intros r before delta none spread kappa. subst delta. assert (natural := s_ge_1 r).
+  split; [|unfold kappa; replace (1 + 0 ^ 2) with 1 by ring; rewrite sqrt_1; field; lra].
+  set (k := rank before). set (G := nabla_S r (S r)).
+  assert (inside : forall c, (c < clients r)%nat -> hat before c = zero).
+  { intros c below. apply dot_definite.
+    assert (signs : forall i, (i < clients r)%nat -> 0 <= ⟨ hat before i, hat before i ⟩) by (intros; apply dot_nonneg).
+    assert (term := sum_term (clients r) (fun i => ⟨ hat before i, hat before i ⟩) c signs below). cbv beta in term.
+    assert (positive : 0 < / INR (clients r)) by (apply Rinv_0_lt_compat, lt_0_INR, some_clients).
+    rewrite (mean_ext _ _ (fun i => ⟨ hat before i, hat before i ⟩)) in spread
+      by (intros; rewrite <- norm_square; ring). unfold mean in spread.
+    assert (0 <= ⟨ hat before c, hat before c ⟩) by apply dot_nonneg. nra. }
+  assert (own : forall c, (c < clients r)%nat -> nabla_S_of r c (S r) = block k (nabla_S_of r c (S r)))
+    by (intros; now apply sub_zero_eq, inside).
+  assert (whole : block k G = G).
+  { unfold G. rewrite <- mean_of_slopes. unfold mean_gradient. rewrite block_vmean. symmetry. now apply vmean_ext. }
+  rewrite simplified_server, star_server. apply vmean_ext. intros c below.
+  assert (same : direction before c = G).
+  { unfold direction. fold k. rewrite <- own by assumption. fold G. rewrite whole.
+    unfold sub. rewrite add_inverse, add_comm. apply add_zero. }
+  induction (steps r) as [|i IH]; cbn [point]; [reflexivity|]. now rewrite IH, same.
 Qed.

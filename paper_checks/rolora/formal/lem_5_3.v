@@ -6,26 +6,29 @@ From Rankproof Require Import sums spaces smooth matrices.
 From RoLoRA Require Import angle lem_A_16.
 Open Scope R_scope.
 
+(** Section 5.1: all clients have the same b^*. *)
+Definition same_b_star (it : iteration) : Prop := forall i, (i < N it)%nat -> own_b_star it i = b_star it.
+
 (** The contraction as Lemma A.11 prints it, eq. (80). *)
 Definition contracts (it : iteration) (delta_0 : R) : Prop :=
   delta_next it <= delta it * sqrt (1 - eta it * (1 - delta_0 ^ 2) * ‖(b_star it)‖ ^ 2).
 
 (** Up to half of the stated largest step it holds. *)
 Definition half_step_states {limit : R} : Prop :=
-  forall (it : iteration) (delta_0 L_max : R),
+  forall (it : iteration) (delta_0 L_max : R), same_b_star it ->
   0 < L_max -> ‖(b_star it)‖ <= L_max -> delta it <= delta_0 <= 1 -> eta it <= limit / L_max ^ 2 ->
   contracts it delta_0.
 
 (** At every angle up to the first it holds if and only if s = eta |b_star|^2 is at most (3 + delta_0^2) / 4. *)
 Definition exact_limit_states {sharp : R} : Prop :=
   forall (size delta_0 : R), 0 <= size -> 0 < delta_0 < 1 ->
-  (forall it : iteration, s it = size -> delta it <= delta_0 -> contracts it delta_0)
+  (forall it : iteration, same_b_star it -> s it = size -> delta it <= delta_0 -> contracts it delta_0)
   <-> size <= sharp * ((3 + delta_0 ^ 2) / 4).
 
 (** At the stated largest step, 1 / L_max^2, it fails, from every first angle. *)
 Definition largest_step_fails : Prop :=
   forall delta_0, 0 < delta_0 < 1 ->
-  exists (it : iteration) (L_max : R),
+  exists (it : iteration) (L_max : R), same_b_star it /\
   0 < L_max /\ ‖(b_star it)‖ <= L_max /\ delta it <= delta_0 /\ eta it = 1 / L_max ^ 2 /\ ~ contracts it delta_0.
 
 Lemma below_the_limit it delta_0 :
@@ -92,7 +95,8 @@ Qed.
 
 Definition at_angle (e size : R) (low : 0 <= e) (high : e <= 1) (nonneg : 0 <= size) : iteration.
 Proof.
-  refine (Iteration (M 2 1) (M 1 1) (plane_vector 1 0) unit_number (plane_vector (sqrt (1 - e)) (sqrt e)) size _ _ nonneg);
+  refine (iteration_of 2 1 1 (plane_vector 1 0) (fun _ => unit_number) (plane_vector (sqrt (1 - e)) (sqrt e)) size
+    (le_n 1) _ _ nonneg);
     unfold norm; rewrite plane_dot.
   - replace (1 * 1 + 0 * 0) with 1 by ring. apply sqrt_1.
   - rewrite !sqrt_sqrt by lra. replace (1 - e + e) with 1 by ring. apply sqrt_1.
@@ -100,7 +104,7 @@ Defined.
 
 Lemma above_the_limit size delta_0 :
   0 <= size -> 0 < delta_0 < 1 -> (3 + delta_0 ^ 2) / 4 < size ->
-  exists it : iteration, s it = size /\ eta it = size /\ ‖(b_star it)‖ = 1 /\ delta it <= delta_0 /\ ~ contracts it delta_0.
+  exists it : iteration, same_b_star it /\ s it = size /\ eta it = size /\ ‖(b_star it)‖ = 1 /\ delta it <= delta_0 /\ ~ contracts it delta_0.
 Proof.
   intros nonneg [low high] long. set (d := 1 - delta_0 ^ 2).
   assert (d_low : 0 < d) by (unfold d; nra). assert (d_high : d < 1) by (unfold d; nra).
@@ -117,14 +121,15 @@ Proof.
   { replace m with (24 * size ^ 2 * (m / (24 * size ^ 2))) by (field; lra). apply Rmult_le_compat_l; lra. }
   assert (e_high : e <= 1) by lra.
   set (it := at_angle e size (Rlt_le _ _ e_pos) e_high nonneg). exists it.
-  assert (length : ‖(b_star it)‖ = 1) by exact unit_number_norm.
+  assert (mean_is : b_star it = unit_number) by exact (vmean_const 1 unit_number (le_n 1)).
+  assert (length : ‖(b_star it)‖ = 1) by (rewrite mean_is; exact unit_number_norm).
   assert (s_is : s it = size) by (unfold s; rewrite length; change (eta it) with size; ring).
   assert (cos_is : cosine it * cosine it = 1 - e).
   { assert (root : cosine it = 1 * sqrt (1 - e) + 0 * sqrt e) by exact (plane_dot 1 0 (sqrt (1 - e)) (sqrt e)).
     rewrite root. transitivity (sqrt (1 - e) * sqrt (1 - e)); [ring|]. apply sqrt_sqrt. lra. }
   assert (delta_is : delta it * delta it = e) by (rewrite delta_square, cos_is; ring).
   assert (dn := delta_nonneg it).
-  split; [exact s_is|]. split; [reflexivity|]. split; [exact length|]. split.
+  split; [intros i _; rewrite mean_is; reflexivity|]. split; [exact s_is|]. split; [reflexivity|]. split; [exact length|]. split.
   - apply le_of_squares; [lra|]. rewrite delta_is. nra.
   - unfold contracts. rewrite length. change (eta it) with size.
     replace (size * (1 - delta_0 ^ 2) * 1 ^ 2) with (size * d) by (unfold d; ring). intro holds.
@@ -162,7 +167,7 @@ Qed.
 (* part of: rolora/lem-5.3: infinitely many samples, steps up to half of the stated largest *)
 Theorem lem_5_3_half_step : half_step_states (limit := 1 / 2).
 Proof.
-  intros it delta_0 L_max positive bounded near short. apply below_the_limit; [assumption|].
+  intros it delta_0 L_max _ positive bounded near short. apply below_the_limit; [assumption|].
   assert (half := s_le it L_max (1 / 2) positive bounded short). nra.
 Qed.
 
@@ -171,15 +176,15 @@ Theorem lem_5_3_exact_limit : exact_limit_states (sharp := 1).
 Proof.
   intros size delta_0 nonneg bounds. rewrite Rmult_1_l. split.
   - intro every. destruct (Rle_lt_dec size ((3 + delta_0 ^ 2) / 4)) as [short|long]; [assumption|].
-    destruct (above_the_limit size delta_0 nonneg bounds long) as (it & same & _ & _ & near & fails).
-    destruct (fails (every it same near)).
-  - intros short it same near. apply below_the_limit; [lra|]. now rewrite same.
+    destruct (above_the_limit size delta_0 nonneg bounds long) as (it & one & same & _ & _ & near & fails).
+    destruct (fails (every it one same near)).
+  - intros short it _ same near. apply below_the_limit; [lra|]. now rewrite same.
 Qed.
 
 (* part of: rolora/lem-5.3: infinitely many samples, the stated largest step *)
 Theorem lem_5_3_largest_step : largest_step_fails.
 Proof.
   intros delta_0 bounds.
-  destruct (above_the_limit 1 delta_0 ltac:(lra) bounds ltac:(nra)) as (it & _ & step & length & near & fails).
+  destruct (above_the_limit 1 delta_0 ltac:(lra) bounds ltac:(nra)) as (it & one & _ & step & length & near & fails).
   exists it, 1. repeat split; try assumption; try lra.
 Qed.

@@ -5,6 +5,7 @@ From Rankproof Require Import sums spaces.
 From RoLoRA Require Import angle.
 Open Scope R_scope.
 
+(** For any number of clients. Here b_star is the mean of the b_i^*, which the paper writes with a bar. *)
 Definition lem_A_16_states {factor longest : R} : Prop :=
   forall (it : iteration) (delta_0 L_max : R),
   0 < L_max -> ‖(b_star it)‖ <= L_max -> delta it <= delta_0 -> eta it <= longest / L_max ^ 2 ->

@@ -2,6 +2,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Rankproof Require Import sums spaces smooth matrices.
+From RoLoRA Require Import outer.
 Open Scope R_scope.
 
 (** The objective (10) for the samples X, as a function of b. *)
@@ -26,7 +27,7 @@ Definition s5_saturate_states {share : R} : Prop :=
   forall (m d q : nat) (X : M m d) (a_star a_0 : M d 1) (b_star : M q 1),
   independent (X × a_0) (X × a_star) -> b_star <> zero -> saturates share X a_star a_0 b_star.
 
-(** The same for samples that take no other vector to 0, where it is enough that a_0 and a_star are not parallel. *)
+(** The same for samples that take no vector but 0 to 0, where it is enough that a_0 and a_star are not parallel. *)
 Definition s5_saturate_injective_states {share : R} : Prop :=
   forall (m d q : nat) (X : M m d) (a_star a_0 : M d 1) (b_star : M q 1),
   (forall v : M d 1, X × v = zero -> v = zero) ->
@@ -45,8 +46,9 @@ Definition minimises {m d q} (X : M m d) (a_star a_0 : M d 1) (b_star b : M q 1)
 (** How far X a_star reaches along X a_0. *)
 Definition reach {m d} (X : M m d) (a_star a_0 : M d 1) : R := ⟨ X × a_0, X × a_star ⟩ / ‖(X × a_0)‖ ^ 2.
 
-(** What FFA-LoRA finds for fixed samples: client i has the minimiser b i, a multiple of b_star, and the server takes the
-    mean. Its global loss has two parts: what no b of a client removes, and what the clients differ by. *)
+(** What FFA-LoRA finds for fixed samples that do not take a^0 to 0: client i has the minimiser b i, a multiple of
+    b_star, and the server takes the mean. Its global loss has two parts: what no b of a client removes, and what the
+    clients differ by. *)
 Definition prop_5_5_samples_states {share : R} : Prop :=
   forall (N m d q : nat) (X : nat -> M m d) (a_star a_0 : M d 1) (b_star : M q 1) (b : nat -> M q 1),
   (1 <= N)%nat -> (1 <= m)%nat -> (forall i, (i < N)%nat -> X i × a_0 <> zero) ->
@@ -57,36 +59,13 @@ Definition prop_5_5_samples_states {share : R} : Prop :=
   = share * ‖b_star‖ ^ 2 * (/ (INR N * INR m) * sum N (fun i =>
       rest (X i) a_star a_0 + (mean N s - s i) ^ 2 * ‖(X i × a_0)‖ ^ 2)).
 
-(** The limit of infinitely many samples: the X_i^T X_i / m are the identity. The term of order 1/(N m) is 0. *)
+(** For samples with X_i^T X_i / m the identity, as in the limit of infinitely many. The term of order 1/(N m) is 0. *)
 Definition prop_5_5_states {share : R} : Prop :=
   forall (N m d q : nat) (X : nat -> M m d) (a_star a_0 : M d 1) (b_star : M q 1) (b : nat -> M q 1),
   (1 <= N)%nat -> (1 <= m)%nat -> (forall i, (i < N)%nat -> (X i)^T × X i = INR m ⋅ identity d) ->
   ‖a_star‖ = 1 -> ‖a_0‖ = 1 ->
   (forall i, (i < N)%nat -> minimises (X i) a_star a_0 b_star (b i)) ->
   global_loss N X a_star a_0 b_star (vmean N b) = share * (‖b_star‖ ^ 2 * sine a_star a_0 ^ 2).
-
-Lemma dot_columns {n} (x y : M n 1) : ⟨ x, y ⟩ = sum n (fun i => entry x i 0 * entry y i 0).
-Proof. cbn [dot M sum]. apply sum_ext. intros. ring. Qed.
-
-Lemma dot_outer {m n} (u v : M m 1) (x y : M n 1) : ⟨ u × x^T, v × y^T ⟩ = ⟨ u, v ⟩ * ⟨ x, y ⟩.
-Proof.
-  rewrite !dot_columns. cbn [dot M]. rewrite <- sum_scale_r. apply sum_ext. intros i low_i.
-  rewrite <- sum_scale. apply sum_ext. intros j low_j. rewrite !entry_product by assumption. cbn [sum].
-  rewrite !entry_transpose by lia. ring.
-Qed.
-
-Lemma square_of_norm {E : space} (x : E) : ‖x‖ ^ 2 = ⟨ x, x ⟩.
-Proof. rewrite <- norm_square. ring. Qed.
-
-(** The squared length of u x^T - v y^T, completed to a square in y. *)
-Lemma completed {m n} (u v : M m 1) (x y : M n 1) :
-  ⟨ v, v ⟩ <> 0 ->
-  ‖(u × x^T ⊖ v × y^T)‖ ^ 2
-  = ‖x‖ ^ 2 * (‖u‖ ^ 2 - ⟨ v, u ⟩ ^ 2 / ‖v‖ ^ 2) + ‖v‖ ^ 2 * ‖(y ⊖ (⟨ v, u ⟩ / ‖v‖ ^ 2) ⋅ x)‖ ^ 2.
-Proof.
-  intro some. rewrite !square_of_norm. autorewrite with products. rewrite !dot_outer, (dot_sym _ u v), (dot_sym _ y x).
-  field. assumption.
-Qed.
 
 (* part of: rolora/s5-saturate: the least value, and that it is not 0, for samples that give both vectors independent images *)
 Theorem s5_saturate : s5_saturate_states (share := 1).
@@ -116,7 +95,7 @@ Proof.
     rewrite norm_zero. ring.
 Qed.
 
-(* part of: rolora/s5-saturate: the same for vectors that are not parallel, and samples that take no other vector to 0 *)
+(* part of: rolora/s5-saturate: the same for vectors that are not parallel, and samples that take no vector but 0 to 0 *)
 Theorem s5_saturate_injective : s5_saturate_injective_states (share := 1).
 Proof.
   intros m d q X a_star a_0 b_star injective apart nonzero. apply s5_saturate; [|assumption].
@@ -144,7 +123,7 @@ Proof.
   assert (square := pow2_ge_0 ‖(b ⊖ reach X a_star a_0 ⋅ b_star)‖). nra.
 Qed.
 
-(* part of: rolora/prop-5.5@three-samples-or-more: for fixed samples, the minimisers of the clients and both parts of the loss *)
+(* part of: rolora/prop-5.5@three-samples-or-more: for fixed samples that do not take a^0 to 0, the minimisers of the clients and both parts of the loss *)
 Theorem prop_5_5_samples : prop_5_5_samples_states (share := 1).
 Proof.
   intros N m d q X a_star a_0 b_star b clients samples some least s.
@@ -179,7 +158,7 @@ Proof.
       by (intros; now rewrite entry_transpose by lia). ring.
 Qed.
 
-(* part of: rolora/prop-5.5@three-samples-or-more: the limit of infinitely many samples *)
+(* part of: rolora/prop-5.5@three-samples-or-more: for samples with X_i^T X_i / m the identity, as in the limit of infinitely many *)
 Theorem prop_5_5 : prop_5_5_states (share := 1).
 Proof.
   intros N m d q X a_star a_0 b_star b clients samples whitened unit_star unit_0 least.

@@ -37,6 +37,8 @@ FEDLRT = next(paper for paper in PAPERS if paper.name == "fedlrt")
 UNNAMED = {
     "FeDLRT.thm_2.thm_2_bounded": "its constants are those of FeDLRT.thm_2.thm_2",
     "FeDLRT.thm_2.thm_2_least": "it is about every smaller constant",
+    "FeDLRT.thm_4_least.thm_4_least": "it is about every smaller constant",
+    "FeDLRT.thm_4_as_printed.thm_4_truncation": "the cost of truncation has no constant",
     "RoLoRA.sec_3_2.eq_1_for_all": "two sides that differ have no constant",
 }
 """Theorems that prove or refute a statement and name no constant of the check, with the reason."""
