@@ -194,7 +194,9 @@ class HeterogeneousLegendre(Toy):
     """Least squares in Legendre polynomials with a target of rank 1 for each client.
 
     Attributes:
-        samples: Number of samples of each client.
+        clients: Number of clients, all of them in memory.
+        samples: Number of points for each client. Every client has the points of all, so it has as many times the
+            number of clients.
     """
 
     samples: int = 50

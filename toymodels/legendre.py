@@ -90,7 +90,8 @@ def homogeneous(
         clients: Number of clients.
         rng: Source of target, points and initial weights.
         shape: ``(m, n)`` of the weights.
-        rank: Rank of the target: a product of normal factors, of unit norm for each singular direction on average.
+        rank: Rank of the target, a product of normal factors whose entries have the variances 1 and 1/max(m, n): the
+            mean squared Frobenius norm is ``rank * min(m, n)``.
         samples: Number of points, uniform on the square.
         basis: Basis of the polynomials.
         split: `all`: every client has all points; `random`: points are divided evenly at random; `region`: by strips in
