@@ -32,7 +32,7 @@ ABSENT: Mapping[str, str] = {
     "side": "whole images",
     "width": "the network's own",
 }
-"""What an option means if it is not given, where the word `none` does not say it."""
+"""Meaning of an option that is not given, where the word `none` does not say it."""
 WORDS: Mapping[str, str] = {
     "adapt": "images fitted by",
     "cap": "ranks capped by the layer",
