@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -135,6 +135,12 @@ class Figure:
         choose: Chooses other data sets by the settings and by what is on this machine; default: `datasets`.
         quick_decides: Whether scale `quick` is evidence about the statement. If it only shows that the code runs, as in
             training experiments, the report does not draw it.
+        designs: The training runs behind the numbers at a scale, each a `figures.experiments.experiment.Design`; None:
+            there are none, or no paper has the experiment.
+        printed_designs: The paper's runs; default: `designs` at scale `paper`.
+        conventions: Where the value of a setting at scale `paper` is from, by the setting's name, if it is not printed.
+        printed: The paper's values of settings that no machine of ours can have at scale `paper`, by name: its data
+            sets, its model.
     """
 
     id: str
@@ -148,6 +154,10 @@ class Figure:
     datasets: tuple[str, ...] = ()
     choose: Callable[[Settings], DataChoice] | None = None
     quick_decides: bool = True
+    designs: Callable[[Settings], Sequence[Any]] | None = None
+    printed_designs: Callable[[Settings], Sequence[Any]] | None = None
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def data_choice(self, settings: Settings) -> DataChoice:
         """Return the data sets for these settings, without checking that they are complete."""

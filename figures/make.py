@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,14 +112,16 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     stale = entry["identity"]["sources_sha256"] != sources
     table = read_table(entry["csv"])
     settings.report("drawing")
+    apart, told = _differences(figure, settings)
     contents = {**render(lambda: figure.picture(table)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
         **entry["identity"],
         "title": figure.title,
-        "caption": _caption_with_origin(figure, settings, table, entry, stored, stale),
+        "caption": _caption_with_origin(figure, settings, table, entry, stored, stale) + told,
         **({"data_note": entry["note"]} if entry["note"] else {}),
         "found": figure.found(table),
+        **({"differences": apart} if apart else {}),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",
         **entry["machine"],
@@ -287,6 +289,16 @@ def _caption_with_origin(
     changed = ", which have changed since" if stale else ""
     kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}{changed}." if stored else ""
     return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
+
+
+def _differences(figure: Figure, settings: Settings) -> tuple[list[dict[str, str]], str]:
+    """Return the settings that differ from the paper's, for a manifest, and a sentence for the caption."""
+    if figure.designs is None:
+        return [], ""
+    from figures.experiments.differences import describe, differences  # brings torch along
+
+    rows = differences(figure, settings)
+    return [asdict(row) for row in rows], f" {describe(rows)}" if rows else ""
 
 
 def _verified_data_set(name: str, settings: Settings) -> dict[str, Any]:

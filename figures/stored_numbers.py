@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from figures.figure import Figure, FigureError, Settings
+from figures.figure import SCALES, Figure, FigureError, Scale, Settings
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CHECKOUT, _WHEEL = _ROOT / "docs" / "figures", _ROOT / "rankproof_stored"
@@ -65,3 +65,8 @@ def stored_seconds(figure: Figure, scale: str, folder: Path = FOLDER) -> float |
         return float(made["seconds_for_the_numbers"]) if made["scale"] == scale else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def stored_scale(figure: Figure, folder: Path = FOLDER) -> Scale | None:
+    """Return the scale of a figure's stored numbers; None if none are stored."""
+    return next((scale for scale in SCALES if stored_seconds(figure, scale, folder) is not None), None)

@@ -10,10 +10,10 @@ import pandas as pd
 
 from figures.experiments.cost import announce_cost
 from figures.experiments.effects import Effect, paired_effect
-from figures.experiments.experiment import RUN, choose_rates, run_design
+from figures.experiments.experiment import RUN, Design, choose_rates, run_design
 from figures.fedloru.curves import COLOURS
 from figures.fedloru.designs import fig8_designs, with_rates
-from figures.fedloru.experiments import TITLES, choices, describe_sizes, left_out
+from figures.fedloru.experiments import CONVENTIONS, TITLES, choices, describe_sizes, left_out
 from figures.fedloru.scales import ALIGNED, SIZES
 from figures.figure import Figure, Settings
 from figures.style import MARKERS, WIDTH
@@ -34,6 +34,12 @@ def alignment_data(settings: Settings) -> pd.DataFrame:
     rows, rates = choose_rates(choosing, settings)
     table = run_design(with_rates(design, rates), settings)
     return pd.concat([pd.DataFrame(rows), table[table["round"] > 0]], ignore_index=True)
+
+
+def aligned_designs(settings: Settings) -> list[Design]:
+    """Return the runs, and those that choose their learning rates."""
+    choosing, design = fig8_designs(settings)
+    return [design, replace(choosing, seeds=0)]
 
 
 def spans(rounds: int) -> tuple[range, range]:
@@ -132,4 +138,7 @@ FIGURE_8 = Figure(
     alignment_sizes,
     choose=choices("cifar-100"),
     quick_decides=False,
+    conventions=CONVENTIONS,
+    designs=aligned_designs,
+    printed={"data": ("cifar-100",)},
 )

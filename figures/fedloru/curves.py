@@ -11,7 +11,7 @@ import pandas as pd
 from figures.experiments.effects import by_seed, mean_and_half_width
 from figures.experiments.experiment import RUN, finals
 from figures.fedloru.designs import EVALUATIONS, METHODS, tab1_design, tab6_design
-from figures.fedloru.experiments import TITLES, choices, data_by, sizes_of
+from figures.fedloru.experiments import CONVENTIONS, TITLES, choices, data_by, only, sizes_of
 from figures.fedloru.printed import TABLE_6
 from figures.figure import Figure
 from figures.style import BLACK, BLUE, MARKERS, ORANGE, VERMILION, WIDTH
@@ -208,6 +208,9 @@ FIGURE_2 = Figure(
     sizes_of,
     choose=choices("cifar-100"),
     quick_decides=False,
+    conventions=CONVENTIONS,
+    designs=only(tab6_design),
+    printed={"data": ("cifar-100",)},
 )
 FIGURE_3 = Figure(
     "fedloru/fig-3",
@@ -223,6 +226,9 @@ FIGURE_3 = Figure(
     sizes_of,
     choose=choices("cifar-10", "cifar-100"),
     quick_decides=False,
+    conventions=CONVENTIONS,
+    designs=only(tab1_design),
+    printed={"data": ("cifar-10", "cifar-100")},
 )
 FIGURE_5 = Figure(
     "fedloru/fig-5",
@@ -235,4 +241,7 @@ FIGURE_5 = Figure(
     sizes_of,
     choose=choices("fashion-mnist", "cifar-10", "cifar-100"),
     quick_decides=False,
+    conventions=CONVENTIONS,
+    designs=only(tab1_design),
+    printed={"data": ("fashion-mnist", "cifar-10", "cifar-100")},
 )

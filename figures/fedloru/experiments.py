@@ -54,6 +54,24 @@ def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.Dat
     return data
 
 
+CODE, NOT_PRINTED = "the authors' released code", "not printed"
+CONVENTIONS: Mapping[str, str] = {
+    "rounds": CODE,
+    "tau": CODE,
+    "weight_decay": CODE,
+    "crop": NOT_PRINTED,
+    "flip": NOT_PRINTED,
+    "held_out": NOT_PRINTED,
+    "tuning_rounds": NOT_PRINTED,
+}
+"""Where settings of the paper's experiments are from that are not printed."""
+
+
+def only(design: Callable[[Settings], Design]) -> Callable[[Settings], list[Design]]:
+    """Return the function that gives the one design of a figure in a list."""
+    return lambda settings: [design(settings)]
+
+
 def left_out() -> list[str]:
     """Return the settings that the paper leaves out, line by line."""
     return [f"{entry.name}: {entry.value} ({entry.source})" for entry in LEFT_OUT]
@@ -321,6 +339,9 @@ def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed:
         sizes_of,
         choose=choices(*printed),
         quick_decides=False,
+        designs=only(design),
+        conventions=CONVENTIONS,
+        printed={"data": printed},
     )
 
 
@@ -348,4 +369,7 @@ RESTARTS_FIGURE = Figure(
     sizes_of,
     choose=choices("cifar-100"),
     quick_decides=False,
+    designs=only(restarts_design),
+    conventions=CONVENTIONS,
+    printed={"data": ("cifar-100",)},
 )

@@ -16,7 +16,7 @@ from figures.experiments.cost import announce_cost
 from figures.experiments.experiment import RUN, Design, run_design
 from figures.fedloru.curves import COLOURS, LARGE
 from figures.fedloru.designs import tab1_design
-from figures.fedloru.experiments import left_out
+from figures.fedloru.experiments import CONVENTIONS, left_out
 from figures.fedloru.scales import SIZES
 from figures.figure import DataChoice, Figure, Scale, Settings
 from figures.style import WIDTH
@@ -44,6 +44,12 @@ def design(settings: Settings) -> Design:
             options = {**line.options, **accumulation, "schedule_period": SIZES[scale].rounds}
             lines.append(replace(line, options=options, rate_of="", tuned=True))
     return Design(tuple(lines), ROUNDS[scale], 1, (RATE,))
+
+
+def printed_design(settings: Settings) -> list[Design]:
+    """Return the same lines of Table 1 with all rounds, seeds and learning rates."""
+    whole, mine = tab1_design(settings), [line.keys for line in design(settings).lines]
+    return [replace(whole, lines=tuple(line for line in whole.lines if line.keys in mine))]
 
 
 def data(settings: Settings) -> pd.DataFrame:
@@ -137,4 +143,7 @@ PAPER_SCALE = Figure(
     paper_scale_sizes,
     choose=lambda settings: DataChoice(("fashion-mnist",)),
     quick_decides=False,
+    conventions=CONVENTIONS,
+    designs=lambda settings: [design(settings)],
+    printed_designs=printed_design,
 )

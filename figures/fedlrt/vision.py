@@ -211,6 +211,8 @@ def _figure(name: str, title: str, stated: str) -> Figure:
         partial(vision_sizes, name),
         choose=partial(chosen_data, name),
         quick_decides=False,
+        designs=lambda settings: [vision_of(name, settings).design],
+        conventions={"rank": "not printed"},
     )
 
 

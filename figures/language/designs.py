@@ -8,7 +8,7 @@ of a smaller model.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -253,6 +253,16 @@ def designs(lines: Sequence[tuple[Line, int]], seeds: int, rates: Mapping[str, f
         with_rate = replace(line, options={**line.options, "learning_rate": rates.get(line.rate_of, default)})
         by_rounds.setdefault(rounds // TRIPS.get(str(line.keys["method"]), 1), []).append(with_rate)
     return [Design(tuple(mine), rounds, seeds) for rounds, mine in by_rounds.items()]
+
+
+def whole_designs(lines_of: Callable[[Sizes], Sequence[tuple[Line, int]]], settings: Settings) -> list[Design]:
+    """Return the runs of a figure at a scale, and those that choose their learning rates."""
+    sizes = settings.sizes(SIZES)
+    lines = lines_of(sizes)
+    return [
+        *tuning_designs(sizes, {str(line.keys["method"]) for line, _ in lines}),
+        *designs(lines, sizes.seeds, {}, sizes.rates[0]),
+    ]
 
 
 def table_of(lines: Sequence[tuple[Line, int]], sizes: Sizes, settings: Settings) -> pd.DataFrame:

@@ -185,4 +185,6 @@ FIG_2 = Figure(
     fig2_sizes,
     ("mnist",),
     quick_decides=False,
+    designs=lambda settings: list(whole_designs(settings.sizes(FIG2_SIZES))),
+    conventions=dict.fromkeys(("rounds", "seeds", "rates tried", "tuning_rounds"), "not printed"),
 )

@@ -6,7 +6,8 @@ differences paired over seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -26,6 +27,7 @@ from figures.language.designs import (
     clients_lines,
     table_of,
     uplinks_lines,
+    whole_designs,
 )
 from figures.style import BLUE, GREEN, ORANGE, VERMILION, WIDTH
 
@@ -40,6 +42,13 @@ LOOKS: dict[str, tuple[str, str]] = {
     "FlexLoRA": (ORANGE, "v"),
     "FedLoRU": ("0.4", "D"),
 }
+
+
+GLUE: Mapping[str, tuple[str, ...]] = {"data": ("five tasks of GLUE",)}
+"""The paper's data, which no registry of packages has."""
+
+
+CONVENTIONS = {"steps": "Table 4, read so", "tuning_rounds": "not printed", "tau": "not printed"}
 
 
 def clients_data(settings: Settings) -> pd.DataFrame:
@@ -269,6 +278,9 @@ CLIENTS_FIGURE = Figure(
     sizes_of,
     (TEXTS,),
     quick_decides=False,
+    designs=partial(whole_designs, clients_lines),
+    conventions=CONVENTIONS,
+    printed=GLUE,
 )
 FIG_3 = Figure(
     "rolora/fig-3",
@@ -282,6 +294,9 @@ FIG_3 = Figure(
     sizes_of,
     (TEXTS,),
     quick_decides=False,
+    designs=partial(whole_designs, clients_lines),
+    conventions=CONVENTIONS,
+    printed=GLUE,
 )
 FIG_4 = Figure(
     "rolora/fig-4",
@@ -296,6 +311,9 @@ FIG_4 = Figure(
     sizes_of,
     (TEXTS,),
     quick_decides=False,
+    designs=partial(whole_designs, budgets_lines),
+    conventions=CONVENTIONS,
+    printed=GLUE,
 )
 FIG_5 = Figure(
     "rolora/fig-5",
@@ -309,4 +327,7 @@ FIG_5 = Figure(
     sizes_of,
     (TEXTS,),
     quick_decides=False,
+    designs=partial(whole_designs, uplinks_lines),
+    conventions=CONVENTIONS,
+    printed=GLUE,
 )

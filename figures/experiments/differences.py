@@ -1,0 +1,216 @@
+"""Settings of the runs that differ from those of the paper: both experiments compared, option by option.
+
+An experiment exists at every scale. At scale `paper` it has the printed settings, and a convention where nothing is
+printed. `differences` resolves every option of every run at both scales, defaults included, so that no setting can
+differ without being listed.
+
+``python -m figures.experiments.differences docs/figures`` writes the page with the table of every stored experiment.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from figures.experiments.experiment import Design
+from figures.figure import Figure, Settings
+
+PAGE = "settings.md"
+UNCOUNTED = ("seed", "eval_batch", "training_loss", "schedule_period", "personal_schedule_period")
+"""Options that decide no number of the comparison, or that follow from the rounds."""
+CHOSEN = "chosen on validation samples"
+ABSENT: Mapping[str, str] = {
+    "samples": "all",
+    "test_samples": "all",
+    "cohort": "all clients",
+    "dropout": "the model's own",
+    "side": "whole images",
+    "width": "the network's own",
+}
+"""Meaning of an option that is not given, where the word `none` does not say it."""
+WORDS: Mapping[str, str] = {
+    "adapt": "images fitted by",
+    "cap": "ranks capped by the layer",
+    "cohort": "clients in a round",
+    "epochs": "local epochs",
+    "flip": "mirror images",
+    "held_out": "samples held out",
+    "learning_rate": "learning rate",
+    "partition_psi": "concentration of the labels",
+    "schedule": "schedule of the rate",
+    "schedule_minimum": "least rate of the schedule",
+    "seeds": "number of seeds",
+    "side": "side of the images",
+    "steps": "local steps",
+    "tau": "rounds between accumulations",
+    "test_samples": "test samples",
+    "tuning_rounds": "rounds that choose the rate",
+    "weight_decay": "weight decay",
+}
+"""Names of options in tables, where they differ from the option's own."""
+
+Values = Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A setting that differs between the paper's experiment and the one that was run.
+
+    Attributes:
+        setting: Name of the setting, with the algorithms in parentheses if it does not differ alike in all.
+        printed: Values at the paper's scale.
+        run: Values of the runs.
+    """
+
+    setting: str
+    printed: str
+    run: str
+
+
+def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
+    """Return the settings in which a figure's runs differ from the paper's, in the order of the options.
+
+    A setting that only one of the two experiments has, such as the momentum of another optimiser, follows from a
+    setting that differs and is left out.
+
+    Args:
+        figure: The figure; without `designs` there is nothing to compare.
+        settings: The settings of the runs.
+    """
+    if figure.designs is None:
+        return ()
+    printed = values_of((figure.printed_designs or figure.designs)(replace(settings, scale="paper")))
+    run = values_of(figure.designs(settings))
+    found = dict[tuple[str, str, str], list[str]]()
+    for algorithm in [name for name in printed if name in run]:
+        theirs, ours = printed[algorithm], run[algorithm]
+        theirs |= {name: values for name, values in figure.printed.items() if name in theirs}
+        for name in [name for name in theirs if name in ours]:
+            if set(theirs[name]) != set(ours[name]):
+                found.setdefault((name, _listed(name, theirs[name]), _listed(name, ours[name])), []).append(algorithm)
+    both = [name for name in printed if name in run]
+    rows = []
+    for (name, theirs_told, ours_told), algorithms in found.items():
+        where = "" if len(algorithms) == len(both) else f" ({', '.join(algorithms)})"
+        source = f" ({figure.conventions[name]})" if name in figure.conventions else ""
+        rows.append(Difference(WORDS.get(name, name.replace("_", " ")) + where, theirs_told + source, ours_told))
+    lacking = [name for name in printed if name not in run]
+    return (*rows, *([Difference("methods", ", ".join(printed), ", ".join(both))] if lacking else []))
+
+
+def values_of(designs: Sequence[Design]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    """Return the values of every setting, by algorithm and name, each value once and in the order of the lines.
+
+    Designs without seeds only choose learning rates: of these, the rates tried count, and the rounds.
+    """
+    found: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for design in designs:
+        for line in design.lines:
+            chosen = "learning_rate" not in line.options
+            plan = line.trial(design.rounds, (0,), max(design.rates, default=1.0) if chosen else None).plan(0)
+            values = {"data": plan.problem, "rounds": design.rounds, "seeds": design.seeds, **plan.settings}
+            if chosen and len(design.rates) != 1:
+                values["learning_rate"] = CHOSEN
+            if not design.seeds:
+                values = {}
+            if len(design.rates) > 1 and line.tuned:
+                values |= {"rates tried": design.rates, "tuning_rounds": design.tuning_rounds}
+            mine = found.setdefault(line.algorithm, {})
+            for name, value in values.items():
+                if name not in UNCOUNTED and value not in mine.get(name, ()):
+                    mine[name] = (*mine.get(name, ()), value)
+    return found
+
+
+def describe(rows: Sequence[Difference]) -> str:
+    """Return one sentence for a caption; empty where nothing differs.
+
+    >>> describe([Difference("batch", "128", "32"), Difference("optimiser", "adam", "sgd")])
+    'Settings that differ from the paper (its own in parentheses): batch 32 (128); optimiser sgd (adam).'
+    """
+    if not rows:
+        return ""
+    each = "; ".join(f"{row.setting} {row.run} ({row.printed})" for row in rows)
+    return f"Settings that differ from the paper (its own in parentheses): {each}."
+
+
+def _listed(name: str, values: Sequence[Any]) -> str:
+    """Return the values of a setting as text, numbers in ascending order."""
+    ordered = sorted(values) if all(isinstance(value, int | float) for value in values) else values
+    return (" or " if any(isinstance(value, tuple) for value in values) else ", ").join(
+        _word(name, value) for value in ordered
+    )
+
+
+def _word(name: str, value: Any) -> str:
+    if value is None:
+        return ABSENT.get(name, "none")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(_counted(_word(name, one), len(list(same))) for one, same in groupby(value))
+    if name == "layers":
+        return _blocks(str(value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _counted(word: str, times: int) -> str:
+    return f"{times} x {word}" if times > 1 else word
+
+
+def _blocks(patterns: str) -> str:
+    """Return the blocks that patterns of layers name, or the patterns if they name none.
+
+    >>> _blocks("*.layer.4.*.query, *.layer.4.*.value, *.layer.5.*.query")
+    'blocks 4 to 5'
+    """
+    blocks = sorted({int(number) for number in re.findall(r"layer\.(\d+)\.", patterns)})
+    if not blocks:
+        return patterns
+    return f"blocks {blocks[0]} to {blocks[-1]}" if len(blocks) > 1 else f"block {blocks[0]}"
+
+
+def page(figures: Iterable[tuple[Figure, Settings]]) -> str:
+    """Return the page with the differences of experiments, one table for all that share it, in Markdown."""
+    tables: dict[tuple[Difference, ...], list[str]] = {}
+    for figure, settings in figures:
+        if figure.designs is not None:
+            tables.setdefault(differences(figure, settings), []).append(figure.id)
+    parts = [HEAD]
+    for rows, ids in tables.items():
+        names = ", ".join(f"[{id}]({id.replace('/', '-')}.png)" for id in ids)
+        each = "\n".join(f"| {row.setting} | {_cell(row.printed)} | {_cell(row.run)} |" for row in rows)
+        parts.append(f"## {', '.join(ids)}\n\n{names}\n\n| setting | paper | run |\n|---|---|---|\n{each}\n")
+    return "\n".join(parts)
+
+
+def _cell(text: str) -> str:
+    return f"`{text}`" if "*" in text else text
+
+
+HEAD = """# Settings that differ from the paper
+
+The stored experiments on networks and language models run on a laptop, so data, width, samples and rounds are smaller
+than the paper's. `python -m figures.experiments.differences docs/figures` writes these tables. It compares every option
+of the paper's runs with every option of ours, defaults included. A source in parentheses names where the value in the
+column *paper* is from if the paper does not print it. Settings that are not listed are the same.
+"""
+
+
+def main(folder: Path) -> None:
+    """Write the page of the stored experiments into a folder."""
+    from figures.ledger import all_figures
+    from figures.stored_numbers import stored_scale
+
+    stored = [(figure, stored_scale(figure)) for figure in all_figures()]
+    text = page((figure, Settings(scale=scale)) for figure, scale in stored if scale is not None)
+    (folder / PAGE).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

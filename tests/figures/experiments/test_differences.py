@@ -1,0 +1,115 @@
+"""Settings that differ from the paper's: none can be missing from the table."""
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from figures.experiments.differences import PAGE, Difference, describe, differences, page
+from figures.experiments.experiment import Design, Line
+from figures.figure import Figure, Settings
+from figures.ledger import all_figures, select
+from figures.make import make
+from figures.stored_numbers import FOLDER, stored_scale
+
+LINES = (
+    Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3, "learning_rate": 0.1, "steps": 3}),
+    Line({"method": "FedLin"}, "fedlin", "quadratics", {"clients": 3, "learning_rate": 0.2, "rows": 7}),
+)
+PRINTED = Design(LINES, 40, 3)
+LAPTOP = Settings(scale="laptop")
+
+
+def comparing(run, **more):
+    """A figure whose paper has the runs of `PRINTED`, and which has others at every scale below."""
+
+    def designs(settings):
+        return [PRINTED if settings.scale == "paper" else run]
+
+    words = dict.fromkeys(("headline", "found", "sizes"), lambda table: "words")
+    return Figure("theme/name", "title", "caption.", draw=lambda table: None, **words, designs=designs, **more)
+
+
+def with_option(name, value):
+    return replace(PRINTED, lines=(replace(LINES[0], options={**LINES[0].options, name: value}), LINES[1]))
+
+
+def found(run, **more):
+    return differences(comparing(run, data=lambda settings: pd.DataFrame(), **more), LAPTOP)
+
+
+def test_equal_runs_differ_in_nothing():
+    assert found(PRINTED) == ()
+    assert describe(()) == ""
+    assert differences(replace(comparing(PRINTED, data=None), designs=None), LAPTOP) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "row"),
+    [
+        ("clients", 4, Difference("clients (fedavg)", "3", "4")),
+        ("learning_rate", 0.3, Difference("learning rate (fedavg)", "0.1", "0.3")),
+        ("steps", 4, Difference("local steps (fedavg)", "3", "4")),
+        ("columns", 5, Difference("columns (fedavg)", "8", "5")),  # against the default
+        ("cohort", 2, Difference("clients in a round (fedavg)", "all clients", "2")),
+    ],
+)
+def test_each_option_that_differs_is_a_row_also_against_a_default(name, value, row):
+    assert found(with_option(name, value)) == (row,)
+
+
+def test_rounds_seeds_methods_and_chosen_rates_are_rows():
+    assert found(replace(PRINTED, rounds=5, seeds=2)) == (
+        Difference("rounds", "40", "5"),
+        Difference("number of seeds", "3", "2"),
+    )
+    assert found(replace(PRINTED, lines=LINES[:1])) == (Difference("methods", "fedavg, fedlin", "fedavg"),)
+    chosen = tuple(
+        replace(
+            line,
+            options={name: value for name, value in line.options.items() if name != "learning_rate"},
+            rate_of=line.algorithm,
+            tuned=True,
+        )
+        for line in LINES
+    )
+    rows = found(replace(PRINTED, lines=chosen, rates=(0.1, 0.3), tuning_rounds=4))
+    assert rows == (
+        Difference("learning rate (fedavg)", "0.1", "chosen on validation samples"),
+        Difference("learning rate (fedlin)", "0.2", "chosen on validation samples"),
+    )
+
+
+def test_values_that_are_not_printed_say_so_and_data_of_the_paper_alone_are_named():
+    rows = found(replace(PRINTED, rounds=5), conventions={"rounds": "not printed"}, printed={"data": ("GLUE",)})
+    assert rows == (Difference("data", "GLUE", "quadratics"), Difference("rounds", "40 (not printed)", "5"))
+
+
+def test_caption_and_manifest_have_the_differences(tmp_path):
+    from matplotlib.figure import Figure as Picture
+
+    figure = replace(
+        comparing(with_option("steps", 5), data=lambda settings: pd.DataFrame({"value": [1.0]})),
+        draw=lambda table: Picture(figsize=(2, 2)),
+    )
+    made = make(figure, LAPTOP, tmp_path)
+    assert made.caption.endswith("(its own in parentheses): local steps (fedavg) 5 (3).")
+    manifest = json.loads((tmp_path / "theme-name.manifest.json").read_text())
+    assert manifest["differences"] == [{"setting": "local steps (fedavg)", "printed": "3", "run": "5"}]
+
+
+def test_another_optimiser_than_the_printed_one_is_listed():
+    rows = {row.setting: (row.printed, row.run) for row in differences(*select(["fedlrt/fig-8"]), LAPTOP)}
+    assert rows["optimiser"] == ("adam", "sgd")
+    assert rows["batch"] == ("256", "32")
+    assert rows["schedule of the rate"] == ("cosine", "constant")
+    assert rows["weight decay"] == ("0.01", "0")
+    assert rows["rounds"] == ("200", "5")
+
+
+def test_the_page_of_stored_experiments_is_current():
+    stored = [(figure, stored_scale(figure)) for figure in all_figures()]
+    text = page((figure, Settings(scale=scale)) for figure, scale in stored if scale is not None)
+    assert text == (FOLDER / PAGE).read_text(encoding="utf-8")
+    assert text.count("\n## ") >= 10
