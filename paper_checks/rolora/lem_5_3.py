@@ -138,8 +138,8 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
         "limit": Best(0.714, "searched, on the events, for thresholds up to the printed ones; 0.72 fails"),
         "rate": Best(
             1.8,
-            "by the same proof; a search on the events of one draw, for the largest step and thresholds, finds 1.98, and "
-            "on others 1.89 fails; above 2 the root is not real, for the largest step and small angles",
+            "by the same proof; for the largest step and thresholds, a search on the events of one draw finds 1.98, "
+            "and on others 1.89 fails; above 2 the root is not real, for the largest step and small angles",
         ),
     },
     also=("rolora/eq-9", "rolora/lem-A.11", "rolora/eq-80", "rolora/eq-123"),
