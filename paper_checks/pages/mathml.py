@@ -69,7 +69,7 @@ _ATTRIBUTES = frozenset(
 )
 _CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 _RELATIONS = frozenset("=<>≤≥≠≈≡∼≃∝→⇒∈⟹⟶↦")
-_SIGNS, _TIGHT = frozenset("+-−±"), frozenset("|‖./")
+_SIGNS, _TIGHT, _BARS = frozenset("+-−±"), frozenset("|‖./"), frozenset("|‖")
 _OPENING, _CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
 _TALL = frozenset(("mfrac", "munder", "munderover", "mtable"))
 _SCRIPTS = frozenset(("msub", "msup", "msubsup"))
@@ -246,20 +246,29 @@ def _space(row: list[Element]) -> None:
 
 
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
-    """Split a row, outside brackets, before each relation, after each comma and after a fraction in a product."""
+    """Split a row, outside brackets and norms.
+
+    Lines may break before each relation and each sign between two terms, after each comma, and in a product after a
+    fraction or a bracket.
+    """
     part: list[Element] = []
-    depth = 0
+    depth, bars = 0, 0
     for element in elements:
         sign = _bracket(element)
-        depth += (sign in _OPENING) - (sign in _CLOSING)
-        factor = bool(part) and part[-1].tag == "mfrac" and element.tag != "mo"
-        if (sign in _RELATIONS or factor) and depth <= 0 and part:
+        outside = depth <= 0 and bars % 2 == 0
+        before = part[-1] if part else None
+        joins = sign in _RELATIONS or (sign in _SIGNS and element.get("form") != "prefix")
+        factor = before is not None and element.tag != "mo" and (before.tag == "mfrac" or _bracket(before) in _CLOSING)
+        factor |= before is not None and sign in _OPENING | _BARS and _bracket(before) in _CLOSING
+        if (joins or factor) and outside and part:
             yield part
             part = []
-            if not factor:
+            if joins:
                 element.set("form", "infix")
+        depth += (sign in _OPENING) - (sign in _CLOSING)
+        bars += sign in _BARS
         part.append(element)
-        if sign == "," and depth <= 0:
+        if sign == "," and outside:
             yield part
             part = []
     if part:
