@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 GRADE_MEANS: Mapping[Grade, str] = {
     "kernel": "the kernel of the proof assistant Coq checked the statement and every step of its proof. Readers "
     "compare the formal statement with the printed one.",
-    "proof": "a machine did it exactly: identities of symbols, comparisons of exact numbers or intervals, or a case in "
-    "exact numbers that violates the statement, evaluated again by other code. Where a card says “proof, step by "
-    "step”, a machine does the steps that are calculated; the words between them are there for readers to judge.",
-    "certified": "a machine computed a numerical bound and reports its gap; it is not exact.",
-    "statistical": "a machine measured random draws; a true statement fails such a check with a probability of at most "
-    f"{LEVEL:g}.",
-    "search": "a machine searched and found no violation, and does notice small changes of the statement; cases that "
-    "were not searched may violate it.",
+    "proof": "a computer verified it exactly, by symbolic identities, by comparing exact numbers or intervals, or by "
+    "an exact counterexample that separate code evaluated again. Where a card says “proof, step by step”, a computer "
+    "carries out the calculations, and the words that connect them are for readers to judge.",
+    "certified": "a computer found a numerical bound and reports the gap that remains; it is not exact.",
+    "statistical": "a computer measured random draws; a true statement fails such a check with a probability of at "
+    f"most {LEVEL:g}.",
+    "search": "a computer searched and found no violation, and the check does notice small changes of the statement. "
+    "Cases that were not searched may still violate it.",
 }
 SCRIPTS = ("report_search.js", "report.js")
 """Files of the script: what a query finds, and what the pages do with it."""
@@ -226,8 +226,7 @@ def subject(run: Run, sections: Sequence[PaperSection]) -> str:
     """Return whose claims the report is about: a field if it has several papers of the toolkit, else the papers."""
     if len(sections) > 1 and not all(paper.is_outside for paper in run.papers):
         return "federated low-rank training"
-    names = [section.called for section in sections]
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return card.join_words([section.called for section in sections])
 
 
 def repository() -> str:
