@@ -47,7 +47,7 @@
     }
   }
 
-  // Says that nothing matches, with links to the cards that come nearest.
+  // Says that nothing matches, with links to what comes nearest.
   function propose(some) {
     const place = byId("filter-near");
     place.textContent = some === null ? "" : some.length ? "no match, try " : "no match";
@@ -66,7 +66,9 @@
       if (line) hit.append(made("div", line.textContent, { className: "small" }));
       return hit;
     }));
-    byId("filter-count").textContent = !text.value.trim() ? "" : found.length ? `${found.length} found` : "no match";
+    byId("filter-count").textContent = found.length ? `${found.length} found` : "";
+    const name = understood(text.value.trim().toLowerCase());
+    propose(found.length || !text.value.trim() ? null : name ? nearest(name) : []);
     first.hidden = !found.length;
     first.textContent = "go to the first";
     if (found.length) first.href = hits.querySelector("a").getAttribute("href");

@@ -114,6 +114,10 @@ function finder({ kinds, fillers, papers, known }, items) {
     const name = understood(lower);
     const strict = name ? calledSo(name) : new Set();
     const called = strict.size || !name ? strict : calledSo({ ...name, more: [] });
+    if (/^[a-z]?\.?\d+(\.\d+)*$/.test(lower)) {
+      const sought = parts(lower).join();
+      for (const item of items) if (item.names.some(([, , own, , label]) => label && own.join() === sought)) called.add(item);
+    }
     const named = new Set([...exact.filter((item) => item.names.length), ...exact, ...byWeight(called)]);
     const ids = new Set([...named].map((item) => item.id));
     const related = items.filter((item) => item.of.some((id) => ids.has(id)));
@@ -126,7 +130,7 @@ function finder({ kinds, fillers, papers, known }, items) {
       return { item, missing, score: costs.reduce((sum, one) => sum + one, item.weight) - (phrase < 0 ? 0 : 2 - phrase) };
     });
     const least = Math.min(...scored.map(({ missing }) => missing));
-    if (!words.length || 2 * least >= words.length) return name ? nearest(name) : [];
+    if (!words.length || (name ? least : 2 * least >= words.length)) return [];
     return scored.filter(({ missing }) => missing === least).sort((a, b) => a.score - b.score).map(({ item }) => item);
   }
 

@@ -29,6 +29,7 @@ FIRST = {
     "thm-2": "fedlrt/thm-2",
     "does Theorem 2 of FeDLRT hold?": "fedlrt/thm-2",
     "Theorem 4.2": "fedloru-v2/thm-4.2",
+    "4.2": "fedloru-v2/thm-4.2",
     "fedloru-v2/prop-3.1": "fedloru-v2/prop-3.1",
     "Prop. 3.1 of FedLoRU v2": "fedloru-v2/prop-3.1",
     "lemma 5.3": "rolora/lem-5.3",
@@ -207,7 +208,7 @@ eval(process.argv[1]);
 console.log(JSON.stringify(queries.map((query) => {
   byId("filter-text").value = query;
   byId("filter-text").on.input();
-  return byId("hits").inner.map((hit) => hit.inner[0].href);
+  return [byId("hits").inner.map((hit) => hit.inner[0].href), byId("filter-near").textContent];
 })));
 """
 
@@ -216,15 +217,19 @@ console.log(JSON.stringify(queries.map((query) => {
 def test_the_search_finds_the_right_one_first(pages):
     front = pages["index.html"]
     (vocabulary,) = re.findall(r'id="filter" data-words="([^"]*)"', front.text)
-    given = {"items": front.items, "queries": [*FIRST, "zzz", ""], "vocabulary": vocabulary.replace("&#34;", '"')}
+    given = {
+        "items": front.items,
+        "queries": [*FIRST, "zzz", "lemma 999 of RoLoRA", ""],
+        "vocabulary": vocabulary.replace("&#34;", '"'),
+    }
     script = "".join((PAGES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     told = subprocess.run(
         ["node", "-e", DOM, script], input=json.dumps(given), capture_output=True, text=True, check=True
     )
     found = json.loads(told.stdout)
-    assert {query: hits[0].partition("#")[2] for query, hits in zip(FIRST, found, strict=False)} == FIRST
-    assert found[-2:] == [[], []]
-    assert all(len(hits) <= 12 for hits in found)
+    assert {query: hits[0].partition("#")[2] for query, (hits, _) in zip(FIRST, found, strict=False)} == FIRST
+    assert found[-3:] == [[[], "no match"], [[], "no match, try "], [[], ""]]
+    assert all(len(hits) <= 12 for hits, _ in found)
 
 
 def test_the_search_reads_names_and_words_of_all_claims(pages):
