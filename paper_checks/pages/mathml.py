@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -76,6 +76,7 @@ _SCRIPTS = frozenset(("msub", "msup", "msubsup"))
 _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
 _UNBROKEN = 12  # a formula with at most this many signs stays on one line
+_LONG = 18  # a part with so many signs may break within a bracket
 _LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
 _ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|align|gathered|gather|eqnarray|multline)\*?\}")
 _NAME = re.compile(r"\\(?:mathbf|mathit|mathsf|boldsymbol|bm)\{([A-Z][a-z]{2,}|[a-z]{3,})\}")
@@ -107,8 +108,7 @@ def to_mathml(latex: str, display: bool = False) -> list[Markup]:
     for element in root.iter():
         _space(list(element))
     body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
-    leaves = sum(len(element) == 0 for element in root.iter())
-    return [_serialise(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
+    return [_serialise(part, display) for part in (_breakable(body) if _leaves(root) > _UNBROKEN else [body])]
 
 
 def tree(latex: str, display: bool = False) -> Element:
@@ -246,7 +246,7 @@ def _space(row: list[Element]) -> None:
 
 
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
-    """Split a row, outside brackets and norms.
+    """Split a row, outside brackets and norms, or within one bracket if it comes late in a long part.
 
     Lines may break before each relation and each sign between two terms, after each comma, and in a product after a
     fraction or a bracket.
@@ -255,7 +255,7 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
     depth, bars = 0, 0
     for element in elements:
         sign = _bracket(element)
-        outside = depth <= 0 and bars % 2 == 0
+        outside = bars % 2 == 0 and (depth <= 0 or (depth == 1 and _leaves(part) >= _LONG))
         before = part[-1] if part else None
         joins = sign in _RELATIONS or (sign in _SIGNS and element.get("form") != "prefix")
         factor = before is not None and element.tag != "mo" and (before.tag == "mfrac" or _bracket(before) in _CLOSING)
@@ -273,6 +273,10 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
             part = []
     if part:
         yield part
+
+
+def _leaves(elements: Iterable[Element]) -> int:
+    return sum(len(one) == 0 for element in elements for one in element.iter())
 
 
 def _serialise(elements: list[Element], display: bool) -> Markup:

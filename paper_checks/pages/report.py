@@ -38,6 +38,7 @@ from paper_checks.pages.report_pages import (
     pages_of,
     picture_file,
     pictures_of,
+    says,
     search_words,
     single_page,
 )
@@ -143,7 +144,13 @@ def _render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"rich": rich, "kind": kind, "number": number, "by_verdict": by_verdict, "plain": plain_text}
+    environment.filters |= {
+        "rich": rich,
+        "kind": kind,
+        "number": number,
+        "by_verdict": by_verdict,
+        "words": search_words,
+    }
     template = environment.get_template("report.html")
     papers = list(chain.from_iterable(page.papers for page in pages))
     by_id = {result.claim.id: result for result in run.results}
@@ -181,7 +188,7 @@ def _render(
         "stated": [kind for kind in kinds if kind in card.STATED],
         "others": [kind for kind in kinds if kind not in card.STATED],
         "names_of": lambda id: json.dumps(names.as_rows(id)),
-        "words_of": search_words,
+        "says": says,
         "called": {result.claim.id: paper.called for paper in papers for result in paper.results},
         "vocabulary": json.dumps(names.vocabulary),
         "leading": leading,

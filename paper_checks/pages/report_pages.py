@@ -122,12 +122,19 @@ def leading(paper: PaperSection, most: int = 3) -> tuple[str, list[Finding]]:
     return change, [one for one in paper.findings if one.changes == change][:most]
 
 
-def search_words(claim: Claim) -> str:
-    """Return what a claim says in plain words, each once, for the search on the front page."""
+def search_words(text: str) -> str:
+    """Return the words of a text, each once, for the search on the front page.
+
+    >>> search_words("The loss of $L$, and the loss in eq. 4.2")
+    'the loss and 4.2'
+    """
+    return " ".join(dict.fromkeys(re.findall(r"[^\W\d_][\w'-]{2,}|\d+(?:\.\d+)+", plain_text(text).lower())))
+
+
+def says(claim: Claim) -> str:
+    """Return everything that a claim says, in all its forms and readings, with its other ids."""
     forms = [form.says for form in (claim.correction, claim.control) if form is not None]
-    readings = [reading.says for reading in claim.readings]
-    text = plain_text(" ".join((claim.says, claim.because, *forms, *readings, *claim.also))).lower()
-    return " ".join(dict.fromkeys(re.findall(r"[^\W\d_][\w'-]{2,}|\d+(?:\.\d+)+", text)))
+    return " ".join((claim.says, claim.because, *forms, *(one.says for one in claim.readings), *claim.also))
 
 
 def claims_table(results: Sequence[Result]) -> str:

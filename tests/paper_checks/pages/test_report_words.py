@@ -76,7 +76,7 @@ def test_results_that_fail_stand_out_and_details_do_not():
     assert [one.claim.label for one in known if fails(one)] == ["corrected-result", "refuted-result"]
     text = page_of(known)
     assert text.count(" fails v-") == 2
-    assert "of the 3 results among them <strong>2</strong> do not hold as meant" in text
+    assert "Of the 3 results among them <strong>2</strong> do not hold as meant" in text
 
 
 def test_a_reading_says_whether_it_holds_before_what_it_is():
