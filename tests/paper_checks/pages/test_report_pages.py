@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from colours import LEAST, contrast
 from test_report import VOID, figure, result
 
 from paper_checks.engine.verdict import Decision
@@ -242,17 +243,6 @@ def test_the_search_reads_names_and_words_of_all_claims(pages):
     assert items["figure:fedlrt/fig-4"]["link"] == "figures.html#figure:fedlrt/fig-4"
 
 
-def luminance(colour):
-    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
 VERDICTS = ("refuted", "corrected", "ambiguous", "not", "holds")
 PAIRS = [
     *itertools.product(("ink", "soft", "link", "alarm", *VERDICTS), ("paper", "well")),
@@ -272,7 +262,7 @@ def test_all_text_has_enough_contrast(scheme):
         name: f"#{''.join(2 * one for one in code[1:])}" if len(code) == 4 else code for name, code in colours.items()
     }
     low = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in PAIRS}
-    assert {pair: ratio for pair, ratio in low.items() if ratio < 4.5} == {}
+    assert {pair: ratio for pair, ratio in low.items() if ratio < LEAST} == {}
     assert contrast("#ffffff", "#767676") == pytest.approx(4.54, abs=0.01)
 
 
