@@ -234,7 +234,7 @@ def test_the_search_finds_the_right_one_first(pages):
 
 
 def test_the_search_reads_names_and_words_of_all_claims(pages):
-    """What the script reads, where there is no program that runs it."""
+    """The rows that the script reads are right, also where no program runs it."""
     items = {item["id"]: item for item in pages["index.html"].items}
     assert ["fedlrt", "thm", ["2"], [], 1] in json.loads(items["fedlrt/thm-2"]["data"]["names"])
     assert "truncation" in items["fedlrt/thm-2"]["data"]["words"]
