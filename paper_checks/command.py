@@ -134,13 +134,19 @@ def declare(commands: Any) -> None:
         commands,
         "report",
         _report,
-        "check claims, draw figures and write one HTML file",
+        "check claims, draw figures, and write pages that show both",
         "rankproof report --out report --no-figures",
         several="ids",
     )
     report.add_argument("ids", nargs="*", type=read_name, metavar="ID", help=f"{_CLAIM}; default: all")
     report.add_argument(
         "--out", type=read_name, default="report", metavar="DIR", help="folder to write to; default: report"
+    )
+    report.add_argument(
+        "--single-file",
+        type=read_name,
+        metavar="FILE",
+        help="also write the whole report into one HTML file, with its pictures, for mail",
     )
     report.add_argument("--no-figures", action="store_true", help="leave out the figures")
     add_paper(report)
@@ -547,15 +553,23 @@ def _by_id(asked: str, ledger: Ledger) -> list[str]:
 @worker_environment()
 def _report(options: argparse.Namespace) -> int:
     from figures.ledger import all_figures
+    from paper_checks.ledger import LedgerError
     from paper_checks.pages.card import summary_table
     from paper_checks.pages.manifest import run_manifest
-    from paper_checks.pages.report import write_report
+    from paper_checks.pages.report import write_report, write_single_file
+    from paper_checks.pages.report_pages import file_names
 
-    out = Path(options.out)
+    out, single = Path(options.out), Path(options.single_file) if options.single_file else None
     ledger = ledger_of(options)
     chosen = chosen_claims(ledger, options)  # says what matches nothing, before a folder is made
+    pages = [out / name for name in file_names([paper.name for paper in ledger.papers])]
+    if single is not None:
+        if single.resolve() in {page.resolve() for page in pages}:
+            raise LedgerError(f"--single-file {single} is a page of the folder; name another file")
+        require_target(single)
+        require_own([single], single.parent)
     require_writable(out)
-    require_own([out / "index.html", *(out / f"map-{paper.name}.svg" for paper in ledger.papers)], out)
+    require_own(pages, out)
     run = _run(chosen, ledger, options)
     names = [paper.name for paper in run.papers]
     seen = {id for claim in chosen for id in claim.seen_in}
@@ -565,10 +579,12 @@ def _report(options: argparse.Namespace) -> int:
         if (one.id in seen if options.ids else not options.paper or one.id.partition("/")[0] in names)
     ]
     drawn = _draw_figures(() if options.no_figures else figures, options, out / "figures")
-    path = write_report(run, drawn, run_manifest(run), out)
+    manifest = run_manifest(run)
+    paths = [write_report(run, drawn, manifest, out)]
+    paths += [write_single_file(run, drawn, manifest, single)] if single is not None else []
     print(summary_table(run))
     for entry in drawn:
         if entry.reason:
             print(f"not drawn: {entry.id}: {entry.reason}")
-    print(path)
+    print(*paths, sep="\n")
     return AS_EXPECTED if run.as_expected else DIFFERENT

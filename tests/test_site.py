@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from colours import LEAST, contrast
 
 from paper_checks.pages.mathml import to_mathml
 
@@ -119,3 +120,20 @@ def test_a_check_of_accessibility_says_in_one_line_what_is_missing(tmp_path):
     (line,) = done.stderr.splitlines()
     assert "npm install axe-core" in line
     assert "the page unbuilt.html, which is not built" in line
+
+
+BEHIND = {"default": ("#ffffff", "#f5f5f5"), "slate": ("#1e2129", "#272b35")}
+"""Colours of Material's pages and of code on them."""
+
+
+@pytest.mark.parametrize("scheme", BEHIND)
+def test_text_of_the_site_has_enough_contrast(scheme):
+    """The colours that the style sheet sets; Material's own for links, light text and code in the dark are too dim."""
+    sheet = (ROOT / "website" / "site.css").read_text(encoding="utf-8")
+    (block,) = re.findall(rf'\[data-md-color-scheme="{scheme}"\][^{{]*\{{([^}}]*)\}}', sheet)
+    colours = dict(re.findall(r"--md-([a-z-]+): (#[0-9a-f]{6});", block))
+    assert {name for name in colours if "comment" in name or name == "typeset-a-color"}
+    for name, colour in colours.items():
+        assert min(contrast(colour, behind) for behind in BEHIND[scheme]) >= LEAST, name
+    assert contrast("#5488e8", BEHIND["slate"][1]) < LEAST  # a link, as Material has it
+    assert all(float(faded) > 0.85 for faded in re.findall(r"opacity: ([\d.]+)", sheet))

@@ -1,6 +1,6 @@
 """Accessibility of built pages: axe-core in headless Chrome, wide and 390 px, light and dark; violations are printed.
 
-``python website/accessibility.py report/index.html site/index.html``; the status is 1 if a page has a violation. A
+``python website/accessibility.py report/*.html site/index.html``; the status is 1 if a page has a violation. A
 report takes minutes, because all its folded parts are opened.
 Needs the Python package selenium, Chrome or Chromium with its driver, and the npm package axe-core: its folder
 ``node_modules`` here, or the file as ``--axe``.

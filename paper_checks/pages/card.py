@@ -401,8 +401,16 @@ def describe_kinds(kinds: Sequence[Kind]) -> str:
     stated = len(kinds) > 1 and all(kind in STATED for kind in kinds)
     named = STATED if stated else [kind for kind in KINDS if kind in kinds]
     names = [kind if len(kinds) == 1 else f"{kind}s" for kind in named]
-    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-    return f"{len(kinds)} {listed}"
+    return f"{len(kinds)} {join_words(names)}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> join_words(["a", "b", "c"]), join_words(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def first_sentence(text: str) -> str:

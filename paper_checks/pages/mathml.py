@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -69,13 +69,14 @@ _ATTRIBUTES = frozenset(
 )
 _CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 _RELATIONS = frozenset("=<>≤≥≠≈≡∼≃∝→⇒∈⟹⟶↦")
-_SIGNS, _TIGHT = frozenset("+-−±"), frozenset("|‖./")
+_SIGNS, _TIGHT, _BARS = frozenset("+-−±"), frozenset("|‖./"), frozenset("|‖")
 _OPENING, _CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
 _TALL = frozenset(("mfrac", "munder", "munderover", "mtable"))
 _SCRIPTS = frozenset(("msub", "msup", "msubsup"))
 _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
 _UNBROKEN = 12  # a formula with at most this many signs stays on one line
+_LONG = 18  # a part with so many signs may break within a bracket
 _LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
 _ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|align|gathered|gather|eqnarray|multline)\*?\}")
 _NAME = re.compile(r"\\(?:mathbf|mathit|mathsf|boldsymbol|bm)\{([A-Z][a-z]{2,}|[a-z]{3,})\}")
@@ -107,8 +108,7 @@ def to_mathml(latex: str, display: bool = False) -> list[Markup]:
     for element in root.iter():
         _space(list(element))
     body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
-    leaves = sum(len(element) == 0 for element in root.iter())
-    return [_serialise(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
+    return [_serialise(part, display) for part in (_breakable(body) if _leaves(root) > _UNBROKEN else [body])]
 
 
 def tree(latex: str, display: bool = False) -> Element:
@@ -246,24 +246,37 @@ def _space(row: list[Element]) -> None:
 
 
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
-    """Split a row, outside brackets, before each relation, after each comma and after a fraction in a product."""
+    """Split a row, outside brackets and norms, or within one bracket if it comes late in a long part.
+
+    Lines may break before each relation and each sign between two terms, after each comma, and in a product after a
+    fraction or a bracket.
+    """
     part: list[Element] = []
-    depth = 0
+    depth, bars = 0, 0
     for element in elements:
         sign = _bracket(element)
-        depth += (sign in _OPENING) - (sign in _CLOSING)
-        factor = bool(part) and part[-1].tag == "mfrac" and element.tag != "mo"
-        if (sign in _RELATIONS or factor) and depth <= 0 and part:
+        outside = bars % 2 == 0 and (depth <= 0 or (depth == 1 and _leaves(part) >= _LONG))
+        before = part[-1] if part else None
+        joins = sign in _RELATIONS or (sign in _SIGNS and element.get("form") != "prefix")
+        factor = before is not None and element.tag != "mo" and (before.tag == "mfrac" or _bracket(before) in _CLOSING)
+        factor |= before is not None and sign in _OPENING | _BARS and _bracket(before) in _CLOSING
+        if (joins or factor) and outside and part:
             yield part
             part = []
-            if not factor:
+            if joins:
                 element.set("form", "infix")
+        depth += (sign in _OPENING) - (sign in _CLOSING)
+        bars += sign in _BARS
         part.append(element)
-        if sign == "," and depth <= 0:
+        if sign == "," and outside:
             yield part
             part = []
     if part:
         yield part
+
+
+def _leaves(elements: Iterable[Element]) -> int:
+    return sum(len(one) == 0 for element in elements for one in element.iter())
 
 
 def _serialise(elements: list[Element], display: bool) -> Markup:

@@ -1,14 +1,16 @@
-"""The report: one HTML file with every verdict and its evidence; it works offline and without its script."""
+"""The report: every verdict and its evidence, in pages or in one file, offline and also without scripts."""
 
 from __future__ import annotations
 
 import base64
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import metadata, version
-from itertools import groupby
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +23,30 @@ from paper_checks.names import Names
 from paper_checks.pages import card, report_cards, status_graph, status_map
 from paper_checks.pages.card import VERDICT_MEANS
 from paper_checks.pages.mathml import rich
+from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.report_links import claims_of, figure_groups, figures_of, headings, pointers
+from paper_checks.pages.report_pages import (
+    INDEX,
+    TABLE,
+    ReportPage,
+    anchors,
+    by_change,
+    claims_table,
+    is_report_page,
+    leading,
+    links_from,
+    pages_of,
+    picture_file,
+    pictures_of,
+    says,
+    search_words,
+    single_page,
+)
 from paper_checks.pages.report_papers import FIRST, PaperSection, home, paper_sections
 from paper_checks.replay import replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.result import Result, Run
-from workloads.written import write_own
+from workloads.written import FolderRecord, write_own
 
 if TYPE_CHECKING:
     from paper_checks.pages.report_figures import ReportFigure
@@ -34,15 +54,17 @@ if TYPE_CHECKING:
 GRADE_MEANS: Mapping[Grade, str] = {
     "kernel": "the kernel of the proof assistant Coq checked the statement and every step of its proof. Readers "
     "compare the formal statement with the printed one.",
-    "proof": "a machine did it exactly: identities of symbols, comparisons of exact numbers or intervals, or a case in "
-    "exact numbers that violates the statement, evaluated again by other code. Where a card says “proof, step by "
-    "step”, a machine does the steps that are calculated; the words between them are there for readers to judge.",
-    "certified": "a machine computed a numerical bound and reports its gap; it is not exact.",
-    "statistical": "a machine measured random draws; a true statement fails such a check with a probability of at most "
-    f"{LEVEL:g}.",
-    "search": "a machine searched and found no violation, and does notice small changes of the statement; cases that "
-    "were not searched may violate it.",
+    "proof": "a computer verified it exactly, by symbolic identities, by comparing exact numbers or intervals, or by "
+    "an exact counterexample that separate code evaluated again. Where a card says “proof, step by step”, a computer "
+    "carries out the calculations, and the words that connect them are for readers to judge.",
+    "certified": "a computer found a numerical bound and reports the gap that remains; it is not exact.",
+    "statistical": "a computer measured random draws; a true statement fails such a check with a probability of at "
+    f"most {LEVEL:g}.",
+    "search": "a computer searched and found no violation, and the check does notice small changes of the statement. "
+    "Cases that were not searched may still violate it.",
 }
+SCRIPTS = ("report_search.js", "report.js")
+"""Files of the script: what a query finds, and what the pages do with it."""
 IMPORTANCE_MEANS: Mapping[Importance, str] = {
     "result": "a theorem, a proposition, or what a paper is known for.",
     "step": "a step of a proof, a definition, a remark.",
@@ -51,7 +73,10 @@ IMPORTANCE_MEANS: Mapping[Importance, str] = {
 
 
 def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], out: Path) -> Path:
-    """Write ``index.html`` and a map of each paper into a folder, all or none, and return the page's path.
+    """Write the report into a folder, all or none, and return the front page.
+
+    The folder gets a front page, a page for each paper with a map of it, a page of figures with their pictures, and a
+    table of all claims. Pages of papers that an earlier report had, and that nobody has changed, are removed.
 
     Args:
         run: results of the claims.
@@ -62,16 +87,56 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
     Raises:
         OSError: the folder cannot be made or written.
     """
-    page = render(run, figures, manifest)
-    maps = status_map.files({told.name: (told.called, told.columns) for told in paper_sections(run, {})}, out)
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / "index.html"
-    write_own({path: page.encode(), **maps}, out)
+    sections = paper_sections(run, _notes(run))
+    pages = pages_of(sections, figures)
+    files = {
+        out / page.file: text.encode() for page, text in zip(pages, _render(run, figures, manifest, pages), strict=True)
+    }
+    files |= status_map.files({told.name: (told.called, told.columns) for told in sections}, out)
+    files |= {out / TABLE: claims_table(run.results).encode(), **pictures_of(figures, out)}
+    record, fresh = FolderRecord(out), [folder for folder in {path.parent for path in files} if not folder.exists()]
+    try:
+        for folder in fresh:
+            folder.mkdir(parents=True, exist_ok=True)
+        record.write(files)
+    except OSError:
+        for folder in fresh:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    record.remove({out / name for name, _, _ in record.lines() if is_report_page(name)} - files.keys())
+    return out / INDEX
+
+
+def write_single_file(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], path: Path) -> Path:
+    """Write the report as one HTML file with its pictures, for mail, and return its path.
+
+    Raises:
+        OSError: the file cannot be written, or rankproof did not write the one that is there.
+    """
+    write_own({path: render(run, figures, manifest).encode()}, path.parent)
     return path
 
 
 def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any]) -> str:
-    """Return the page as text."""
+    """Return the report as one page with everything."""
+    [text] = _render(run, figures, manifest, [single_page(paper_sections(run, _notes(run)))])
+    return text
+
+
+def _notes(run: Run) -> dict[str, str]:
+    """Return for each claim that holds the claims below it that do not, in words."""
+    verdicts = {result.claim.id: result.decision.verdict for result in run.results}
+    return {
+        id: status_graph.derived_state(found, verdicts) if verdicts[id] == "holds" else ""
+        for id, found in status_graph.rests_on(run.results).items()
+    }
+
+
+def _render(
+    run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], pages: Sequence[ReportPage]
+) -> Iterator[str]:
+    """Yield the text of each page."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -79,86 +144,96 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"rich": rich, "kind": kind, "number": number, "by_verdict": by_verdict}
-    uses = status_graph.uses_within(run.results)
-    verdicts = {result.claim.id: result.decision.verdict for result in run.results}
-    below = status_graph.rests_on(run.results)
-    notes = {
-        id: status_graph.derived_state(found, verdicts) if verdicts[id] == "holds" else ""
-        for id, found in below.items()
+    environment.filters |= {
+        "rich": rich,
+        "kind": kind,
+        "number": number,
+        "by_verdict": by_verdict,
+        "words": search_words,
     }
-    papers = paper_sections(run, notes)
-    together, alone = status_graph.components(uses)
+    template = environment.get_template("report.html")
+    papers = list(chain.from_iterable(page.papers for page in pages))
     by_id = {result.claim.id: result for result in run.results}
     kinds = [result.claim.kind for result in run.results]
     names = Names([result.claim for result in run.results], {paper.name: paper.called for paper in run.papers})
     seen = figures_of(run.results, figures, run.papers)
-    script = (Path(__file__).parent / "report.js").read_text(encoding="utf-8")
-    return environment.get_template("report.html").render(
-        script=Markup(script),
-        script_digest=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
-        run=run,
-        card=card,
-        certainty=report_cards.certainty,
-        describe_finding=report_cards.describe_finding,
-        describe_forms=report_cards.describe_forms,
-        split_finding=report_cards.split_finding,
-        split_caption=report_cards.split_caption,
-        fails=report_cards.fails,
-        describe_constants=report_cards.describe_constants,
-        describe_unnamed=card.describe_unnamed,
-        results=by_id,
-        figures=figures,
-        manifest=manifest,
-        rows=manifest_rows(run, manifest),
-        papers=papers,
-        subject=subject(run, papers),
-        first=FIRST,
-        figure_groups=figure_groups(figures, run.papers),
-        pointers=pointers,
-        unchecked=sum(result.decision.verdict == "not checkable here" for result in run.results),
-        stated=[kind for kind in kinds if kind in card.STATED],
-        others=[kind for kind in kinds if kind not in card.STATED],
-        names_of=lambda id: json.dumps(names.as_rows(id)),
-        vocabulary=json.dumps(names.vocabulary),
-        headings=headings(run.results),
-        figures_of=seen,
-        figures_seen=lambda ids: {figure.id: figure for id in ids for figure in seen[id]}.values(),
-        claims_of=claims_of(seen),
-        importances=IMPORTANCE_MEANS,
-        exceptions=exceptions_first(run.results),
-        counts=Counter((r.decision.verdict, r.decision.grade) for r in run.results),
-        counted=Counter(r.decision.verdict for r in run.results if r.as_expected),
-        totals=totals(run.results),
-        version=version("rankproof"),
-        repository=repository(),
-        verdicts=VERDICT_MEANS,
-        prints=card.PRINT_MEANS,
-        grades=GRADE_MEANS,
-        signs=status_graph.SIGNS,
-        suite_level=SUITE_LEVEL,
-        graphs=[status_graph.draw(group, by_id, notes, lambda id: f"#{id}") for group in together],
-        alone=alone,
-        rests_on=below,
-        used_by=status_graph.used_by(uses),
-        table=values_table,
-        arguments=proof_arguments(run),
-        split=head_and_rest,
-    )
+    script = "".join((Path(__file__).parent / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    known = anchors(pages, figures)
+    context = {
+        "script": Markup(script),
+        "script_digest": f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
+        "index": INDEX,
+        "table_file": TABLE,
+        "run": run,
+        "card": card,
+        "certainty": report_cards.certainty,
+        "describe_finding": report_cards.describe_finding,
+        "describe_forms": report_cards.describe_forms,
+        "split_finding": report_cards.split_finding,
+        "split_caption": report_cards.split_caption,
+        "fails": report_cards.fails,
+        "describe_constants": report_cards.describe_constants,
+        "describe_unnamed": card.describe_unnamed,
+        "results": by_id,
+        "figures": figures,
+        "manifest": manifest,
+        "rows": manifest_rows(run, manifest),
+        "papers": papers,
+        "subject": subject(run, papers),
+        "options": "".join(f" {paper.option.strip()}" for paper in run.papers if paper.option),
+        "first": FIRST,
+        "figure_groups": figure_groups(figures, run.papers),
+        "pointers": pointers,
+        "unchecked": sum(result.decision.verdict == "not checkable here" for result in run.results),
+        "stated": [kind for kind in kinds if kind in card.STATED],
+        "others": [kind for kind in kinds if kind not in card.STATED],
+        "names_of": lambda id: json.dumps(names.as_rows(id)),
+        "says": says,
+        "called": {result.claim.id: paper.called for paper in papers for result in paper.results},
+        "vocabulary": json.dumps(names.vocabulary),
+        "leading": leading,
+        "by_change": by_change,
+        "headings": headings(run.results),
+        "figures_of": seen,
+        "figures_seen": lambda ids: {figure.id: figure for id in ids for figure in seen[id]}.values(),
+        "claims_of": claims_of(seen),
+        "importances": IMPORTANCE_MEANS,
+        "exceptions": exceptions_first(run.results),
+        "counts": Counter((r.decision.verdict, r.decision.grade) for r in run.results),
+        "counted": Counter(r.decision.verdict for r in run.results if r.as_expected),
+        "version": version("rankproof"),
+        "repository": repository(),
+        "verdicts": VERDICT_MEANS,
+        "prints": card.PRINT_MEANS,
+        "grades": GRADE_MEANS,
+        "signs": status_graph.SIGNS,
+        "suite_level": SUITE_LEVEL,
+        "rests_on": status_graph.rests_on(run.results),
+        "used_by": status_graph.used_by(status_graph.uses_within(run.results)),
+        "table": values_table,
+        "arguments": proof_arguments(run),
+        "split": head_and_rest,
+    }
+    notes = _notes(run)
+    for page in pages:
+        shown = [result for paper in page.papers for result in paper.results]
+        together, alone = status_graph.components(status_graph.uses_within(shown))
+        yield template.render(
+            context,
+            page=page,
+            to=links_from(page, known),
+            short=plain_text if page.file else rich,
+            picture=picture_file if page.file else attrgetter("address"),
+            graphs=[status_graph.draw(group, by_id, notes, lambda id: f"#{id}") for group in together],
+            alone=alone,
+        )
 
 
 def subject(run: Run, sections: Sequence[PaperSection]) -> str:
     """Return whose claims the report is about: a field if it has several papers of the toolkit, else the papers."""
     if len(sections) > 1 and not all(paper.is_outside for paper in run.papers):
         return "federated low-rank training"
-    names = [section.called for section in sections]
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
-    """Count statements and numbers by verdict, over all papers."""
-    counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
-    return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
+    return card.join_words([section.called for section in sections])
 
 
 def repository() -> str:

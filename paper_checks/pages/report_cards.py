@@ -20,6 +20,7 @@ _HOLDS: dict[Grade, str] = {
     "search": "search, which found no violation",
 }
 _FAILS = {True: "proof, by a witness in exact numbers", False: "statistical, by a witness from random draws"}
+_UNDER = {True: "holds", False: "fails", None: "is undecided"}
 BY_PROOF = "proof, step by step"
 
 
@@ -61,10 +62,10 @@ def describe_finding(result: Result) -> str:
     if result.decision.verdict != "ambiguous" or result.judged is None:
         return card.headline(result)
     outcomes = [one.evidence.ok for one in result.judged.readings(result.claim)]
-    first, *rest = [(words, outcomes.count(ok)) for ok, words in OUTCOME.items() if ok in outcomes]
-    told = [f"{first[0]} under {first[1]} of {len(outcomes)} readings"]
-    told += [f"{words} under {number}" for words, number in rest]
-    return f"{card.sentence_case(', '.join(told))}; the readings are below."
+    if sorted(outcomes, key=str) == [False, True]:
+        return "Holds under one of the two readings below and fails under the other."
+    told = [f"{words} under {outcomes.count(ok)}" for ok, words in _UNDER.items() if ok in outcomes]
+    return f"Of the {len(outcomes)} readings below, it {card.join_words(told)}."
 
 
 def describe_forms(result: Result) -> list[tuple[str, str]]:

@@ -102,15 +102,20 @@ def test_what_was_never_decided_is_no_difference_from_the_record(paper, capsys):
 def test_a_report_has_the_claims_that_are_asked_for_and_the_name_of_the_paper(paper, capsys, tmp_path):
     name, folder = paper
     status, out, err = answer(
-        capsys, "report", "--papers", folder, "--no-figures", "--out", tmp_path / "out", "--jobs", 1, f"{name}/a"
+        *(capsys, "report", "--papers", folder, "--no-figures", "--out", tmp_path / "out"),
+        *("--single-file", tmp_path / "mail.html", "--jobs", 1, f"{name}/a"),
     )
     assert status == 0, err
     assert "1 claim: 1 holds" in out
-    page = (tmp_path / "out" / "index.html").read_text()
-    assert "<h1>The claims of Small paper, checked</h1>" in page
-    assert "<title>rankproof: the claims of Small paper, checked</title>" in page
-    assert f'id="{name}/a"' in page
-    assert f'id="{name}/b"' not in page
+    places = (tmp_path / "out" / "index.html", tmp_path / "mail.html")
+    assert out.splitlines()[-2:] == [*map(str, places)]
+    for place in places:
+        page = place.read_text()
+        assert "<h1>The claims of Small paper, checked</h1>" in page
+        assert "<title>rankproof: the claims of Small paper, checked</title>" in page
+        assert f'id="{name}/a"' in page
+        assert f'id="{name}/b"' not in page
+    assert f'class="id" href="#{name}/a"' in (tmp_path / "out" / f"paper-{name}.html").read_text()
     status, _, err = answer(capsys, "report", "--papers", folder, "--out", tmp_path / "none", f"{name}/zzz")
     assert status == 2
     assert err.count("\n") == 1

@@ -146,8 +146,11 @@ def test_a_new_paper_is_checked_shown_replayed_and_told(project, capsys, tmp_pat
         capsys, "report", *named, "--paper", name, "--no-figures", "--jobs", "1", "--out", str(tmp_path / "report")
     )
     assert status == 0
-    page = (tmp_path / "report" / "index.html").read_text()
-    assert "The claims of Example, checked" in page
+    front, own = ((tmp_path / "report" / file).read_text() for file in ("index.html", f"paper-{name}.html"))
+    page = front + own
+    assert "The claims of Example, checked" in front
+    assert f"rankproof check --papers {folder} {name}/lem-2" in own
+    assert f"<code>rankproof check --papers {folder}</code>" in front
     assert "Ten Statements about Sums of Updates" in page
     assert "The square of a sum is at most twice" in page
     assert page.count("= (a - b)^2") or "a square." in page
@@ -381,7 +384,7 @@ def is_on_all_pages(capsys, folder, name, words):
     run(capsys, "report", *named, "--paper", name, "--out", str(folder / "report"), "--jobs", "1")
     run(capsys, "pages", *named, "--out", str(folder / "pages"))
     pages = [path.read_text() for path in (folder / "pages").glob("*.md")]
-    report = (folder / "report" / "index.html").read_text()
+    report = (folder / "report" / f"paper-{name}.html").read_text()
     told = [" ".join(text.replace("&#39;", "'").split()) for text in (report, *pages)]
     return words in told[0] and any(words in text for text in told[1:])
 

@@ -29,7 +29,15 @@ from paper_checks.pages.card import (
 )
 from paper_checks.pages.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.pages.plain_mathematics import plain_text
-from paper_checks.pages.report import GRADE_MEANS, VERDICT_MEANS, exceptions_first, render, write_report
+from paper_checks.pages.report import (
+    GRADE_MEANS,
+    SCRIPTS,
+    VERDICT_MEANS,
+    exceptions_first,
+    render,
+    write_report,
+    write_single_file,
+)
 from paper_checks.pages.report_cards import describe_constants
 from paper_checks.pages.report_figures import ReportFigure
 from paper_checks.pages.status_graph import components, derived_state, draw, rests_on
@@ -38,7 +46,8 @@ from paper_checks.result import Result, Run
 from workloads.written import RECORD
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
-SCRIPT = (Path(__file__).resolve().parents[3] / "paper_checks" / "pages" / "report.js").read_text(encoding="utf-8")
+PAGES = Path(__file__).resolve().parents[3] / "paper_checks" / "pages"
+SCRIPT = "".join((PAGES / name).read_text(encoding="utf-8") for name in SCRIPTS)
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
 PASSES = Evidence(True, "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5)
 WORDS = {"x": "share of the step"}
@@ -196,14 +205,20 @@ def test_the_map_has_a_cell_for_every_statement(of_the_ledger):
 
 
 def test_the_first_screen_says_what_matters_of_each_paper(of_the_ledger):
-    header = of_the_ledger[: of_the_ledger.index("</header>")]
+    header = of_the_ledger[: of_the_ledger.index('id="legend"')]
     assert all(word in header for word in ("python -m pip install .", "rankproof check", *VERDICTS, *GRADES))
     legend, papers = of_the_ledger.index('id="legend"'), of_the_ledger.index('id="paper:')
     assert legend < papers
     first = of_the_ledger[papers : of_the_ledger.index('id="findings"')]
     for paper in PAPERS:
         assert paper.main
-        assert rich(paper.main) in header
+        assert rich(paper.main) in first
+        assert f'href="#paper:{paper.name}">{paper.called}<' in header
+        stated = sum(claim.kind in card.STATED for claim in paper.claims())
+        assert f"{stated} are not checkable here</span>" in header
+        main = [one for one in paper.findings if one.changes == "changes a main result"]
+        assert main
+        assert all(rich(one.headline) in header for one in main[:3])
         assert f'id="paper:{paper.name}">{paper.called}<' in first
         assert paper.title in first
         assert paper.cited in first
@@ -401,17 +416,22 @@ def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch):
     run = Run(tuple(results), 0, "quick", 2.0)
     path = write_report(run, [], {}, tmp_path / "new" / "report")
     assert path == tmp_path / "new" / "report" / "index.html"
-    assert path.read_text(encoding="utf-8") == render(run, [], {})
+    names = {"index.html", "paper-invented.html", "claims.csv", "map-invented.svg", RECORD}
+    assert {entry.name for entry in path.parent.iterdir()} == names
+    alone = write_single_file(run, [], {}, tmp_path / "mail.html")
+    assert alone.read_text(encoding="utf-8") == render(run, [], {})
 
     def fails(descriptor):
         raise OSError("disk full")
 
-    before = path.read_text(encoding="utf-8")
+    before = {entry: entry.read_bytes() for entry in path.parent.iterdir() if entry.name != RECORD}
     monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(OSError, match="disk full"):
         write_report(run, [figure()], {}, path.parent)
-    assert sorted(entry.name for entry in path.parent.iterdir()) == [RECORD, "index.html", "map-invented.svg"]
-    assert path.read_text(encoding="utf-8") == before
+    with pytest.raises(OSError, match="disk full"):
+        write_single_file(run, [figure()], {}, alone)
+    assert {entry: entry.read_bytes() for entry in path.parent.iterdir() if entry.name != RECORD} == before
+    assert alone.read_text(encoding="utf-8") == render(run, [], {})
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_and_stays_empty(results, tmp_path):
@@ -499,8 +519,8 @@ def test_constants_are_told_in_the_words_of_their_check():
 def test_results_that_rest_on_each_other_are_written(results, tmp_path):
     """The maps are written without the claims below each one."""
     main = tuple(replace(one, claim=replace(one.claim, importance="result")) for one in results)
-    path = write_report(Run(main, 0, "quick", 2.0), [], {}, tmp_path)
-    assert 'class="graph"' in path.read_text(encoding="utf-8")
+    write_report(Run(main, 0, "quick", 2.0), [], {}, tmp_path)
+    assert 'class="graph"' in (tmp_path / "paper-invented.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("ok", "found"), [(True, "holds"), (False, "does not hold"), (None, "is undecided")])

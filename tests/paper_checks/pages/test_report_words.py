@@ -11,7 +11,7 @@ from paper_checks.engine.judging import Judged, JudgedReading
 from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.card import Mutant, cases_text, describe_hypotheses
-from paper_checks.pages.report import head_and_rest, totals, values_table
+from paper_checks.pages.report import head_and_rest, values_table
 from paper_checks.pages.report_cards import certainty, describe_finding, describe_forms, fails, split_finding
 from paper_checks.pages.report_links import OTHER_FIGURES, claims_of, figure_groups, figures_of, headings, pointers
 from paper_checks.pages.report_papers import PaperSection, Theme
@@ -76,7 +76,7 @@ def test_results_that_fail_stand_out_and_details_do_not():
     assert [one.claim.label for one in known if fails(one)] == ["corrected-result", "refuted-result"]
     text = page_of(known)
     assert text.count(" fails v-") == 2
-    assert "of the 3 results among them <strong>2</strong> do not hold as meant" in text
+    assert "Of the 3 results among them <strong>2</strong> do not hold as meant" in text
 
 
 def test_a_reading_says_whether_it_holds_before_what_it_is():
@@ -85,7 +85,7 @@ def test_a_reading_says_whether_it_holds_before_what_it_is():
     judged = Judged(FAILS, others=(JudgedReading(other, False, PASSES),))
     one = replace(one, judged=judged, decision=Decision("ambiguous", "search", ""))
     assert describe_forms(one) == [("Does not hold, read as “literal”", ""), ("Holds, read as “per round”", "$x$")]
-    assert describe_finding(one) == "Holds under 1 of 2 readings, does not hold under 1; the readings are below."
+    assert describe_finding(one) == "Holds under one of the two readings below and fails under the other."
     text = page_of([one])
     assert "Does not hold, read as “literal”, as printed above." in text
 
@@ -190,7 +190,7 @@ def test_readings_are_counted_by_their_outcomes():
         PASSES, others=tuple(JudgedReading(*pair) for pair in zip(others, [False] * 5, outcomes, strict=True))
     )
     one = replace(one, judged=judged, decision=Decision("ambiguous", "search"))
-    expected = "Holds under 3 of 6 readings, does not hold under 2, undecided under 1; the readings are below."
+    expected = "Of the 6 readings below, it holds under 3, fails under 2 and is undecided under 1."
     assert describe_finding(one) == expected
 
 
@@ -208,7 +208,7 @@ def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
     theme = Theme("", "Theme", (*known, depends))
     paper = PaperSection("p", "P", "", "", "", "", (theme,), (), (), ())
     counts = {"holds": 1, "ambiguous": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
-    assert dict(paper.stated) == dict(totals(theme.results)) == counts
+    assert dict(paper.stated) == counts
     assert paper.failing == (5, 2, 1)
     assert paper.kinds == "6 statements and numbers"
     assert paper.others == "2 settings and algorithms: 1 holds, 1 is refuted"
