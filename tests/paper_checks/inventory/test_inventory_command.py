@@ -319,3 +319,34 @@ def test_stubs_say_what_was_found_and_which_equation_is_in_which_statement(capsy
     assert "is defined 2 times" in after
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     assert {node.func.id for node in calls} == {"claim", "Evidence"}
+
+
+def test_a_package_of_stubs_has_tests_and_its_docstrings_say_what_is_stated(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--into", "sums-tested")[0] == 0
+    folder = tmp_path / "sums-tested"
+    assert 'testpaths = ["tests"]' in (folder / "pyproject.toml").read_text()
+    (tests,) = (folder / "tests").glob("*.py")
+    assert tests.name == "test_sums_tested.py"
+    sys.path.insert(0, str(folder))
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(folder), str(tests)]) == 0
+    modules = {path.stem: ast.parse(path.read_text()) for path in (folder / "sums_tested").glob("*.py")}
+    assert ast.get_docstring(modules["thm_1"]) == "Theorem 1 (Main), in Section 1."
+    assert ast.get_docstring(modules["lem_1"]) == "Lemma 1, in Section 1."
+    assert ast.get_docstring(modules["sec_1"]) == "Equations of Section 1."
+    functions = {
+        node.name: ast.get_docstring(node)
+        for module in modules.values()
+        for node in module.body
+        if isinstance(node, ast.FunctionDef) and node.name != "nothing"
+    }
+    assert functions == {
+        "def_1": "Definition 1.",
+        "lem_1": "Lemma 1.",
+        "eq_1": "Equation (1).",
+        "thm_1": "Theorem 1 (Main).",
+        "eq_2": "Equation (2).",
+    }
+    written = [path.read_text() for path in folder.rglob("*.py") if path.parent.name != "tests"]
+    docs = [ast.get_docstring(ast.parse(text)) for text in written]
+    assert not [text for text in docs if "no check" in text or "without" in text]
