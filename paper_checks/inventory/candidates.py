@@ -9,6 +9,7 @@ from paper_checks.inventory.checks.averages import averages, sums
 from paper_checks.inventory.checks.constants import constants
 from paper_checks.inventory.checks.counts import counts
 from paper_checks.inventory.checks.differences import differences
+from paper_checks.inventory.checks.gains import gains
 from paper_checks.inventory.checks.grim import grim
 from paper_checks.inventory.checks.marks import marks
 from paper_checks.inventory.checks.quotes import quotes
@@ -21,6 +22,7 @@ CHECKS: Mapping[str, Callable[[Document], Iterator[Candidate]]] = {
     "averages": averages,
     "sums": sums,
     "differences": differences,
+    "gains": gains,
     "repeated entries": repeats,
     "best marks": marks,
     "quoted numbers": quotes,

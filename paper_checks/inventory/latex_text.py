@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pylatexenc.latex2text import LatexNodes2Text
 
-from paper_checks.inventory.checks.numbers import with_commas
+from paper_checks.inventory.checks.numbers import COLOUR, with_commas
 from paper_checks.inventory.document import Kind
 from paper_checks.inventory.macros import group_end
 
@@ -139,7 +139,7 @@ def plain_words(text: str) -> str:
     text = _ACCENT.sub(lambda found: _accented(found[0]), with_commas(text))
     text = re.sub(r"\\item\s*(?:\[([^\]]*)\])?", lambda found: f" {found[1] or '•'} ", text)
     text = re.sub(r"\\begin\s*\{[^{}]*\}(?:\s*\[[^\]]*\])?|\\end\s*\{[^{}]*\}", " ", text)
-    text = _DROPPED.sub(" ", text)
+    text = _DROPPED.sub(" ", COLOUR.sub("", text))
     text = _SIGN.sub(lambda found: _SIGNS[found[0]], text)
     text = re.sub(r"\\([A-Za-z]+)\*?\s?", lambda found: _WORDS.get(found[1], ""), text)
     return re.sub(r"[{}]|\\.", "", text)
