@@ -9,6 +9,7 @@ from paper_checks.inventory.checks.averages import averages, sums
 from paper_checks.inventory.checks.constants import constants
 from paper_checks.inventory.checks.counts import counts
 from paper_checks.inventory.checks.differences import differences
+from paper_checks.inventory.checks.formulas import formulas
 from paper_checks.inventory.checks.gains import gains
 from paper_checks.inventory.checks.grim import grim
 from paper_checks.inventory.checks.marks import marks
@@ -30,6 +31,7 @@ CHECKS: Mapping[str, Callable[[Document], Iterator[Candidate]]] = {
     "GRIM": grim,
     "sizes": sizes,
     "constants": constants,
+    "formulas": formulas,
     "references": dangling,
     "unused": unused,
 }

@@ -11,12 +11,13 @@ from typing import Any
 
 from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode, LatexMathNode, LatexWalker
 
-from paper_checks.inventory.document import Document, Item, Kind, Paragraph, Place, Reference, Table
+from paper_checks.inventory.displays import display_rows
+from paper_checks.inventory.document import Display, Document, Item, Kind, Paragraph, Place, Reference, Table
 from paper_checks.inventory.latex_numbers import SECTIONS, Numbers, commands_of, set_up
 from paper_checks.inventory.latex_proofs import Proofs
 from paper_checks.inventory.latex_span import Span
 from paper_checks.inventory.latex_tables import TABULARS, read_grid
-from paper_checks.inventory.latex_text import EQUATIONS, REFERENCE, Readable, braced, formula
+from paper_checks.inventory.latex_text import EQUATIONS, MATHS, REFERENCE, Readable, braced, formula
 from paper_checks.inventory.macros import write_out
 from paper_checks.inventory.source import Source, SourceError
 from paper_checks.inventory.verbatim import LISTING_LABEL
@@ -132,6 +133,7 @@ class _Reader:
             tuple(one for _, one in references),
             (*self.notes, *self._unread()),
             latex=True,
+            displays=tuple(self._displays(begin.end() if begin else 0)),
             twice={label: tuple(places) for label, places in self.labelled.items() if len(places) > 1 and label},
         )
 
@@ -544,6 +546,30 @@ class _Reader:
         for span in self.spans:
             if span.kind in ("table", "figure", "algorithm") and span.title:
                 yield Paragraph(readable.words(span.title), self.place(span.start), span.section)
+
+    def _displays(self, begin: int) -> Iterator[Display]:
+        """Yield the displayed formulas outside of floats, each with its number or the proof or statement it is in."""
+        hidden = sorted((low, high) for low, high in self.hidden if high > begin)
+        for found in MATHS.finditer(self.text, begin):
+            group = next(name for name in ("body", "shown", "double", "round", "inline") if found[name] is not None)
+            if group in ("round", "inline") or any(low <= found.start() < high for low, high in hidden):
+                continue
+            start = found.start(group)
+            rows = [
+                (row, self.place(start + at + len(row) - len(row.lstrip()))) for at, row in display_rows(found[group])
+            ]
+            inside = [one for one in self.spans if one.start <= found.start() < one.end and one.kind != "equation"]
+            own = [one for one in self.spans if one.kind == "equation" and found.start() <= one.start < found.end()]
+            proved = [one for one in self.spans if any(low <= found.start() < high for low, high in one.proofs)]
+            proves = f"{proved[-1].called} {proved[-1].number}".strip() if proved else ""
+            name, about = "a formula", ""
+            if own:
+                name = about = f"Equation ({own[0].number})"
+            elif proves:
+                name, about = f"the proof of {proves}", proves
+            elif inside:
+                name = about = f"{inside[-1].called} {inside[-1].number}".strip()
+            yield Display(tuple(rows), name, about, proves)
 
     def _title(self, readable: Readable) -> str:
         """Return the title: of several, the last before it is printed."""

@@ -32,7 +32,7 @@ REFERENCE = re.compile(
     r"\\(?P<how>[A-Za-z]*?(?:ref|Ref|refrange)|uses)\*?\s*(?:\[(?P<option>[^\][{}]*)\])?\s*\{(?P<labels>[^{}]*)\}"
 )
 _CITE = re.compile(r"\\[cC]ite[A-Za-z]*\*?\s*((?:\[[^\]]*\]\s*)*)\{([^{}]*)\}")
-_MATHS = re.compile(
+MATHS = re.compile(
     rf"\\begin\s*\{{(?P<env>(?:{'|'.join(EQUATIONS)})\*?)\}}(?P<body>.*?)\\end\s*\{{(?P=env)\}}"
     r"|\\\[(?P<shown>.*?)\\\]|\$\$(?P<double>.*?)\$\$|\\\((?P<round>.*?)\\\)|(?<!\\)\$(?P<inline>(?:\\.|[^$\\])+)\$",
     flags=re.S,
@@ -111,7 +111,7 @@ class Readable:
             kept.append(formula(body, found["env"] or ""))
             return f"{_MARK}{len(kept) - 1}{_MARK}"
 
-        text = _MATHS.sub(keep, latex)
+        text = MATHS.sub(keep, latex)
         text = REFERENCE.sub(self._shown, text)
         text = _CITE.sub(lambda found: _cited(found[1], found[2]), text)
         text = plain_words(text)

@@ -135,8 +135,8 @@ def _bases(part: Segment, row: int, column: int, line: str) -> Iterator[_Base]:
         f"next {line} without a gain": [at for at in plain if at > row][:1],
         f"last {line}": list(entries)[-1:],
     }
-    for where, places in (("", plain), (" of the block", [at for at in plain if at in block])):
-        by_value = sorted(places, key=lambda at: entries[at].value)
+    for where, some in (("", plain), (" of the block", [at for at in plain if at in block])):
+        by_value = sorted(some, key=lambda at: entries[at].value)
         chosen[f"largest entry without a gain{where}"] = by_value[-1:]
         chosen[f"smallest entry without a gain{where}"] = by_value[:1]
     for rule, places in chosen.items():
@@ -182,8 +182,8 @@ def _check(table: Table, some: Sequence[_Gain]) -> Iterator[Candidate]:
         also = next((one.rule[0] for one in fits if not one.rule[1]), "")
         says = (
             f"{', '.join(filter(None, (gain.part.row_name(gain.row), column)))}: prints {gain.number.printed} with the "
-            f"gain {gain.number.gain}, but over {base.number.printed} ({base.name}) it is {expected}, between {low} and "
-            f"{high} ({len(best.agree)} of {len(some)} gains agree)"
+            f"gain {gain.number.gain}, but over {base.number.printed} ({base.name}) it is {expected}, between {low} "
+            f"and {high} ({len(best.agree)} of {len(some)} gains agree)"
             + (f"; {gain.number.gain} would be over the {also}" if also else "")
         )
         yield Candidate("gain", gain.part.place(gain.row), table.name, says, (gain.number.gain, expected))

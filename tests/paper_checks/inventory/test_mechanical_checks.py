@@ -106,6 +106,11 @@ $\frac{%s}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
 \end{theorem}"""
 
 
+SUMS_OF_WEIGHTS = r"""By \cref{thm:a} the value is
+\[ \phi_i(v) = \sum_{S \subseteq N \setminus \{i\}} \frac{|S|! (n - |S| - 1)!}{n!} (v(S \cup \{i\}) - v(S)). \] Of $j$ it is
+\[ \phi_j(v) = \sum_{S \subseteq N \setminus \{j\}} \frac{|S|! (n %s)!}{n!} (v(S \cup \{j\}) - v(S)). \]"""
+
+
 def statement(proof="Let $\\eta \\le \\frac{1}{4L}$. The loss falls.", more="See \\cref{thm:a}."):
     return STATEMENT % {"proof": proof, "more": more}
 
@@ -130,6 +135,7 @@ PLANTED = {
     "size": (table(FIRST, "A message has %s (1.5 GB)."), "150 MB", "1500 MB"),
     "size, 1000 and 1024": (table(SIZES), "187.5 KB", "192 KB"),
     "size, another unit": (table(MAGNITUDES), "402 GB", "402 MB"),
+    "formula": (statement(more=SUMS_OF_WEIGHTS), "- |S|", "- |S| - 1"),
     "reference": (table(FIRST, r"This is \cref{%s}."), "tab:c", "tab:a"),
     "constant": (statement(more=RESTATED), "8", "4"),
     "constant in a proof": (statement(proof=r"We use $\eta \le \frac{1}{%sL}$, as required."), "8", "4"),
@@ -272,7 +278,7 @@ def test_every_check_has_a_planted_erratum():
         "GRIM": "GRIM",
         "size": "sizes",
     }
-    checks |= {"gain": "gains", "constant": "constants", "reference": "references", "unused": "unused"}
+    checks |= {"gain": "gains", "formula": "formulas", "constant": "constants", "reference": "references", "unused": "unused"}
     assert set(checks.values()) == set(CHECKS)
     assert set(checks) <= set(PLANTED)
 
