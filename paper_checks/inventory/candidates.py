@@ -52,6 +52,56 @@ def find_candidates(document: Document) -> tuple[Candidate, ...]:
     return tuple(dict.fromkeys(found))
 
 
+_CLAIMS = re.compile(
+    r"\b(?:is|are|has|have|then|holds?|exists?|equals?|satisf(?:y|ies)|implies|must|cannot|always|never|every|"
+    r"whenever|if and only if|there (?:is|are)|no\b.{0,80}\bexists?|follows|converges?|contains?)\b",
+    re.I,
+)
+_RELATES = re.compile(
+    r"[=<>≤≥≠≡∈⊂⊆]|\\(?:leq?|geq?|leqslant|geqslant|neq?|equiv|in|notin|subset|subseteq|supseteq|approx|sim|simeq|cong|mid|nmid|"
+    r"propto|lesssim|gtrsim|to|rightarrow|implies|iff|mapsto|ll|gg|prec|preceq|succ|succeq|perp)(?![A-Za-z])"
+)
+_SIZED = re.compile(
+    r"\b(?:order|degree|rank|dimension|size|length|rate|cardinality|exactly|at (?:most|least))s?\s+"
+    r"\$[^$]*[\w}][^$\w]*(?:[-+*/^]|\\(?:cdot|times|frac|sqrt|log)(?![A-Za-z]))[^$]*\$"
+)
+"""A word that gives a size, with a formula."""
+_SPACE = re.compile(r"\\in\s*\\(?:mathbb|mathcal|mathrm|R|N|Z|C)(?![A-Za-z])")
+"""What a symbol is an element of."""
+_NAMES = re.compile(
+    r"^(?:where|here|with|let|given|denote|define|we (?:let|write|denote|define|set|use|call)|"
+    r"to formali[sz]e|for example|e\.g\.|suppose|assume|"
+    r"consider|recall|note that we|proof)\b|\b(?:denotes?|is denoted|are denoted|is defined|are defined|"
+    r"stands? for|"
+    r"refers? to|is called|are called|we (?:call|define)|assume we have|"
+    r"we set|we use|we train|we choose|we take|is set to|are set to)\b",
+    re.I,
+)
+"""Words of a sentence that gives something a name or a value."""
+
+
+def statements(document: Document) -> Iterator[tuple[Paragraph, str]]:
+    """Yield sentences of the running text that state something with a formula, and are in no numbered statement."""
+    seen = set()
+    printed = " ".join(" ".join(f"{item.text} {item.proof}".split()) for item in document.items)
+    captions = {item.title for item in document.items if item.title}
+    for paragraph in document.paragraphs:
+        if paragraph.text in captions:
+            continue
+        for sentence in paragraph.sentences():
+            formulas = re.findall(r"\$+([^$]+)\$+", sentence)
+            words = re.sub(r"\$[^$]*\$|\[[^\][]*\]", " ", sentence)
+            if sentence in seen or not 20 < len(sentence) < 800 or len(re.findall(r"[A-Za-z]{2,}", words)) < 4:
+                continue
+            relates = any(_RELATES.search(_SPACE.sub(" ", formula)) for formula in formulas)
+            if not (relates or _SIZED.search(sentence)) or not _CLAIMS.search(words) or _NAMES.search(words.strip()):
+                continue
+            if " ".join(sentence.split()).rstrip(".") in printed:
+                continue
+            seen.add(sentence)
+            yield paragraph, sentence
+
+
 def comparisons(document: Document) -> Iterator[tuple[Paragraph, str]]:
     """Yield sentences of the running text with a number and a comparison, which may be claims."""
     seen = set()

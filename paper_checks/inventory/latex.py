@@ -11,13 +11,13 @@ from typing import Any
 
 from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode, LatexMathNode, LatexWalker
 
-from paper_checks.inventory.displays import display_rows
-from paper_checks.inventory.document import Display, Document, Item, Kind, Paragraph, Place, Reference, Table
+from paper_checks.inventory.displays import by_number, find_displays, goes_on
+from paper_checks.inventory.document import Document, Item, Kind, Paragraph, Place, Reference, Table
 from paper_checks.inventory.latex_numbers import SECTIONS, Numbers, commands_of, set_up
 from paper_checks.inventory.latex_proofs import Proofs
 from paper_checks.inventory.latex_span import Span
 from paper_checks.inventory.latex_tables import TABULARS, read_grid
-from paper_checks.inventory.latex_text import EQUATIONS, MATHS, REFERENCE, Readable, braced, formula
+from paper_checks.inventory.latex_text import EQUATIONS, REFERENCE, Readable, braced, formula
 from paper_checks.inventory.macros import write_out
 from paper_checks.inventory.source import Source, SourceError
 from paper_checks.inventory.verbatim import LISTING_LABEL
@@ -57,17 +57,6 @@ _DEFINES = re.compile(r"\\(?:label|lstlistinglabel)\s*(?:\[[^\]]*\]\s*)?\{[^{}#\
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _COLUMNS = re.compile(r"\s*(?:\[[^\][]*\]\s*)?\{(?:\d+|[rclRCL*@{}. ]+)\}(?=\s)")
 """The columns of an alignment, before its first line."""
-_SIGN = (
-    r"(?:[=<>≤≥≈]|\\(?:leq?|geq?|leqslant|geqslant|lesssim|gtrsim|approx|equiv|sim|simeq|propto|to|in|subseteq|subset|"
-    r"implies|Rightarrow|Leftrightarrow|iff|coloneqq|triangleq|preceq|succeq|ll|gg|neq?)(?![A-Za-z]))"
-)
-_RELATION = re.compile(_SIGN)
-_CONTINUES = re.compile(
-    r"(?:\s|&|[{]|\\(?:q?quad|[,;:! ]|mathrel|label\s*\{[^{}]*\}|hspace\*?\s*\{[^{}]*\}|"
-    r"(?:stackrel|overset|underset)\s*\{(?:[^{}]|\{[^{}]*\})*\}))*"
-    rf"(?:{_SIGN}|[+\-*/]|\\(?:cdot|times|pm|mp)(?![A-Za-z]))"
-)
-"""A line that begins with a relation or an operation goes on with the formula before it."""
 _MOST_REPAIRS = 8
 """Openings without an end that are passed over."""
 _BLANK = re.compile(r"\n[ \t]*\n")
@@ -133,7 +122,7 @@ class _Reader:
             tuple(one for _, one in references),
             (*self.notes, *self._unread()),
             latex=True,
-            displays=tuple(self._displays(begin.end() if begin else 0)),
+            displays=tuple(find_displays(self.text, begin.end() if begin else 0, self.spans, self.hidden, self.place)),
             twice={label: tuple(places) for label, places in self.labelled.items() if len(places) > 1 and label},
         )
 
@@ -303,11 +292,11 @@ class _Reader:
                 lines.append((low, high, self._number(high, raw, counts)))
         chains: list[list[tuple[int, int, str]]] = []
         for line in lines:
-            if chains and _goes_on(self.text[slice(*line[:2])], self.text[slice(*chains[-1][0][:2])]):
+            if chains and goes_on(self.text[slice(*line[:2])], self.text[slice(*chains[-1][0][:2])]):
                 chains[-1].append(line)
             else:
                 chains.append([line])
-        for group in itertools.chain.from_iterable(map(_by_number, chains)):
+        for group in itertools.chain.from_iterable(map(by_number, chains)):
             number = next((number for _, _, number in group if number), "")
             if number:
                 low, high = group[0][0], group[-1][1]
@@ -547,30 +536,6 @@ class _Reader:
             if span.kind in ("table", "figure", "algorithm") and span.title:
                 yield Paragraph(readable.words(span.title), self.place(span.start), span.section)
 
-    def _displays(self, begin: int) -> Iterator[Display]:
-        """Yield the displayed formulas outside of floats, each with its number or the proof or statement it is in."""
-        hidden = sorted((low, high) for low, high in self.hidden if high > begin)
-        for found in MATHS.finditer(self.text, begin):
-            group = next(name for name in ("body", "shown", "double", "round", "inline") if found[name] is not None)
-            if group in ("round", "inline") or any(low <= found.start() < high for low, high in hidden):
-                continue
-            start = found.start(group)
-            rows = [
-                (row, self.place(start + at + len(row) - len(row.lstrip()))) for at, row in display_rows(found[group])
-            ]
-            inside = [one for one in self.spans if one.start <= found.start() < one.end and one.kind != "equation"]
-            own = [one for one in self.spans if one.kind == "equation" and found.start() <= one.start < found.end()]
-            proved = [one for one in self.spans if any(low <= found.start() < high for low, high in one.proofs)]
-            proves = f"{proved[-1].called} {proved[-1].number}".strip() if proved else ""
-            name, about = "a formula", ""
-            if own:
-                name = about = f"Equation ({own[0].number})"
-            elif proves:
-                name, about = f"the proof of {proves}", proves
-            elif inside:
-                name = about = f"{inside[-1].called} {inside[-1].number}".strip()
-            yield Display(tuple(rows), name, about, proves)
-
     def _title(self, readable: Readable) -> str:
         """Return the title: of several, the last before it is printed."""
         printed = re.search(r"\\maketitle(?![A-Za-z])", self.text)
@@ -597,28 +562,6 @@ class _Reader:
             lines = "line" if len(missed) == 1 else "lines"
             shown = ", ".join(str(self.place(at)) for at in missed[:3])
             yield f"{len(missed)} environments were not read ({lines} {shown}{', ...' if len(missed) > 3 else ''})"
-
-
-def _goes_on(line: str, first: str) -> bool:
-    """Return whether a line of an alignment goes on with the formula that begins with another line."""
-    if _CONTINUES.match(line) or not _RELATION.search(line):
-        return True
-    return not _cell(line) and bool(_cell(first))
-
-
-def _cell(line: str) -> str:
-    """Return what a line has before its first mark of alignment."""
-    return re.sub(r"\\label\s*\{[^{}]*\}", "", re.split(r"(?<!\\)&", line, maxsplit=1)[0]).strip()
-
-
-def _by_number(lines: Sequence[tuple[int, int, str]]) -> list[list[tuple[int, int, str]]]:
-    """Return the lines of one formula by number: lines without one belong to the next, at the end to the last."""
-    groups: list[list[tuple[int, int, str]]] = [[]]
-    for at, line in enumerate(lines):
-        groups[-1].append(line)
-        if line[2] and any(number for _, _, number in lines[at + 1 :]):
-            groups.append([])
-    return groups
 
 
 def _formula(span: Span) -> str:

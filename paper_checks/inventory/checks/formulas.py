@@ -69,7 +69,7 @@ class _Token:
 
 @dataclass(frozen=True)
 class _Side:
-    """What a chain of equations says of its left side.
+    """A right side of a chain of equations, with the left side of the chain.
 
     Attributes:
         display: Number of the display.

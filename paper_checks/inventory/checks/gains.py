@@ -57,7 +57,7 @@ class _Gain:
         column: Its column.
         number: The entry.
         value: The gain, with its sign.
-        bases: What it may be over, by rule.
+        bases: Entries that it may be over, by rule.
     """
 
     part: Segment
@@ -74,8 +74,8 @@ class _Reading:
 
     Attributes:
         rule: How the base of a gain is found.
-        formula: What is computed of an entry and its base.
-        found: What this gives for each gain that has such a base, by its place among the gains.
+        formula: Name of the formula of an entry and its base.
+        found: Value of this formula for each gain that has such a base, by its place among the gains.
         agree: Places of the gains that are what is printed.
     """
 

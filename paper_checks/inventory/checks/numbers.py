@@ -90,7 +90,7 @@ class Number:
         text: Its digits, as Python reads them.
         unit: Unit that follows it.
         deviation: Digits after the sign ±, or in parentheses; empty if there are none.
-        gain: What is printed next to it as its gain over another entry, such as ``+8.94%``; empty if there is none.
+        gain: Its gain over another entry as printed next to it, such as ``+8.94%``; empty if there is none.
     """
 
     text: str

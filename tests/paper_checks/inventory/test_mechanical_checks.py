@@ -278,7 +278,13 @@ def test_every_check_has_a_planted_erratum():
         "GRIM": "GRIM",
         "size": "sizes",
     }
-    checks |= {"gain": "gains", "formula": "formulas", "constant": "constants", "reference": "references", "unused": "unused"}
+    checks |= {
+        "gain": "gains",
+        "formula": "formulas",
+        "constant": "constants",
+        "reference": "references",
+        "unused": "unused",
+    }
     assert set(checks.values()) == set(CHECKS)
     assert set(checks) <= set(PLANTED)
 
