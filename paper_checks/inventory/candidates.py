@@ -74,7 +74,7 @@ _NAMES = re.compile(
     r"consider|recall|note that we|proof)\b|\b(?:denotes?|is denoted|are denoted|is defined|are defined|"
     r"stands? for|"
     r"refers? to|is called|are called|we (?:call|define)|assume we have|"
-    r"we set|we use|we train|we choose|we take|is set to|are set to)\b",
+    r"we set|we train|is set to|are set to)\b",
     re.I,
 )
 """Words of a sentence that gives something a name or a value."""

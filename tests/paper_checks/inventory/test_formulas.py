@@ -57,7 +57,8 @@ def test_one_short_difference_is_found_in_any_display(tmp_path, first, second, r
     again = {
         "display": rf"\[ {second}. \]",
         "dollars": rf"Words. $$ {second} $$",
-        "proof": rf"\begin{{proof}}[Proof of Theorem~\ref{{t}}] It is \begin{{align*}} {second} \\ &= 7. \end{{align*}} \end{{proof}}",
+        "proof": r"\begin{proof}[Proof of Theorem~\ref{t}] It is "
+        rf"\begin{{align*}} {second} \\ &= 7. \end{{align*}} \end{{proof}}",
     }[where]
     (one,) = found(tmp_path, equation(first) + "\n\nMore words.\n\n" + again)
     assert one.says.startswith(
@@ -89,7 +90,7 @@ def test_the_printing_that_differs_from_two_others_is_the_candidate(tmp_path):
         equation("f(x) = 2x + 1") + equation("f(x) = 3x + 1"),  # short
         equation(BOUND) + equation(BOUND.replace("4", "8")),  # bounds of two results
         rf"\begin{{proof}}[Proof of Theorem~\ref{{t}}] \[ {STEP} \] \end{{proof}}"
-        rf"\begin{{proof}}[Proof of Lemma~\ref{{l}}] \[ {STEP.replace('2', '3')} \] \end{{proof}}",  # names of each proof
+        rf"\begin{{proof}}[Proof of Lemma~\ref{{l}}] \[ {STEP.replace('2', '3')} \] \end{{proof}}",  # of each proof
         equation(STEP)
         + equation(STEP.replace("2", "3"))
         + rf"\[ {STEP} \] \[ {STEP.replace('2', '3')} \]",  # two things

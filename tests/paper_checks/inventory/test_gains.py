@@ -1,4 +1,4 @@
-"""Gains inside of cells: every layout is read, the base is found, and a wrong gain is reported with what it should be."""
+"""Gains inside of cells: every layout is read, the base is found, and a wrong gain is reported with the right one."""
 
 import pytest
 
@@ -12,7 +12,8 @@ MACROS = r"""\newcommand{\up}[1]{\textcolor{green!60!black}{\scriptsize$\uparrow
 
 def written(tmp_path, rows, columns="lcccc"):
     (tmp_path / "a.tex").write_text(
-        rf"\documentclass{{article}}{MACROS}\begin{{document}}See \ref{{t}}. \begin{{table}}\caption{{Results.}}\label{{t}}"
+        rf"\documentclass{{article}}{MACROS}\begin{{document}}See \ref{{t}}."
+        rf"\begin{{table}}\caption{{Results.}}\label{{t}}"
         rf"\begin{{tabular}}{{{columns}}} {rows} \end{{tabular}}\end{{table}}\end{{document}}"
     )
     return read_document(str(tmp_path / "a.tex"))
@@ -137,7 +138,16 @@ ERRORS = [
     ("+ both", (19.03, A, A - 19.03), (36.99, B, B - 36.99), (43.42, C, C - 43.42)),
 ]
 COLUMNS = [("A", A, (27.15, A), (29.03, A)), ("B", B, (43.51, B), (46.99, B)), ("C", C, (55.19, C), (53.42, C))]
-TABLES = {"first": FIRST, "above": ABOVE, "named": NAMED, "suffix": SUFFIX, "blocks": BLOCKS, "best": BEST, "last": LAST, "columns": COLUMNS}  # fmt: skip
+TABLES = {
+    "first": FIRST,
+    "above": ABOVE,
+    "named": NAMED,
+    "suffix": SUFFIX,
+    "blocks": BLOCKS,
+    "best": BEST,
+    "last": LAST,
+    "columns": COLUMNS,
+}
 
 
 @pytest.mark.parametrize("layout", [percent, points])
@@ -180,7 +190,8 @@ def test_several_gains_over_another_base_are_not_reported(tmp_path):
 
 @pytest.mark.parametrize("gain", ["+1.00", "+2.00", "+3.00"])
 def test_gains_that_no_base_explains_are_not_reported(tmp_path, gain):
-    rows = rf"Method & A & B \\ \midrule a & 26.19 & 42.78 \\ b & 27.15 (+7.11) & 43.51 (-3.27) \\ c & 29.03 ({gain}) & 46.99 (+2.22) \\"
+    rows = r"Method & A & B \\ \midrule a & 26.19 & 42.78 \\ b & 27.15 (+7.11) & 43.51 (-3.27) \\"
+    rows += rf" c & 29.03 ({gain}) & 46.99 (+2.22) \\"
     assert found(tmp_path, rows) == []
 
 

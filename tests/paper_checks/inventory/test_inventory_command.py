@@ -354,8 +354,8 @@ def test_a_package_of_stubs_has_tests_and_its_docstrings_say_what_is_stated(caps
 
 SENTENCES = r"""\documentclass{article}\newtheorem{lemma}{Lemma}\begin{document}\section{Planes} Words come first.
 If $n \equiv 1, 2 \pmod 4$ and $n$ is not the sum of two squares, then no plane of order $n$ exists.
-Such a plane is a finite space of dimension $2$ and order $q+1$ over a field. Let $n \le 4$ be the order that we use.
-Given $x \in \mathbb{R}^n$, it is easy to see more. We say that $x = y$ is called a fixed point of the whole map.
+In fact, we use the sign $P(2, q)$ for spaces of order $q+1$ that are finite. Let $n \le 4$ be the
+order that we use. Given $x \in \mathbb{R}^n$, it is easy to see more. We say that $x = y$ is called a fixed point of the whole map.
 \begin{lemma} The set has $n < 4$ points and is small. \end{lemma} \section{More}
 The bound is 50\% smaller than all the other bounds of this kind. All words are here.
 \begin{table}\caption{The table has $n = 4$ rows and is short.} a \end{table}
@@ -370,7 +370,7 @@ def test_sentences_that_state_something_are_listed_and_get_stubs_only_if_wanted(
     assert "Sentences that state something with a formula: 2" in out
     assert out.index("Lemma 1") < out.index("Sentences that state") < out.index("Sentences with a number")
     stated = [one["text"] for one in json.loads((tmp_path / "a.json").read_text())["statements"]]
-    assert [text.split()[0] for text in stated] == ["If", "Such"]
+    assert [text.split()[0] for text in stated] == ["If", "In"]
     assert "wrote 2 claims" in out
     status, out, _ = run(capsys, "a.tex", "--into", "sums-words", "--sentences")
     assert status == 0

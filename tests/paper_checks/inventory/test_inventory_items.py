@@ -366,7 +366,8 @@ FLOATS_IN_A_FLOAT = r"""\documentclass{article}\begin{document}
 %s \end{figure}
 \begin{algorithm*}[!htbp]
 \caption{Alone} Stay. \end{algorithm*}
-\begin{figure} \begin{table}[H] \caption{Sizes}\label{sizes} \begin{tabular}{lc} a & 1 \\ b & 2 \end{tabular} \end{table}
+\begin{figure} \begin{table}[H] \caption{Sizes}\label{sizes}
+\begin{tabular}{lc} a & 1 \\ b & 2 \end{tabular} \end{table}
 \caption{A curve}\label{curve} \end{figure} By \ref{back}, \ref{forth}, \ref{sizes} and \ref{curve}. \end{document}
 """
 

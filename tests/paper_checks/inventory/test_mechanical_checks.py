@@ -107,7 +107,7 @@ $\frac{%s}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
 
 
 SUMS_OF_WEIGHTS = r"""By \cref{thm:a} the value is
-\[ \phi_i(v) = \sum_{S \subseteq N \setminus \{i\}} \frac{|S|! (n - |S| - 1)!}{n!} (v(S \cup \{i\}) - v(S)). \] Of $j$ it is
+\[ \phi_i(v) = \sum_{S \subseteq N \setminus \{i\}} \frac{|S|! (n - |S| - 1)!}{n!} (v(S \cup \{i\}) - v(S)). \] It is
 \[ \phi_j(v) = \sum_{S \subseteq N \setminus \{j\}} \frac{|S|! (n %s)!}{n!} (v(S \cup \{j\}) - v(S)). \]"""
 
 
