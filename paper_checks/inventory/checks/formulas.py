@@ -102,10 +102,14 @@ class _Difference:
 
     def shown(self, side: _Side) -> str:
         """Return the difference on one side, with what is around it."""
-        last = len(side.tokens) - self.end
-        low, high = max(0, self.start - _AROUND), min(len(side.tokens), last + _AROUND)
-        words = _written([token.text for token in side.tokens[low:high]])
-        return f"{'…' if low else ''}{words}{'…' if high < len(side.tokens) else ''}"
+        texts = [token.text for token in side.tokens]
+        last = len(texts) - self.end
+        low = self.start - _whole_groups(texts[: self.start][::-1], "}", "{")
+        high = last + _whole_groups(texts[last:], "{", "}")
+        while low < self.start and low and texts[low] in ("_", "^", "{", "!"):
+            low += 1  # an index without what it is of
+        dots = r"\dots "
+        return f"{dots if low else ''}{_written(texts[low:high])}{' ' + dots.strip() if high < len(texts) else ''}"
 
 
 def formulas(document: Document) -> Iterator[Candidate]:
@@ -326,6 +330,21 @@ def _in_index(tokens: Sequence[_Token], start: int, end: int) -> bool:
         high += 1
     inside = tokens[low:start], tokens[last:high]
     return all(inside) and any(token.canonical.startswith("#") for some in inside for token in some)
+
+
+def _whole_groups(texts: Sequence[str], opens: str, closes: str) -> int:
+    """Return how many of the next tokens can be shown without a group that is cut, a few at most."""
+    depth, whole = 0, 0
+    for at, text in enumerate(texts[: 3 * _AROUND]):
+        depth += (text == opens) - (text == closes)
+        if depth < 0 or (depth == 0 and at >= _AROUND and opens == "{" and text in ("_", "^")):
+            break
+        follows = texts[at + 1 : at + 2] in (["_"], ["^"], ["{"])
+        if depth == 0 and not (opens == "{" and (follows or text in ("_", "^") or text.startswith("\\frac"))):
+            whole = at + 1
+        if whole > _AROUND:
+            break
+    return whole
 
 
 def _written(texts: Sequence[str]) -> str:

@@ -355,7 +355,7 @@ def test_a_package_of_stubs_has_tests_and_its_docstrings_say_what_is_stated(caps
 SENTENCES = r"""\documentclass{article}\newtheorem{lemma}{Lemma}\begin{document}\section{Planes} Words come first.
 If $n \equiv 1, 2 \pmod 4$ and $n$ is not the sum of two squares, then no plane of order $n$ exists.
 In fact, we use the sign $P(2, q)$ for spaces of order $q+1$ that are finite. Let $n \le 4$ be the
-order that we use. Given $x \in \mathbb{R}^n$, it is easy to see more. We say that $x = y$ is called a fixed point of the whole map.
+order that we use. Given $x \in \mathbb{R}^n$, it is easy to see more. Now $x = y$ is called fixed by the whole map.
 \begin{lemma} The set has $n < 4$ points and is small. \end{lemma} \section{More}
 The bound is 50\% smaller than all the other bounds of this kind. All words are here.
 \begin{table}\caption{The table has $n = 4$ rows and is short.} a \end{table}
