@@ -67,12 +67,12 @@ _SIZED = re.compile(
 )
 """A word that gives a size, with a formula."""
 _SPACE = re.compile(r"\\in\s*\\(?:mathbb|mathcal|mathrm|R|N|Z|C)(?![A-Za-z])")
-"""What a symbol is an element of."""
+"""Membership in a space."""
 _NAMES = re.compile(
     r"^(?:where|here|with|let|given|denote|define|we (?:let|write|denote|define|set|use|call)|"
     r"to formali[sz]e|for example|e\.g\.|suppose|assume|"
     r"consider|recall|note that we|proof)\b|\b(?:denotes?|is denoted|are denoted|is defined|are defined|"
-    r"stands? for|"
+    r"stand(?:s)? for|"
     r"refers? to|is called|are called|we (?:call|define)|assume we have|"
     r"we set|we train|is set to|are set to)\b",
     re.I,
