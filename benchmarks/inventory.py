@@ -24,6 +24,7 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 
 from figures.provenance import machine, package_versions
 from paper_checks.inventory.candidates import find_candidates
+from paper_checks.inventory.checks.numbers import read_number
 from paper_checks.inventory.document import Candidate, Document, kind_called
 from paper_checks.inventory.reading import read_document
 from workloads.files import write_whole
@@ -56,6 +57,9 @@ JUDGED = {
     "carleson": ("fpvandoorn/carleson, blueprint, at bd23c8ab", 0),
     "value-profiles": ("tsor13/value-profiles---emnlp at 74b0c2c", 0),
     "hyper-representations": ("HSG-AIML-Papers/2022_NeurIPS_Schuerholt_Hyper-Representation-Sampling at b728f91", 0),
+    "shap-flow": ("behroozazarkhalili/iclr2024 at ec00963", 0),
+    "beta-dpo": ("1587causalai/dynamic-beta-alignment at 4a1a424", 0),
+    "finite-geometry": ("0ffz/d02-project at 988661e", 0),
 }
 """Outside papers by the name of their folder: repository, and how many candidates are false, judged by hand."""
 _ENVIRONMENTS = re.compile(r"\\begin\{(\w+)\}")
@@ -115,6 +119,12 @@ def of_ledger(papers: Path, ids: Path) -> dict[str, Any]:
     }
 
 
+def gains_read(document: Document) -> int:
+    """Return how many cells of tables have a number and its gain."""
+    numbers = (read_number(cell.text) for table in document.tables for row in table.rows for cell in row)
+    return sum(number is not None and number.gain != "" for number in numbers)
+
+
 def scanned(folder: Path, document: Document) -> int:
     """Return how many theorem-like environments, comments left out, the files of an inventory have."""
     known = {item.place.file for item in document.items}
@@ -144,6 +154,8 @@ def of_others(folder: Path) -> dict[str, Any]:
         "repository": repository,
         "items": dict(kinds),
         "tables read": len(document.tables),
+        "gains read": gains_read(document),
+        "displays read": len(document.displays),
         "statements": {"scanned": scanned(folder, document), "found": statements},
         "candidates": dict(Counter(one.check for one in candidates)),
         "false alarms": false,

@@ -48,13 +48,21 @@ def declare(commands: Any) -> None:
             "folder or a package of a paper, which keeps its files"
         ),
     )
+    inventory.add_argument(
+        "--sentences",
+        action="store_true",
+        help="with --into: also write a claim for each sentence that states or compares something",
+    )
 
 
 def _inventory(options: argparse.Namespace) -> int:
     from paper_checks.inventory.listing import as_json, listing
     from paper_checks.inventory.reading import read_document
     from paper_checks.inventory.stubs import plan_stubs, require_place
+    from paper_checks.ledger import LedgerError
 
+    if options.sentences and options.into is None:
+        raise LedgerError("--sentences writes claims into a package; name it with --into PACKAGE")
     alone = options.json is not None and is_standard_output(options.json)
     if options.json is not None and not alone:
         require_target(Path(options.json))
@@ -62,7 +70,7 @@ def _inventory(options: argparse.Namespace) -> int:
     if options.into is not None:
         require_place(Path(options.into), *([] if options.json is None or alone else [Path(options.json)]))
     document = read_document(options.source)
-    plan = None if options.into is None else plan_stubs(document, Path(options.into))
+    plan = None if options.into is None else plan_stubs(document, Path(options.into), options.sentences)
     shown_on = sys.stderr if alone else sys.stdout
     if options.json is not None:
         text = json.dumps(as_json(document), indent=1) + "\n"

@@ -217,6 +217,23 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Display:
+    """A displayed formula.
+
+    Attributes:
+        rows: Its rows, each with its place.
+        name: How a text would call it.
+        about: Name of the item that it is or that it belongs to, as a line of a proof; empty if there is none.
+        proves: Name of the statement in whose proof it is; empty if it is in none.
+    """
+
+    rows: tuple[tuple[str, Place], ...]
+    name: str
+    about: str = ""
+    proves: str = ""
+
+
+@dataclass(frozen=True)
 class Document:
     """Everything that was read of a paper.
 
@@ -230,6 +247,7 @@ class Document:
         references: All mentions of items in the text.
         notes: Parts that could not be read, one line each.
         latex: Whether the source is LaTeX, so that labels and marks are known for certain.
+        displays: Displayed formulas of LaTeX in their order.
         twice: Where the labels are that are defined more than once.
     """
 
@@ -242,6 +260,7 @@ class Document:
     references: tuple[Reference, ...] = ()
     notes: tuple[str, ...] = ()
     latex: bool = False
+    displays: tuple[Display, ...] = ()
     twice: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
 
     def item(self, kind: Kind, number: str) -> Item | None:

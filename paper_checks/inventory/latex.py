@@ -11,6 +11,7 @@ from typing import Any
 
 from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode, LatexMathNode, LatexWalker
 
+from paper_checks.inventory.displays import by_number, find_displays, goes_on
 from paper_checks.inventory.document import Document, Item, Kind, Paragraph, Place, Reference, Table
 from paper_checks.inventory.latex_numbers import SECTIONS, Numbers, commands_of, set_up
 from paper_checks.inventory.latex_proofs import Proofs
@@ -48,22 +49,14 @@ _ROW_BY_ROW = ("align", "gather", "eqnarray", "alignat", "flalign", "xalignat", 
 _CAPTION = re.compile(
     r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*"
 )
+_CAPTION_OF = re.compile(r"\{\w+\*?\}\s*")
+_CAPTION_OPTION = re.compile(r"\[(?:[^\[\]{}]|\{[^{}]*\})*\]\s*")
+_PLACEMENT = re.compile(r"\s*\[[htbpH!\s]*\]")
 _LABEL = re.compile(r"\\[A-Za-z]*label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
 _DEFINES = re.compile(r"\\(?:label|lstlistinglabel)\s*(?:\[[^\]]*\]\s*)?\{[^{}#\\]+\}")
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _COLUMNS = re.compile(r"\s*(?:\[[^\][]*\]\s*)?\{(?:\d+|[rclRCL*@{}. ]+)\}(?=\s)")
 """The columns of an alignment, before its first line."""
-_SIGN = (
-    r"(?:[=<>≤≥≈]|\\(?:leq?|geq?|leqslant|geqslant|lesssim|gtrsim|approx|equiv|sim|simeq|propto|to|in|subseteq|subset|"
-    r"implies|Rightarrow|Leftrightarrow|iff|coloneqq|triangleq|preceq|succeq|ll|gg|neq?)(?![A-Za-z]))"
-)
-_RELATION = re.compile(_SIGN)
-_CONTINUES = re.compile(
-    r"(?:\s|&|[{]|\\(?:q?quad|[,;:! ]|mathrel|label\s*\{[^{}]*\}|hspace\*?\s*\{[^{}]*\}|"
-    r"(?:stackrel|overset|underset)\s*\{(?:[^{}]|\{[^{}]*\})*\}))*"
-    rf"(?:{_SIGN}|[+\-*/]|\\(?:cdot|times|pm|mp)(?![A-Za-z]))"
-)
-"""A line that begins with a relation or an operation goes on with the formula before it."""
 _MOST_REPAIRS = 8
 """Openings without an end that are passed over."""
 _BLANK = re.compile(r"\n[ \t]*\n")
@@ -129,6 +122,7 @@ class _Reader:
             tuple(one for _, one in references),
             (*self.notes, *self._unread()),
             latex=True,
+            displays=tuple(find_displays(self.text, begin.end() if begin else 0, self.spans, self.hidden, self.place)),
             twice={label: tuple(places) for label, places in self.labelled.items() if len(places) > 1 and label},
         )
 
@@ -224,7 +218,7 @@ class _Reader:
             self._walk(node.nodelist, statement, holder)
         elif plain in EQUATIONS:
             self._display(node, plain, statement, holder, counts=not name.endswith("*"))
-        elif plain in _FLOATS and holder is None:
+        elif plain in _FLOATS and (holder is None or name not in TABULARS):
             self._float(node, _FLOATS[plain], plain, statement)
         elif name in TABULARS:
             self.tabulars.append((node, holder))
@@ -298,11 +292,11 @@ class _Reader:
                 lines.append((low, high, self._number(high, raw, counts)))
         chains: list[list[tuple[int, int, str]]] = []
         for line in lines:
-            if chains and _goes_on(self.text[slice(*line[:2])], self.text[slice(*chains[-1][0][:2])]):
+            if chains and goes_on(self.text[slice(*line[:2])], self.text[slice(*chains[-1][0][:2])]):
                 chains[-1].append(line)
             else:
                 chains.append([line])
-        for group in itertools.chain.from_iterable(map(_by_number, chains)):
+        for group in itertools.chain.from_iterable(map(by_number, chains)):
             number = next((number for _, _, number in group if number), "")
             if number:
                 low, high = group[0][0], group[-1][1]
@@ -345,7 +339,7 @@ class _Reader:
 
     def _float(self, node: LatexEnvironmentNode, kind: Kind, name: str, statement: Span | None) -> None:
         start, end = node.pos, node.pos + node.len
-        parts = [(one.pos, one.pos + one.len) for one in _inner(node) if one.environmentname.rstrip("*") in _PARTS]
+        parts = [(one.pos, one.pos + one.len) for one in _inner(node) if _has_own_captions(one)]
         holder = Span(kind, "", start, end, section=self._section())
         last = holder
         for found in _CAPTION.finditer(self.text, start, end):
@@ -364,30 +358,42 @@ class _Reader:
             self.tabulars.append((node, holder))
         self.hidden.append((start, end))
         if kind == "algorithm":
-            holder.body = self.text[self._body_start(node) : self.text.rfind("\\end", start, end)]
+            holder.body = self._without_captions(self._body_start(node), self.text.rfind("\\end", start, end))
         before = len(self.tabulars)
         self._walk(node.nodelist, statement, holder)
         floats = [span for span in self.spans if span.kind == kind and start <= span.start < end]
         for at in range(before, len(self.tabulars)):  # several captions: each table has the nearest
             inner = self.tabulars[at][0]
-            if len(floats) > 1:
+            if len(floats) > 1 and self.tabulars[at][1] is holder:
                 nearest = min(
                     floats, key=lambda span: abs(span.start - inner.pos) if span is not holder else inner.pos - start
                 )
                 self.tabulars[at] = (inner, nearest)
 
+    def _without_captions(self, start: int, end: int) -> str:
+        """Return what a float contains besides its captions and the option that says where it may be."""
+        option = _PLACEMENT.match(self.text, start, end)
+        pieces, start = [], option.end() if option else start
+        for found in _CAPTION.finditer(self.text, start, end):
+            if found.start() >= start:
+                pieces.append(self.text[start : found.start()])
+                start = min(self._caption_text(found)[1], end)
+        return " ".join([*pieces, self.text[start:end]])
+
+    def _caption_text(self, found: re.Match[str]) -> tuple[str, int]:
+        """Return the text of a caption, and the place after it."""
+        place = found.end()
+        for pattern in (_CAPTION_OF, _CAPTION_OPTION) if found["of"] else (_CAPTION_OPTION,):
+            passed = pattern.match(self.text, place)
+            place = passed.end() if passed else place
+        return braced(self.text, place) if self.text[place : place + 1] == "{" else ("", place)
+
     def _caption(self, span: Span, at: int) -> None:
         found = _CAPTION.match(self.text, at)
         assert found is not None
         assert span.kind is not None
-        place = found.end()
-        if found["of"]:
-            of = re.compile(r"\{\w+\}\s*").match(self.text, place)
-            place = of.end() if of else place
-        option = re.compile(r"\[(?:[^\[\]{}]|\{[^{}]*\})*\]\s*").match(self.text, place)
-        place = option.end() if option else place
         self._catch_up(at)
-        span.title = braced(self.text, place)[0] if self.text[place : place + 1] == "{" else ""
+        span.title = self._caption_text(found)[0]
         span.number = self.numbers.step(span.kind)
         span.section = span.section or self._section()
         self.spans.append(span)
@@ -531,8 +537,13 @@ class _Reader:
                 yield Paragraph(readable.words(span.title), self.place(span.start), span.section)
 
     def _title(self, readable: Readable) -> str:
-        found = re.search(r"\\(?:icml|)title\*?\s*(?:\[[^\]]*\])?\s*(?=\{)", self.text)
-        return readable.words(re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, found.end())[0])) if found else ""
+        """Return the title: of several, the last before it is printed."""
+        printed = re.search(r"\\maketitle(?![A-Za-z])", self.text)
+        every = list(re.finditer(r"\\(?:icml|)title\*?\s*(?:\[[^\]]*\])?\s*(?=\{)", self.text))
+        before = [one for one in every if printed is None or one.start() < printed.start()] or every
+        if not before:
+            return ""
+        return readable.words(re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, before[-1].end())[0]))
 
     def _unread(self) -> Iterator[str]:
         """Yield a note if environments that have numbers were not reached, as after an odd dollar sign."""
@@ -551,28 +562,6 @@ class _Reader:
             lines = "line" if len(missed) == 1 else "lines"
             shown = ", ".join(str(self.place(at)) for at in missed[:3])
             yield f"{len(missed)} environments were not read ({lines} {shown}{', ...' if len(missed) > 3 else ''})"
-
-
-def _goes_on(line: str, first: str) -> bool:
-    """Return whether a line of an alignment goes on with the formula that begins with another line."""
-    if _CONTINUES.match(line) or not _RELATION.search(line):
-        return True
-    return not _cell(line) and bool(_cell(first))
-
-
-def _cell(line: str) -> str:
-    """Return what a line has before its first mark of alignment."""
-    return re.sub(r"\\label\s*\{[^{}]*\}", "", re.split(r"(?<!\\)&", line, maxsplit=1)[0]).strip()
-
-
-def _by_number(lines: Sequence[tuple[int, int, str]]) -> list[list[tuple[int, int, str]]]:
-    """Return the lines of one formula by number: lines without one belong to the next, at the end to the last."""
-    groups: list[list[tuple[int, int, str]]] = [[]]
-    for at, line in enumerate(lines):
-        groups[-1].append(line)
-        if line[2] and any(number for _, _, number in lines[at + 1 :]):
-            groups.append([])
-    return groups
 
 
 def _formula(span: Span) -> str:
@@ -608,6 +597,12 @@ def _never_closed(nodes: Sequence[Any]) -> tuple[int, str] | None:
             if opening and closing and not node.latex_verbatim().endswith(closing):
                 return node.pos, opening
     return None
+
+
+def _has_own_captions(node: LatexEnvironmentNode) -> bool:
+    """Return whether the captions of an environment in a float are not those of the float."""
+    name = node.environmentname.strip()
+    return name.rstrip("*") in _PARTS or (name.rstrip("*") in _FLOATS and name not in TABULARS)
 
 
 def _inner(node: LatexEnvironmentNode) -> Iterator[LatexEnvironmentNode]:

@@ -38,6 +38,7 @@ _RULES = re.compile(
 _BOLD = re.compile(r"\\(?:textbf|mathbf|boldsymbol|bm|pmb|best|first)\s*\{|\\(?:bfseries|bf|boldmath)(?![A-Za-z])")
 _SPAN = re.compile(r"^\s*\\multicolumn\s*\{\s*(\d+)\s*\}\s*")
 _ROWS = re.compile(r"^\s*\\(?:multirow|multirowcell|Block)\s*(?:\[[^\]]*\])?\s*\{\s*(-?\d+)\s*\}\s*")
+_SIGNED = re.compile(r"[+\-−–]\s*\d|arrow|triangle")
 _BIGGEST = 100
 """Rows or columns that one cell may span."""
 
@@ -172,6 +173,8 @@ def _read(raw: str, words: Callable[[str], str]) -> tuple[int, int, Cell]:
             at += raw[at : at + 1] == "*"
         optional = re.compile(r"\s*(?:\[[^\]]*\]\s*)?").match(raw, at)
         raw = _group_at(raw, optional.end() if optional else at)
+    if _SIGNED.search(raw):  # else +3.1 in smaller letters would run into the number before it
+        raw = re.sub(r"(?<=\d)(?=\\[A-Za-z]|\{\s*\\)", " ", raw)
     mark = f"\ue001{upwards}\ue001" if upwards > 1 else ""
     return across, down, Cell(mark + words(raw), _is_bold(raw))
 

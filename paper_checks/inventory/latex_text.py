@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pylatexenc.latex2text import LatexNodes2Text
 
-from paper_checks.inventory.checks.numbers import with_commas
+from paper_checks.inventory.checks.numbers import COLOUR, with_commas
 from paper_checks.inventory.document import Kind
 from paper_checks.inventory.macros import group_end
 
@@ -32,7 +32,7 @@ REFERENCE = re.compile(
     r"\\(?P<how>[A-Za-z]*?(?:ref|Ref|refrange)|uses)\*?\s*(?:\[(?P<option>[^\][{}]*)\])?\s*\{(?P<labels>[^{}]*)\}"
 )
 _CITE = re.compile(r"\\[cC]ite[A-Za-z]*\*?\s*((?:\[[^\]]*\]\s*)*)\{([^{}]*)\}")
-_MATHS = re.compile(
+MATHS = re.compile(
     rf"\\begin\s*\{{(?P<env>(?:{'|'.join(EQUATIONS)})\*?)\}}(?P<body>.*?)\\end\s*\{{(?P=env)\}}"
     r"|\\\[(?P<shown>.*?)\\\]|\$\$(?P<double>.*?)\$\$|\\\((?P<round>.*?)\\\)|(?<!\\)\$(?P<inline>(?:\\.|[^$\\])+)\$",
     flags=re.S,
@@ -111,7 +111,7 @@ class Readable:
             kept.append(formula(body, found["env"] or ""))
             return f"{_MARK}{len(kept) - 1}{_MARK}"
 
-        text = _MATHS.sub(keep, latex)
+        text = MATHS.sub(keep, latex)
         text = REFERENCE.sub(self._shown, text)
         text = _CITE.sub(lambda found: _cited(found[1], found[2]), text)
         text = plain_words(text)
@@ -139,7 +139,7 @@ def plain_words(text: str) -> str:
     text = _ACCENT.sub(lambda found: _accented(found[0]), with_commas(text))
     text = re.sub(r"\\item\s*(?:\[([^\]]*)\])?", lambda found: f" {found[1] or '•'} ", text)
     text = re.sub(r"\\begin\s*\{[^{}]*\}(?:\s*\[[^\]]*\])?|\\end\s*\{[^{}]*\}", " ", text)
-    text = _DROPPED.sub(" ", text)
+    text = _DROPPED.sub(" ", COLOUR.sub("", text))
     text = _SIGN.sub(lambda found: _SIGNS[found[0]], text)
     text = re.sub(r"\\([A-Za-z]+)\*?\s?", lambda found: _WORDS.get(found[1], ""), text)
     return re.sub(r"[{}]|\\.", "", text)

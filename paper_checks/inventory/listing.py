@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from paper_checks.inventory.candidates import comparisons, find_candidates
-from paper_checks.inventory.document import KINDS, Candidate, Document, Item, Kind, Reference
+from paper_checks.inventory.candidates import comparisons, find_candidates, statements
+from paper_checks.inventory.document import KINDS, Candidate, Document, Item, Kind, Paragraph, Reference
 from runs.format import printable
 
 _LEAST = 60
@@ -25,13 +25,16 @@ def listing(document: Document, width: int, mark: str = "…") -> str:
             section = entry[0]
             lines.append(f"Section {section}" if section else "Before the first section")
         lines.append(_cut(f"  {entry[1]:18} {entry[2]:>14}  {entry[3]}", width, mark))
-    said = list(comparisons(document))
-    if said:
-        lines += ["", f"Sentences with a number and a comparison: {len(said)}"]
-        lines += [
-            _cut(f"  {paragraph.place!s:>14}  {printable(sentence)}", width, mark)
-            for paragraph, sentence in said[:_MOST_SENTENCES]
-        ]
+    for what, said in (
+        ("Sentences that state something with a formula", list(statements(document))),
+        ("Sentences with a number and a comparison", list(comparisons(document))),
+    ):
+        if said:
+            lines += ["", f"{what}: {len(said)}"]
+            lines += [
+                _cut(f"  {paragraph.place!s:>14}  {printable(sentence)}", width, mark)
+                for paragraph, sentence in said[:_MOST_SENTENCES]
+            ]
         if len(said) > _MOST_SENTENCES:
             lines.append(f"  {mark} and {len(said) - _MOST_SENTENCES} more, which --json writes")
     lines += ["", *candidate_lines(find_candidates(document), width)]
@@ -152,16 +155,21 @@ def as_json(document: Document) -> dict[str, Any]:
             }
             for table in document.tables
         ],
-        "sentences": [
-            {"file": paragraph.place.file, "line": paragraph.place.line, "section": paragraph.section, "text": sentence}
-            for paragraph, sentence in comparisons(document)
-        ],
+        "statements": _sentences(statements(document)),
+        "sentences": _sentences(comparisons(document)),
         "candidates": [
             {"check": one.check, "file": one.place.file, "line": one.place.line, "about": one.about, "says": one.says}
             for one in find_candidates(document)
         ],
         "not_read": list(document.notes),
     }
+
+
+def _sentences(found: Iterable[tuple[Paragraph, str]]) -> list[dict[str, str | int]]:
+    return [
+        {"file": paragraph.place.file, "line": paragraph.place.line, "section": paragraph.section, "text": sentence}
+        for paragraph, sentence in found
+    ]
 
 
 def _pairs(references: Sequence[Reference]) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from paper_checks.claim import Claim
-from paper_checks.inventory.candidates import find_candidates
+from paper_checks.inventory.candidates import comparisons, find_candidates, statements
 from paper_checks.inventory.document import KINDS, Candidate, Document, Item, Kind
 from paper_checks.inventory.literals import docstring, quoted, raw_lines
 from paper_checks.ledger import LedgerError
@@ -23,6 +23,8 @@ from paper_checks.own_papers import no_bytecode, own_papers, require_free
 from paper_checks.paper import Paper
 from workloads.files import require_target, require_writable, write_whole
 
+_SENTENCE = "Sentence"
+"""Word for a stub of a sentence."""
 NO_CHECK = "no check yet"
 """Why a claim of the inventory is not checkable."""
 _SHORT: Mapping[Kind, str] = {
@@ -134,7 +136,7 @@ def require_place(folder: Path, *others: Path) -> None:
     require_target(place / "paper.py" if place.exists() else top)
 
 
-def plan_stubs(document: Document, folder: Path) -> Plan:
+def plan_stubs(document: Document, folder: Path, sentences: bool = False) -> Plan:
     """Return a claim without a check for each item, as files of a new package or of one that exists.
 
     A package that exists keeps all of its files as they are, except for the list of files in its `paper.py`, which gets
@@ -143,14 +145,15 @@ def plan_stubs(document: Document, folder: Path) -> Plan:
     Args:
         document: The inventory.
         folder: Folder of the project or of the package; its name is the name of a new paper.
+        sentences: Whether sentences of the running text that state or compare something get a claim, too.
 
     Raises:
         LedgerError: The name is taken, the folder holds something else, or the package cannot be extended.
     """
     known = _package_in(folder)
     if known is None:
-        return _new(document, folder)
-    return _extended(document, known)
+        return _new(document, folder, sentences)
+    return _extended(document, known, sentences)
 
 
 def _package_in(folder: Path) -> Paper | None:
@@ -171,16 +174,17 @@ def _package_in(folder: Path) -> Paper | None:
     return found[0]
 
 
-def _new(document: Document, folder: Path) -> Plan:
+def _new(document: Document, folder: Path, sentences: bool) -> Plan:
     name, package = _names(folder)
-    stubs = stubs_of(document, name)
+    stubs = stubs_of(document, name, sentences)
     if not stubs:
         raise LedgerError(f"{document.source} has no numbered statements, so there is nothing to write into {folder}")
     modules = list(dict.fromkeys(stub.module for stub in stubs))
     inner = folder / package
-    about = f"Claims of {_one_line(document.title) or name}, with a check or without."
+    about = f"Claims of {_one_line(document.title) or name}."
     texts = {
         folder / "pyproject.toml": project_file("pyproject.toml", name, package),
+        folder / "tests" / f"test_{package}.py": project_file("tests/test_your_paper.py", name, package),
         folder / "README.md": _readme(name, document, len(stubs)),
         inner / "__init__.py": f"{docstring(about)}\n",
         inner / "replays" / "__init__.py": '"""Second evaluations of witnesses, and proofs."""\n',
@@ -215,14 +219,14 @@ def _names(folder: Path) -> tuple[str, str]:
     return name, package
 
 
-def _extended(document: Document, paper: Paper) -> Plan:
+def _extended(document: Document, paper: Paper, sentences: bool) -> Plan:
     """Return what a package does not declare yet.
 
     Raises:
         LedgerError: Its list of files is written in a way that cannot be extended.
     """
     claims = list(paper.claims())
-    new, ids, differing = _matched(stubs_of(document, paper.name), claims)
+    new, ids, differing = _matched(stubs_of(document, paper.name, sentences), claims)
     if not new:
         return Plan(paper.name, 0, {}, (), differing)
     taken = {file.stem for file in paper.folder.glob("*.py")} | {
@@ -289,36 +293,41 @@ def _free(module: str, taken: set[str]) -> str:
     return name
 
 
-def stubs_of(document: Document, name: str) -> list[Stub]:
+def stubs_of(document: Document, name: str, sentences: bool = False) -> list[Stub]:
     """Return a claim for every numbered item, in the order of the paper.
 
     Args:
         document: The inventory.
         name: Name of the paper, with which the ids begin.
+        sentences: Whether sentences that state or compare something get a claim, too.
     """
     ids: dict[int, str] = {}
     taken: set[str] = set()
-    items = [item for item in document.items if item.number and re.search(r"\w", item.number)]
+    numbered = [item for item in document.items if item.number and re.search(r"\w", item.number)]
+    items = [*numbered, *(_sentences(document) if sentences else ())]
     for at, item in enumerate(items):
-        label = f"{_SHORT[item.kind]}-{_plain(item.number)}"
+        label = f"{'txt' if item.called == _SENTENCE else _SHORT[item.kind]}-{_plain(item.number)}"
         count = 1
         while f"{name}/{label}{f'-{count}' if count > 1 else ''}" in taken:
             count += 1
         ids[at] = f"{name}/{label}{f'-{count}' if count > 1 else ''}"
         taken.add(ids[at])
     first: dict[tuple[str, str], str] = {}
-    for at, item in enumerate(items):
+    for at, item in enumerate(numbered):
         first.setdefault((item.kind, item.number), ids[at])
-    homes = {(item.kind, item.number): _module_name(ids[at]) for at, item in reversed(list(enumerate(items)))}
+    homes = {(item.kind, item.number): _module_name(ids[at]) for at, item in reversed(list(enumerate(numbered)))}
     found = []
     candidates = find_candidates(document)
-    alone = {equation: ids[statement] for equation, statement in _only_equations(items)}
+    alone = {equation: ids[statement] for equation, statement in _only_equations(numbered)}
     for at, item in enumerate(items):
         module = _module_name(ids[at])
         if item.kind == "equation":
             section = re.sub(r"[^a-z0-9]+", "_", item.section.lower()).strip("_")
             module = homes.get(item.inside, "") if item.inside else ""
             module = module or (f"sec_{section}" if section else "equations")
+        elif item.called == _SENTENCE:
+            section = re.sub(r"[^a-z0-9]+", "_", item.section.lower()).strip("_")
+            module = f"sentences_{section}" if section else "sentences"
         mentioned = [(one.kind, one.number) for one in (*item.refers, *item.proof_refers) if one.kind]
         uses = dict.fromkeys(
             first[pair] for pair in mentioned if pair in first and first[pair] != ids[at] and pair[0] not in ("figure",)
@@ -326,6 +335,15 @@ def stubs_of(document: Document, name: str) -> list[Stub]:
         look = tuple(f"{one.check} ({one.place}): {one.says}" for one in candidates if _concerns(one, item))
         found.append(Stub(ids[at], module, item, tuple(uses), look, alone.get(at, "")))
     return _without_circles(found, {})
+
+
+def _sentences(document: Document) -> Iterator[Item]:
+    """Yield the sentences that state something with a formula or compare numbers as items, in the order of the text."""
+    found = dict.fromkeys((*statements(document), *comparisons(document)))
+    order = {id(paragraph): at for at, paragraph in enumerate(document.paragraphs)}
+    pairs = sorted(found, key=lambda pair: (order[id(pair[0])], pair[0].text.find(pair[1])))
+    for number, (paragraph, sentence) in enumerate(pairs, 1):
+        yield Item("remark", str(number), paragraph.place, paragraph.section, text=sentence, called=_SENTENCE)
 
 
 def _concerns(candidate: Candidate, item: Item) -> bool:
@@ -377,13 +395,8 @@ def _without_circles(stubs: Sequence[Stub], known: Mapping[str, tuple[str, ...]]
 
 def _module(stubs: Sequence[Stub], name: str) -> str:
     """Return the text of a file of claims."""
-    first = stubs[0].item
-    where = f" (Section {first.section})" if first.section else ""
-    about = f"{first.name}{where}" if first.kind != "equation" else f"Equations{where}"
-    if first.kind == "equation" and first.inside:
-        about = f"Equations of {first.inside[0]} {first.inside[1]}{where}"
     parts = [
-        f"{docstring(f'{_one_line(about)}: {NO_CHECK}.')}\n\nfrom __future__ import annotations\n\n"
+        f"{docstring(f'{_subject(stubs[0].item)}.')}\n\nfrom __future__ import annotations\n\n"
         "from paper_checks.claim import Evidence, claim\nfrom paper_checks.context import Context\n\n\n"
         "def nothing(context: Context) -> None:\n"
         '    """Measure nothing; return here what the checks compare."""\n'
@@ -396,6 +409,23 @@ def _module(stubs: Sequence[Stub], name: str) -> str:
         used.add(function)
         parts.append(_claim(stub, function))
     return "\n\n".join(parts)
+
+
+def _subject(first: Item) -> str:
+    """Return what a file is about, from its first item: the statement, not whether it is checked."""
+    if first.called == _SENTENCE:
+        return f"Sentences of Section {_one_line(first.section)}" if first.section else "Sentences"
+    if first.kind != "equation":
+        return _named(first) + (f", in Section {_one_line(first.section)}" if first.section else "")
+    if first.inside:
+        return f"Equations of {_one_line(f'{first.inside[0].capitalize()} {first.inside[1]}')}"
+    return f"Equations of Section {_one_line(first.section)}" if first.section else "Equations"
+
+
+def _named(item: Item) -> str:
+    """Return the name of an item, with its title if it is a statement or an algorithm."""
+    title = item.title if item.kind not in ("equation", "table", "figure") else ""
+    return _one_line(f"{item.name} ({title})" if title else item.name)
 
 
 def _claim(stub: Stub, function: str) -> str:
@@ -421,7 +451,7 @@ def _claim(stub: Stub, function: str) -> str:
         f"    expect_reason={quoted(NO_CHECK)},",
         ")",
         f"def {function}(measured: None) -> Evidence:",
-        '    """Compare nothing yet."""',
+        f"    {docstring(f'{_named(item)}.')}",
         f"    return Evidence(None, {quoted('nothing')}, reason={quoted(NO_CHECK)})",
         "",
     ]
@@ -474,12 +504,12 @@ def _readme(name: str, document: Document, count: int) -> str:
     title = _one_line(document.title) or name
     return (
         f"# {title}\n\n"
-        f"{count} claims from the inventory of the paper, one file per result, "
-        f"without checks. To add a check, return in `measure` what it\n"
-        "compares, and judge it in the function of the claim.\n\n"
+        f"A claim for each of {count} items of the paper, one file per result. To check one, return in `measure` what "
+        "its check\ncompares, and judge it in the function of the claim.\n\n"
         "```bash\n"
         f"rankproof check --papers . {name}/            # what is checked, and what is not\n"
         f"rankproof report --papers . --paper {name}    # a map of the paper\n"
+        "python -m pytest                              # verdicts are the recorded ones, stored files replay\n"
         "```\n"
     )
 

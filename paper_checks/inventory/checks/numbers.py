@@ -62,6 +62,22 @@ _CELL = re.compile(
     rf"?|\((?P<bracket>[^()]*)\)|\[(?P<square>[^\][]*)\])?"
     rf"\s*(?P<second>{_UNITS})?(?:(?:\s*\^\s*|\s+)[a-z]|\s*[↑↓])?$"
 )
+COLOUR = re.compile(
+    r"\\(?:(?:text|cell|row|column|page)?color|colorbox|fcolorbox\s*\{[^{}]*\})\*?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}"
+    r"(?:\[[^\]]*\])*"
+)
+"""A colour, without what has this colour."""
+_UP = re.compile(r"\\(?:[Uu]parrow|nearrow|blacktriangle|triangle|bigtriangleup|upuparrows)(?![A-Za-z])|[▲△⬆⇑↗]")
+_DOWN = re.compile(
+    r"\\(?:[Dd]ownarrow|searrow|blacktriangledown|triangledown|bigtriangledown|downdownarrows)(?![A-Za-z])|[▼▽⬇⇓↘]"
+)
+_GAIN = re.compile(
+    rf"^(?P<number>{_NUMBER})(?![\d.])(?:\s?(?P<unit>{_UNITS}))?(?:\s*±\s*(?P<deviation>\d*\.?\d+)\s*%?)?(?P<between>\s*)"
+    r"(?P<open>[(\[]\s*)?(?P<arrow>[↑↓])?\s*(?P<sign>[+\-−–])?(?P<apart>\s*)(?P<arrow2>[↑↓])?\s*"
+    r"(?P<gain>\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*(?P<percent>%)?(?:\s?(?:pp|pts?|points?))?\s*(?P<arrow3>[↑↓])?"
+    r"\s*(?(open)[)\]])$"
+)
+"""An entry and its gain over another entry."""
 _MOST_DIGITS, _LARGEST_EXPONENT = 40, 99
 """Longer numbers are not numbers of a paper, and to compute with them can take hours."""
 
@@ -74,11 +90,13 @@ class Number:
         text: Its digits, as Python reads them.
         unit: Unit that follows it.
         deviation: Digits after the sign ±, or in parentheses; empty if there are none.
+        gain: Its gain over another entry as printed next to it, such as ``+8.94%``; empty if there is none.
     """
 
     text: str
     unit: str = ""
     deviation: str = ""
+    gain: str = ""
 
     @property
     def size(self) -> int:
@@ -158,8 +176,11 @@ def read_number(text: str) -> Number | None:
     r"""Return the number that a cell prints, alone or with its deviation; None if it prints something else.
 
     >>> read_number("95.6 ± 0.2"), read_number("60,000"), read_number("LoRA 4")
-    (Number(text='95.6', unit='', deviation='0.2'), Number(text='60000', unit='', deviation=''), None)
+    (Number(text='95.6', unit='', deviation='0.2', gain=''), Number(text='60000', unit='', deviation='', gain=''), None)
     """
+    gained = _with_gain(text)
+    if gained is not None:
+        return gained
     found = _CELL.match(clean(text))
     if found is None:
         return None
@@ -170,6 +191,36 @@ def read_number(text: str) -> Number | None:
     if not is_readable(digits) or (deviation and not is_readable(deviation)):
         return None
     return Number(digits, found["unit"] or found["second"] or "", deviation)
+
+
+def _with_gain(text: str) -> Number | None:
+    r"""Return the number of a cell that also prints its gain over another; None if a cell prints something else.
+
+    >>> _with_gain(r"$46.99^{\color{red}+ 8.94\%}$").gain, _with_gain("46.99 (↓ 4.2)").gain, _with_gain("0.5-0.9")
+    ('+8.94%', '-4.2', None)
+    """
+    raised = re.search(r"[_^]", text) is not None
+    plain = _DOWN.sub("↓", _UP.sub("↑", clean(COLOUR.sub(" ", text))))
+    plain = " ".join(re.sub(r"\\[A-Za-z]+|[_^]", " ", plain).split())
+    found = _GAIN.match(plain) if re.search(r"[+\-−–↑↓]", plain[1:]) else None
+    if found is None:
+        return None
+    arrow = found["arrow"] or found["arrow2"] or found["arrow3"]
+    if not (found["sign"] or arrow):
+        return None
+    marked = raised or arrow or found["open"]
+    if (
+        not marked
+        and (not re.search("[.%]", plain) or found["sign"] != "+")
+        and (not found["between"] or found["apart"])
+    ):
+        return None  # a range or a sum
+    digits = plain_digits(found["number"])
+    if not is_readable(digits):
+        return None
+    falls = found["sign"] != "+" if found["sign"] else arrow == "↓"
+    gain = f"{'-' if falls else '+'}{found['gain']}{found['percent'] or ''}"
+    return Number(digits, found["unit"] or "", found["deviation"] or "", gain)
 
 
 def is_readable(digits: str) -> bool:

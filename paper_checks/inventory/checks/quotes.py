@@ -115,6 +115,8 @@ def _in_cell(text: str) -> Iterator[Number]:
     yield number
     if number.deviation:
         yield Number(number.deviation)
+    if number.gain:
+        yield Number(number.gain.strip("+-%"))
 
 
 def _same(quoted: Number, entry: Number) -> bool:

@@ -319,3 +319,69 @@ def test_stubs_say_what_was_found_and_which_equation_is_in_which_statement(capsy
     assert "is defined 2 times" in after
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     assert {node.func.id for node in calls} == {"claim", "Evidence"}
+
+
+def test_a_package_of_stubs_has_tests_and_its_docstrings_say_what_is_stated(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(PAPER)
+    assert run(capsys, "a.tex", "--into", "sums-tested")[0] == 0
+    folder = tmp_path / "sums-tested"
+    assert 'testpaths = ["tests"]' in (folder / "pyproject.toml").read_text()
+    (tests,) = (folder / "tests").glob("*.py")
+    assert tests.name == "test_sums_tested.py"
+    sys.path.insert(0, str(folder))
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(folder), str(tests)]) == 0
+    modules = {path.stem: ast.parse(path.read_text()) for path in (folder / "sums_tested").glob("*.py")}
+    assert ast.get_docstring(modules["thm_1"]) == "Theorem 1 (Main), in Section 1."
+    assert ast.get_docstring(modules["lem_1"]) == "Lemma 1, in Section 1."
+    assert ast.get_docstring(modules["sec_1"]) == "Equations of Section 1."
+    functions = {
+        node.name: ast.get_docstring(node)
+        for module in modules.values()
+        for node in module.body
+        if isinstance(node, ast.FunctionDef) and node.name != "nothing"
+    }
+    assert functions == {
+        "def_1": "Definition 1.",
+        "lem_1": "Lemma 1.",
+        "eq_1": "Equation (1).",
+        "thm_1": "Theorem 1 (Main).",
+        "eq_2": "Equation (2).",
+    }
+    written = [path.read_text() for path in folder.rglob("*.py") if path.parent.name != "tests"]
+    docs = [ast.get_docstring(ast.parse(text)) for text in written]
+    assert not [text for text in docs if "no check" in text or "without" in text]
+
+
+SENTENCES = r"""\documentclass{article}\newtheorem{lemma}{Lemma}\begin{document}\section{Planes} Words come first.
+If $n \equiv 1, 2 \pmod 4$ and $n$ is not the sum of two squares, then no plane of order $n$ exists.
+In fact, we use the sign $P(2, q)$ for spaces of order $q+1$ that are finite. Let $n \le 4$ be the
+order that we use. Given $x \in \mathbb{R}^n$, it is easy to see more. Now $x = y$ is called fixed by the whole map.
+\begin{lemma} The set has $n < 4$ points and is small. \end{lemma} \section{More}
+The bound is 50\% smaller than all the other bounds of this kind. All words are here.
+\begin{table}\caption{The table has $n = 4$ rows and is short.} a \end{table}
+\end{document}
+"""
+
+
+def test_sentences_that_state_something_are_listed_and_get_stubs_only_if_wanted(capsys, tmp_path):
+    (tmp_path / "a.tex").write_text(SENTENCES)
+    status, out, _ = run(capsys, "a.tex", "--json", "a.json", "--into", "sums-plain")
+    assert status == 0
+    assert "Sentences that state something with a formula: 2" in out
+    assert out.index("Lemma 1") < out.index("Sentences that state") < out.index("Sentences with a number")
+    stated = [one["text"] for one in json.loads((tmp_path / "a.json").read_text())["statements"]]
+    assert [text.split()[0] for text in stated] == ["If", "In"]
+    assert "wrote 2 claims" in out
+    status, out, _ = run(capsys, "a.tex", "--into", "sums-words", "--sentences")
+    assert status == 0
+    assert "wrote 5 claims" in out
+    claims = {claim.label: claim for claim in Ledger.of(own_papers(["sums-words"])).claims}
+    assert list(claims) == ["lem-1", "table-1", "txt-1", "txt-2", "txt-3"]
+    assert claims["txt-1"].says.split("exists.")[0].startswith("If $n \\equiv 1, 2")
+    assert claims["txt-3"].where == "Section 2, Sentence 3 (a.tex:6)"
+    assert (
+        run(capsys, "a.tex", "--into", "sums-words", "--sentences")[1].count("already has a claim for every item") == 1
+    )
+    status, out, err = run(capsys, "a.tex", "--sentences")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--into" in err

@@ -339,3 +339,51 @@ Y & one & 7.0 & \multicolumn{2}{c}{8.0} \\ \bottomrule
     assert not any(cell.bold for cell in table.rows[3])
     assert table.rows[4][4].text == "8.0"
     assert table.rules == {2, 4}
+
+
+@pytest.mark.parametrize(
+    ("titles", "body", "meant"),
+    [
+        (r"\title{Formatting Instructions}\title[Short]{The Paper}", r"\maketitle", "The Paper"),
+        (r"\title{Of a template}", r"\title{The Paper} \maketitle", "The Paper"),
+        (r"\title{The Paper}", r"\maketitle \title{Too late}", "The Paper"),
+        (r"\icmltitlerunning{Short}", r"\twocolumn[\icmltitle{The Paper}]", "The Paper"),
+        (r"\title{The Paper}", "", "The Paper"),
+    ],
+)
+def test_of_several_titles_the_last_before_it_is_printed_counts(tmp_path, titles, body, meant):
+    (tmp_path / "a.tex").write_text(
+        rf"\documentclass{{article}}{titles}\begin{{document}}{body} Words. \end{{document}}"
+    )
+    assert read_document(str(tmp_path / "a.tex")).title == meant
+
+
+FLOATS_IN_A_FLOAT = r"""\documentclass{article}\begin{document}
+\begin{figure}[t] \begin{minipage}{1cm}
+\begin{algorithm}[H] \begin{algorithmic}[1] \STATE Go back. \end{algorithmic}
+\caption[Short]{Backward \emph{flow}}\label{back} \end{algorithm} \end{minipage}
+\begin{subfigure}{1cm} \begin{algorithm}[H] \caption{Forward}\label{forth} Go on. \end{algorithm} \end{subfigure}
+%s \end{figure}
+\begin{algorithm*}[!htbp]
+\caption{Alone} Stay. \end{algorithm*}
+\begin{figure} \begin{table}[H] \caption{Sizes}\label{sizes}
+\begin{tabular}{lc} a & 1 \\ b & 2 \end{tabular} \end{table}
+\caption{A curve}\label{curve} \end{figure} By \ref{back}, \ref{forth}, \ref{sizes} and \ref{curve}. \end{document}
+"""
+
+
+@pytest.mark.parametrize("caption", ["", r"\caption{Both}"])
+def test_an_algorithm_or_a_table_in_a_figure_has_the_number_of_its_own_kind(tmp_path, caption):
+    (tmp_path / "a.tex").write_text(FLOATS_IN_A_FLOAT % caption)
+    document = read_document(str(tmp_path / "a.tex"))
+    names = [(item.name, item.title) for item in document.items]
+    figures = [("Figure 1", "Both"), ("Figure 2", "A curve")] if caption else [("Figure 1", "A curve")]
+    assert [one for one in names if one[0].startswith("Figure")] == figures
+    assert [one for one in names if not one[0].startswith("Figure")] == [
+        ("Algorithm 1", "Backward flow"), ("Algorithm 2", "Forward"), ("Algorithm 3", "Alone"), ("Table 1", "Sizes")
+    ]  # fmt: skip
+    assert [item.text for item in document.items if item.kind == "algorithm"] == ["Go back.", "Go on.", "Stay."]
+    assert [(table.name, table.caption) for table in document.tables] == [("Table 1", "Sizes")]
+    assert [(one.kind, one.number) for one in document.references] == [
+        ("algorithm", "1"), ("algorithm", "2"), ("table", "1"), ("figure", "2" if caption else "1")
+    ]  # fmt: skip

@@ -53,6 +53,10 @@ a & 12 & 80 & 15.0 \\
 b & 30 & 240 & 12.5 \\
 c & 7 & 64 & %s \\
 d & 50 & 625 & 8.0 \\"""
+GAINS = r"""Method & A & B & C \\ \midrule
+base & 26.19 & 42.78 & 51.51 \\
+one & $27.15^{\color{+}+ 3.67\%%}$ & $43.51^{\color{+}+ 1.71\%%}$ & $55.19^{\color{+}+ 7.14\%%}$ \\
+two & $29.03^{\color{+}+ 10.84\%%}$ & $46.99^{\color{+}+ %s\%%}$ & $53.42^{\color{+}+ 3.71\%%}$ \\"""
 MARKS = r"""Method & A & B & C & D \\ \midrule
 \multirow{2}{*}{one} & 91.2 & 80.4 & 70.0 & \textbf{61.5} \\
 & 90.0 & %s & 71.4 & 60.0 \\ \cmidrule(lr){2-5}
@@ -102,6 +106,11 @@ $\frac{%s}{\eta T}(f_0 - f^*) + 3\eta L \sigma^2 = O(T^{-1/2})$.
 \end{theorem}"""
 
 
+SUMS_OF_WEIGHTS = r"""By \cref{thm:a} the value is
+\[ \phi_i(v) = \sum_{S \subseteq N \setminus \{i\}} \frac{|S|! (n - |S| - 1)!}{n!} (v(S \cup \{i\}) - v(S)). \] It is
+\[ \phi_j(v) = \sum_{S \subseteq N \setminus \{j\}} \frac{|S|! (n %s)!}{n!} (v(S \cup \{j\}) - v(S)). \]"""
+
+
 def statement(proof="Let $\\eta \\le \\frac{1}{4L}$. The loss falls.", more="See \\cref{thm:a}."):
     return STATEMENT % {"proof": proof, "more": more}
 
@@ -113,6 +122,7 @@ PLANTED = {
     "difference": (table(DIFFERENCES), "2.28", "2.82"),
     "difference, relative": (table(RATIOS), "+0.055", "+0.051"),
     "difference, percentage": (table(PERCENTAGES), "11.9", "10.9"),
+    "gain": (table(GAINS), "8.94", "9.84"),
     "best mark": (table(MARKS), r"\textbf{80.2}", "82.5"),
     "repeated entry": (table(FIRST) + SECOND, "0.1", "0.3"),
     "total": (table(CLIENTS, caption=" Both settings have a total of 20 clients."), "11", "12"),
@@ -125,6 +135,7 @@ PLANTED = {
     "size": (table(FIRST, "A message has %s (1.5 GB)."), "150 MB", "1500 MB"),
     "size, 1000 and 1024": (table(SIZES), "187.5 KB", "192 KB"),
     "size, another unit": (table(MAGNITUDES), "402 GB", "402 MB"),
+    "formula": (statement(more=SUMS_OF_WEIGHTS), "- |S|", "- |S| - 1"),
     "reference": (table(FIRST, r"This is \cref{%s}."), "tab:c", "tab:a"),
     "constant": (statement(more=RESTATED), "8", "4"),
     "constant in a proof": (statement(proof=r"We use $\eta \le \frac{1}{%sL}$, as required."), "8", "4"),
@@ -267,7 +278,13 @@ def test_every_check_has_a_planted_erratum():
         "GRIM": "GRIM",
         "size": "sizes",
     }
-    checks |= {"constant": "constants", "reference": "references", "unused": "unused"}
+    checks |= {
+        "gain": "gains",
+        "formula": "formulas",
+        "constant": "constants",
+        "reference": "references",
+        "unused": "unused",
+    }
     assert set(checks.values()) == set(CHECKS)
     assert set(checks) <= set(PLANTED)
 
