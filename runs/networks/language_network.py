@@ -264,6 +264,7 @@ class LanguageProblem(NetworkProblem):
         shares: Weights of the clients in averages; none: the numbers of their samples.
         known: Tensors that clients have before the first round: the pretrained weights.
         begun: Updates of weights by an adapter of PEFT from which factors start; none: fresh ones.
+        notes: What was decided about data and layers where nobody named it, to be printed before the first round.
     """
 
     takes_values: ClassVar[bool] = True
@@ -271,6 +272,7 @@ class LanguageProblem(NetworkProblem):
     shares: tuple[float, ...] | None = None
     known: tuple[Tensor, ...] = ()
     begun: Mapping[str, Update] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def width_of(self, batch: int) -> int:
         """Return the mean number of tokens of the longest text in a random batch."""
