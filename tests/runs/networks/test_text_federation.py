@@ -1,7 +1,9 @@
 """Runs on a user's own texts: from the command line to an adapter of PEFT, with the folder of every other run."""
 
 import json
+import os
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -16,6 +18,7 @@ from tiny_language import bert, llama, saved, transformers  # noqa: E402
 from rankproof import main  # noqa: E402
 from runs.folder import METRICS  # noqa: E402
 from runs.networks.language_model import ARCHITECTURES, Place, tokenizer_of, usual_layers  # noqa: E402
+from runs.networks.peft_export import base_of  # noqa: E402
 from runs.plan import code_of, make_plan, parts_of, read_run  # noqa: E402
 from runs.settings import Conduct, RunError  # noqa: E402
 from workloads.data.idx import DataError  # noqa: E402
@@ -81,6 +84,8 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
 
     assert main(["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "adapter")]) == 0
     assert main(["runs", "list", str(tmp_path)]) == 0
+    config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == os.path.relpath(models / "bert")
     base = transformers.AutoModelForSequenceClassification.from_pretrained(models / "bert")
     adapted = peft.PeftModel.from_pretrained(base, tmp_path / "adapter").eval()
     problem = parts_of(read_run(tmp_path / "run").plan).problem
@@ -173,8 +178,6 @@ def test_instructions_are_written_by_the_chat_template_or_plainly(tmp_path, mode
     ],
 )
 def test_templates_that_do_not_suit_are_refused(tmp_path, models, template, message):
-    import shutil
-
     shutil.copytree(models / "chat", tmp_path / "model")
     made = tokenizer_of(Place(tmp_path / "model"))
     made.chat_template = template
@@ -248,6 +251,18 @@ def test_the_help_names_the_columns(tmp_path, capsys):
         assert flag in text
     assert main(["train", "fedlora", "--data", "mine:texts", "--model", "hf:minilm", "--help"]) == 0
     assert "--answer" in capsys.readouterr().out
+
+
+def test_adapters_name_their_base_at_the_hub_or_by_a_relative_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert base_of("hf:mine") == base_of(f"hf:{tmp_path}/mine") == "mine"
+    assert base_of("hf:minilm") == "sentence-transformers/all-MiniLM-L6-v2"
+    snapshot = tmp_path / "hub" / "models--an--owner" / "snapshots" / "1a"
+    snapshot.mkdir(parents=True)
+    monkeypatch.setattr("runs.networks.language_model._in_cache", lambda name: snapshot)
+    assert base_of("hf:an/owner") == "an/owner"
+    assert base_of(f"hf:{snapshot}") == "hub/models--an--owner/snapshots/1a"
 
 
 def test_layers_are_those_of_peft():
