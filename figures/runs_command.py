@@ -240,7 +240,16 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
     heading = f"{metric} after round {number}"
     if after is None and any(run.done > number for run in runs):
         heading += ", the last round for which all runs have it; choose another with --round"
-    lines = [heading, *align_rows([_summary(group, metric, number) for group in groups])]
+    summaries = [_summary(group, metric, number) for group in groups]
+    trained = [local_trainings(group) for group in groups]
+    notes: list[str] = []
+    if len(set(trained) - {None}) > 1:
+        summaries = [
+            {**row, "local trainings": "unknown" if count is None else str(number * count)}
+            for row, count in zip(summaries, trained, strict=True)
+        ]
+        notes = ["equal rounds are not equal local steps here, because a method trains several times in a round"]
+    lines = [heading, *align_rows(summaries), *notes]
     rows = [
         {
             f"{metric} minus {chosen.label}": one.label,
@@ -258,6 +267,23 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
         if group.by_seed and len(group.runs) > 1
     ]
     return [*lines, "", *align_rows(rows)] if rows else lines
+
+
+def local_trainings(group: Group) -> int | None:
+    """Return how many times a client trains in a round, such as twice in RoLoRA's; None for runs with a user's code."""
+    from algorithms.federation import FederationError
+    from runs.catalogue import ALGORITHMS, algorithm_of
+    from runs.plan import read_plan
+    from runs.settings import RunError
+
+    run = next(iter(group.runs.values()))
+    if run.algorithm not in ALGORITHMS:
+        return None
+    try:
+        plan = read_plan(run.folder)
+        return len(getattr(algorithm_of(plan.algorithm, plan.problem, plan.settings), "descents", (None,)))
+    except (RunError, FederationError):
+        return None
 
 
 def _summary(group: Group, metric: str, number: int) -> dict[str, str]:

@@ -257,6 +257,37 @@ def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, 
     assert "b has no 'loss' after round 1; the last round for which all runs have it is 2" in said_of
 
 
+def test_several_local_trainings_in_a_round_are_said(tmp_path, capsys):
+    for name in ("fedlora", "rolora"):
+        run = ["train", name, "--rank", "2", "--rounds", "3", "--clients", "2", "--out", str(tmp_path / name)]
+        assert main(run) == 0
+    capsys.readouterr()
+    lines = said(capsys, "compare", tmp_path)
+    table = cells(lines[1:4])
+    assert {row["runs"]: row["local trainings"] for row in table} == {"fedlora": "3", "rolora": "6"}
+    assert "equal rounds are not equal local steps here, because a method trains several times in a round" in lines
+    assert main(["train", "fedavg", "--rounds", "3", "--clients", "2", "--out", str(tmp_path / "same" / "a")]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "fedlora",
+                "--rank",
+                "2",
+                "--rounds",
+                "3",
+                "--clients",
+                "2",
+                "--out",
+                str(tmp_path / "same" / "b"),
+            ]
+        )
+        == 0
+    )
+    capsys.readouterr()
+    assert not any("local" in line for line in said(capsys, "compare", tmp_path / "same"))
+
+
 def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):
     write_run(tmp_path / "a", [None, 0.5])
     write_run(tmp_path / "b", [1.0, None, 0.2], seed=1)
