@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import hypot, isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BARS = "_.:-=+*#%@"
 """Signs from the smallest to the largest value of a curve."""
+TRAININGS = {"rolora": 2, "pfedlora-1": 2, "pfedlora-2": 2, "pfedloru": 2}
+"""How many times a client trains in a round, for algorithms where that is not once; here, because torch is not needed."""
 ACTIONS = {
     "list": (),
     "show": (),
@@ -241,7 +243,8 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
     if after is None and any(run.done > number for run in runs):
         heading += ", the last round for which all runs have it; choose another with --round"
     summaries = [_summary(group, metric, number) for group in groups]
-    trained = [local_trainings(group) for group in groups]
+    firsts = [next(iter(group.runs.values())) for group in groups]
+    trained = [local_trainings(run.algorithm, run.settings) for run in firsts]
     notes: list[str] = []
     if len(set(trained) - {None}) > 1:
         summaries = [
@@ -269,21 +272,11 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
     return [*lines, "", *align_rows(rows)] if rows else lines
 
 
-def local_trainings(group: Group) -> int | None:
-    """Return how many times a client trains in a round, such as twice in RoLoRA's; None for runs with a user's code."""
-    from algorithms.federation import FederationError
-    from runs.catalogue import ALGORITHMS, algorithm_of
-    from runs.plan import read_plan
-    from runs.settings import RunError
-
-    run = next(iter(group.runs.values()))
-    if run.algorithm not in ALGORITHMS:
+def local_trainings(algorithm: str, settings: Mapping[str, Any]) -> int | None:
+    """Return how many times a client trains in a round, such as twice in RoLoRA's; None for an algorithm of a user."""
+    if ":" in algorithm:
         return None
-    try:
-        plan = read_plan(run.folder)
-        return len(getattr(algorithm_of(plan.algorithm, plan.problem, plan.settings), "descents", (None,)))
-    except (RunError, FederationError):
-        return None
+    return 1 if settings.get("frozen_a") else TRAININGS.get(algorithm, 1)
 
 
 def _summary(group: Group, metric: str, number: int) -> dict[str, str]:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from figures.runs_command import BARS, list_runs
+from figures.runs_command import BARS, list_runs, local_trainings
 from rankproof import main
+from runs.catalogue import ALGORITHMS, algorithm_of
 from runs.folder import LEDGER, METRICS, SETTINGS
 from runs.format import align_rows, format_bytes
 from runs.listing import (
@@ -28,6 +29,7 @@ from runs.listing import (
     paired_difference,
     round_of,
 )
+from runs.plan import make_plan
 from runs.tables import rows_of
 
 ACTIONS = ("list", "show", "compare", "plot")
@@ -286,6 +288,17 @@ def test_several_local_trainings_in_a_round_are_said(tmp_path, capsys):
     )
     capsys.readouterr()
     assert not any("local" in line for line in said(capsys, "compare", tmp_path / "same"))
+
+
+def test_local_trainings_are_those_of_the_algorithms():
+    for name in ALGORITHMS:
+        problem = "regression" if name == "rolora-exact" else "quadratics"
+        for frozen_a in (False, True) if name == "rolora" else (None,):
+            given = {} if frozen_a is None else {"frozen_a": frozen_a}
+            plan = make_plan(name, problem, given)
+            algorithm = algorithm_of(name, problem, plan.settings)
+            assert local_trainings(name, plan.settings) == len(getattr(algorithm, "descents", (None,)))
+    assert local_trainings("mine:Method", {}) is None
 
 
 def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):
