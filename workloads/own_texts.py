@@ -85,7 +85,7 @@ class OwnTexts:
         train: Training texts; their sources are the clients, if the data name any.
         test: Test texts.
         clients: Names of the clients that the data name; else none.
-        notes: What was decided about the data, in words.
+        notes: Decisions about the data, in words.
     """
 
     train: TextSet

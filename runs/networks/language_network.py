@@ -264,7 +264,7 @@ class LanguageProblem(NetworkProblem):
         shares: Weights of the clients in averages; none: the numbers of their samples.
         known: Tensors that clients have before the first round: the pretrained weights.
         begun: Updates of weights by an adapter of PEFT from which factors start; none: fresh ones.
-        notes: What was decided about data and layers where nobody named it, to be printed before the first round.
+        notes: Decisions about data and layers that nobody named, to be printed before the first round.
     """
 
     takes_values: ClassVar[bool] = True
