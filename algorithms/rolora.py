@@ -60,7 +60,8 @@ class RoLoRA(LoRA):
             lacking = {"start": Half(B, rest), **({} if self.frozen_a else {"A": A})}
         B, rest = fed.mean(train_B, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter, **lacking)
         if everyone:
-            fed.set_shared(A=A)  # has been sent with the first half, or before
+            if "A" in lacking:
+                fed.set_shared(A=A)  # has been sent to all with the first half
             fed.broadcast(B=B, rest=rest)
         if not self.frozen_a:
             new: dict[str, Any] = {} if everyone else {"B": B, "rest": rest}

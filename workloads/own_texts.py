@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from workloads.code_names import names_code
 from workloads.data.idx import DataError
+from workloads.data.image_folder import ENDINGS as IMAGES
 from workloads.data.image_folder import TESTS, TRAINS
 from workloads.data.text_files import choose_test, essence
 from workloads.data.text_tables import ENDINGS, Table, join, read_table, table_of
@@ -97,14 +98,17 @@ class OwnTexts:
 def is_text_data(name: str) -> bool:
     """Return whether a name of data is a file or a folder of texts; nothing is read.
 
+    A folder of images by class may have a table next to them, such as ``labels.csv``, and is not one of texts.
+
     >>> is_text_data("mails.jsonl"), is_text_data("mnist"), is_text_data("my_module:texts")
     (True, False, False)
     """
     path = Path(name).expanduser()
     try:
         if path.is_dir():
-            inner = [path / split for split in (*TRAINS, *TESTS)]
-            return bool(_files(path)) or any(_files(folder) for folder in inner if folder.is_dir())
+            folders = [folder for folder in path.iterdir() if folder.is_dir()]
+            inner = [folder for folder in folders if folder.name.lower() in (*TRAINS, *TESTS)]
+            return any(map(_files, (path, *inner))) and not any(map(_holds_images, (path, *folders)))
         return path.suffix.lower() in ENDINGS and (path.is_file() or not names_code(name))
     except (OSError, ValueError):
         return False
@@ -201,6 +205,12 @@ def _stamp(file: Path) -> tuple[object, ...]:
 def _files(folder: Path) -> list[Path]:
     own = (path for path in folder.iterdir() if path.suffix.lower() in ENDINGS and not path.name.startswith("."))
     return sorted((path for path in own if path.is_file()), key=lambda path: _natural(path.stem))
+
+
+def _holds_images(folder: Path) -> bool:
+    """Return whether a folder or one of its own folders has an image."""
+    inner = (one for one in folder.iterdir() if one.is_dir())
+    return any(file.suffix.lower() in IMAGES for one in (folder, *inner) for file in one.iterdir())
 
 
 def _layout(path: Path) -> tuple[list[Path], list[Path]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -81,7 +82,7 @@ class TextFederation(LanguageFederation):
         return train, test, (*self._notes(own, chat), *own.notes)
 
     def _texts(self, seed: int) -> OwnTexts:
-        if is_text_data(self.data):
+        if is_text_data(self.data) or Path(self.data).is_dir():
             return _read(self.data, self._columns(), self.test_data, stamp_of(self.data, self.test_data))
         if self.test_data is not None:
             raise DataError(f"{self.data} returns the test texts too; leave --test-data out")

@@ -111,6 +111,13 @@ def test_a_folder_with_a_training_and_a_test_file_names_no_clients(tmp_path):
 def test_names_that_are_not_texts(tmp_path):
     (tmp_path / "cat").mkdir()
     assert not is_text_data(str(tmp_path))
+    write(tmp_path / "labels.jsonl", rows(2))
+    assert is_text_data(str(tmp_path))
+    for image in (tmp_path / "cat" / "1.PNG", tmp_path / "train" / "cat" / "1.png"):
+        image.parent.mkdir(parents=True, exist_ok=True)
+        image.touch()
+        assert not is_text_data(str(tmp_path))
+        image.unlink()
     assert not is_text_data("mnist")
     assert not is_text_data("module:texts.jsonl")
     assert is_text_data("nowhere.csv")
