@@ -1,6 +1,6 @@
 """Tables of a user's texts: files of JSON lines, JSON, CSV, TSV or Parquet, and tables in memory.
 
-Nothing is guessed. A file that is not UTF-8, a row that lacks a field, and a line that is no record are errors that
+Nothing is guessed. A file that is not UTF-8, a row that lacks a field, and a line that is not a record are errors that
 name the line.
 """
 
