@@ -62,6 +62,7 @@ class LanguageFederation:
         allow_pickle: Allow pickled weights, which may run code, if the model has no other weights.
         template: How an instruction is written: plain, or by the chat template of the tokenizer; default: plain, but by
             the chat template for your own texts if the tokenizer has one.
+        metrics: Further metrics of a classification, between commas: f1 (the mean over classes), mcc.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = EARLIER_NAMES
@@ -89,6 +90,7 @@ class LanguageFederation:
     start_from: str | None = None
     allow_pickle: bool = False
     template: Literal["plain", "chat"] | None = None
+    metrics: str | None = None
 
     def __post_init__(self) -> None:
         at_least(
@@ -200,6 +202,7 @@ class LanguageFederation:
             eval_batch=self.eval_batch,
             adapter=None if self.start_from is None else Path(self.start_from),
             name=f"{self.model} on {self.data}",
+            metrics=[] if self.metrics is None else [name.strip() for name in self.metrics.split(",")],
         )
         return replace(made, given={**made.given, **given}, notes=(*notes, *self._layers_note()))
 

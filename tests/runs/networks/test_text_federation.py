@@ -15,6 +15,7 @@ peft = pytest.importorskip("peft")
 
 from tiny_language import bert, llama, saved, transformers  # noqa: E402
 
+from algorithms.federation import Federation, FederationError  # noqa: E402
 from rankproof import main  # noqa: E402
 from runs.folder import METRICS  # noqa: E402
 from runs.networks.language_model import ARCHITECTURES, Place, tokenizer_of, usual_layers  # noqa: E402
@@ -22,6 +23,7 @@ from runs.networks.peft_export import base_of  # noqa: E402
 from runs.plan import code_of, make_plan, parts_of, read_run  # noqa: E402
 from runs.settings import Conduct, RunError  # noqa: E402
 from workloads.data.idx import DataError  # noqa: E402
+from workloads.text_metrics import f1, mcc  # noqa: E402
 from workloads.tokens import NO_LOSS  # noqa: E402
 
 CHAT = (
@@ -103,6 +105,31 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     data.unlink()
     assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "4"]) == 2
     assert f"{data} does not exist" in capsys.readouterr().err
+
+
+def test_further_metrics_are_columns_where_they_are_asked_for(tmp_path, models):
+    data = write(tmp_path / "mails.jsonl", classified())
+    given = {"model": f"hf:{models / 'bert'}", "text": "body", "label": "kind", "eval_batch": 3}
+    plain, asked_for = (make_plan("fedavg", str(data), {**given, "metrics": of}) for of in (None, "f1, mcc"))
+    assert "metrics" not in plain.identity
+    assert asked_for.identity["metrics"] == "f1, mcc"
+    before, problem = (parts_of(plan).problem for plan in (plain, asked_for))
+    fed = Federation(problem.clients)
+    found, other = (one.evaluate(one.start, fed) for one in (problem, before))
+    assert {name: value for name, value in found.items() if name not in ("f1", "mcc")} == other
+    x, y = problem.splits["test"]
+    network = problem.clients.network
+    predicted = network.logits(network.testing, problem.start, x).argmax(1)
+    assert found["accuracy"] == float((predicted == y).double().mean())
+    assert (found["f1"], found["mcc"]) == (f1(predicted, y), mcc(predicted, y))
+    for of, message in (("f2", "there is no metric 'f2'; metrics takes f1, mcc"), ("f1,", "no metric ''")):
+        with pytest.raises(FederationError, match=message):
+            parts_of(make_plan("fedavg", str(data), {**given, "metrics": of}))
+    causal = make_plan(
+        "fedavg", str(write(tmp_path / "a.jsonl", asked())), {"model": f"hf:{models / 'llama'}", "metrics": "f1"}
+    )
+    with pytest.raises(FederationError, match="the metrics are those of a classification"):
+        parts_of(causal)
 
 
 def test_clients_are_those_of_the_data(tmp_path, models):
