@@ -98,7 +98,10 @@ class Adapter:
         """
         generator = torch.Generator().manual_seed(int(np.random.SeedSequence([self.seed, turn]).generate_state(1)[0]))
         A, B = {}, {}
-        for name in factorised_names(w, self.layers):
+        names = factorised_names(w, self.layers)
+        for name in names:  # first, because no rank and no cap helps a weight that is not a matrix
+            require_matrix(name, w[name], self.rank_of(name))
+        for name in names:
             W = w[name]
             m, n, r = fit_rank(name, W, self.rank_of(name), self.convolution, self.cap)
             m, n = (n, m) if self.a_at == "inputs" else (m, n)
@@ -205,13 +208,26 @@ def fit_rank(name: str, W: Tensor, rank: int, convolution: Convolution, cap: boo
     Raises:
         FederationError: The weight is not a matrix, or the rank is below 1 or above the smaller side.
     """
-    what = f"rank {rank} does not fit {name} of shape {tuple(W.shape)}"
-    if W.ndim < 2:
-        raise FederationError(f"{what}, which is not a matrix; {NAME_LAYERS}")
+    require_matrix(name, W, rank)
     m, n = matrix_shape(W.shape, convolution)
     if rank < 1 or (rank > min(m, n) and not cap):
-        raise FederationError(f"{what}: as a {m} x {n} matrix it takes 1 to {min(m, n)}; lower the rank, or set cap")
+        raise FederationError(
+            f"rank {rank} does not fit {name} of shape {tuple(W.shape)}: as a {m} x {n} matrix it takes 1 to "
+            f"{min(m, n)}; lower the rank, or set cap"
+        )
     return m, n, min(rank, m, n)
+
+
+def require_matrix(name: str, W: Tensor, rank: int) -> None:
+    """Check that a weight can be read as a matrix.
+
+    Raises:
+        FederationError: It is a number or a vector, such as a bias or the scale of a norm.
+    """
+    if W.ndim < 2:
+        raise FederationError(
+            f"rank {rank} does not fit {name} of shape {tuple(W.shape)}, which is not a matrix; {NAME_LAYERS}"
+        )
 
 
 def require_rank_for_each(ranks: Sequence[int], clients: int) -> None:

@@ -77,9 +77,11 @@ def factorise(
         FederationError: The rank does not fit, or an entry is not a matrix.
     """
     parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
-    for name in factorised_names(w, layers):
-        if layers is None and w[name].ndim != 2:
+    names = factorised_names(w, layers)
+    for name in names if layers is None else ():
+        if w[name].ndim != 2:
             raise FederationError(f"{name} has shape {tuple(w[name].shape)}; {NAME_LAYERS}")
+    for name in names:
         r = fit_rank(name, w[name], rank, convolution, cap)[2]
         left, sigma, right = singular_triples(as_matrix(w[name], convolution), r)
         parts[name] = (left, torch.diag(sigma), right)

@@ -80,7 +80,8 @@ class ExchangeRecorder(UploadRecorder):
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """Return the sum of shares times uploads, and an acknowledgement for each client."""
-        common = {name: exchange.shared[name] for name in ("A", "B") if name in exchange.shared}
+        known = {**exchange.shared, **exchange.sent}
+        common: dict[str, Any] = {name: known[name] for name in ("A", "B") if name in known}
         mean, receipts = super().sum(exchange, shares)
         self._exchanges.append(AveragedExchange(exchange.name, tuple(shares), tuple(self.take()), mean, common))
         return mean, receipts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import hypot, isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BARS = "_.:-=+*#%@"
 """Signs from the smallest to the largest value of a curve."""
+TRAININGS = {"rolora": 2, "pfedlora-1": 2, "pfedlora-2": 2, "pfedloru": 2}
+"""How many times a client trains in a round, where that is not once; listed here, so that torch is not needed."""
 ACTIONS = {
     "list": (),
     "show": (),
@@ -240,7 +242,17 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
     heading = f"{metric} after round {number}"
     if after is None and any(run.done > number for run in runs):
         heading += ", the last round for which all runs have it; choose another with --round"
-    lines = [heading, *align_rows([_summary(group, metric, number) for group in groups])]
+    summaries = [_summary(group, metric, number) for group in groups]
+    firsts = [next(iter(group.runs.values())) for group in groups]
+    trained = [local_trainings(run.algorithm, run.settings) for run in firsts]
+    notes: list[str] = []
+    if len(set(trained) - {None}) > 1:
+        summaries = [
+            {**row, "local trainings": "unknown" if count is None else str(number * count)}
+            for row, count in zip(summaries, trained, strict=True)
+        ]
+        notes = ["equal rounds are not equal local steps here, because a method trains several times in a round"]
+    lines = [heading, *align_rows(summaries), *notes]
     rows = [
         {
             f"{metric} minus {chosen.label}": one.label,
@@ -258,6 +270,13 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
         if group.by_seed and len(group.runs) > 1
     ]
     return [*lines, "", *align_rows(rows)] if rows else lines
+
+
+def local_trainings(algorithm: str, settings: Mapping[str, Any]) -> int | None:
+    """Return how many times a client trains in a round, such as twice in RoLoRA's; None for an algorithm of a user."""
+    if ":" in algorithm:
+        return None
+    return 1 if settings.get("frozen_a") else TRAININGS.get(algorithm, 1)
 
 
 def _summary(group: Group, metric: str, number: int) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from algorithms.central_training import CentralTraining
@@ -42,6 +43,7 @@ from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
 from runs.networks.image_federation import ImageFederation
 from runs.networks.language_federation import LanguageFederation, TextPartition
+from runs.networks.text_federation import TextFederation, is_own_texts
 from runs.options import OWN, Kinds, Option, OptionSchema, suggest_name
 from runs.problems import (
     HeterogeneousLegendre,
@@ -56,6 +58,7 @@ from runs.settings import Conduct, RunError, RunSettings
 from runs.silos.problem import SILOS, SiloSettings
 from workloads.data.datasets import REGISTRY
 from workloads.data.image_folder import is_folder
+from workloads.own_texts import is_text_data
 from workloads.partition import PARTITIONS, Partition
 from workloads.processes.cluster import LOCAL
 from workloads.texts import TEXT_PARTITIONS, TEXTS
@@ -142,9 +145,8 @@ TOYS: Mapping[str, Entry] = {
     "ridges-nonconvex": Entry(Ridges, {"profile": "welsch"}),
 }
 IMAGES: Mapping[str, Entry] = {name: Entry(ImageFederation, {"data": name}) for name in REGISTRY}
-LANGUAGE: Mapping[str, Entry] = {
-    name: Entry(LanguageFederation, {"data": name}, {"layers": lambda values: values.get("layers")}) for name in TEXTS
-}
+_OF_TEXTS: Mapping[str, Callable[[Values], Any]] = {"layers": lambda values: values.get("layers")}
+LANGUAGE: Mapping[str, Entry] = {name: Entry(LanguageFederation, {"data": name}, _OF_TEXTS) for name in TEXTS}
 PROBLEMS: Mapping[str, Entry] = {**TOYS, **IMAGES, **LANGUAGE}
 EXECUTORS: Mapping[str, Callable[[], Executor]] = {"sequential": Sequential, "vmap": Vmap, "ray": lambda: _actors(1)}
 KINDS: Kinds = {
@@ -181,8 +183,12 @@ def algorithm_entry(name: str) -> Entry:
     return Entry(kind)
 
 
-def problem_entry(name: str) -> Entry:
-    """Return the entry of a named problem; a folder of images and ``module:function`` name data of the user.
+def problem_entry(name: str, given: Values = MappingProxyType({})) -> Entry:
+    """Return the entry of a named problem; files, folders and ``module:function`` name data of the user.
+
+    Args:
+        name: Name of the problem.
+        given: Values of options; a model or a column of texts among them says that a function returns texts.
 
     Raises:
         RunError: An unknown name.
@@ -191,17 +197,19 @@ def problem_entry(name: str) -> Entry:
         return Entry(SiloSettings)
     if name in PROBLEMS:
         return PROBLEMS[name]
+    if is_text_data(name) or ((":" in name or is_folder(name)) and is_own_texts(name, given)):
+        return Entry(TextFederation, {"data": name}, _OF_TEXTS)
     if ":" in name or is_folder(name):
         return Entry(ImageFederation, {"data": name})
     raise RunError(
-        f"unknown problem {name!r}{suggest_name(name, PROBLEMS)}; your own data can be a folder of images by "
-        f"class, such as ./images, or module:function"
+        f"unknown problem {name!r}{suggest_name(name, PROBLEMS)}; your own data can be texts, such as ./texts.jsonl, a "
+        f"folder of images by class, such as ./images, or module:function"
     )
 
 
 def absolute_name(problem: str) -> str:
-    """Return the name of a problem; the path of a folder of images becomes absolute."""
-    own = problem not in PROBLEMS and problem != SILOS and is_folder(problem)
+    """Return the name of a problem; the path of a user's file or folder becomes absolute."""
+    own = problem not in PROBLEMS and problem != SILOS and (is_folder(problem) or is_text_data(problem))
     return str(Path(problem).expanduser().resolve()) if own else problem
 
 
@@ -216,14 +224,15 @@ def schemas_of(algorithm: str, problem: str, given: Values) -> tuple[OptionSchem
     Raises:
         RunError: An unknown name.
     """
-    entry, data = algorithm_entry(algorithm), problem_entry(problem)
     simple = {name: value for name, value in given.items() if not isinstance(value, list | dict)}  # not checked yet
+    entry, data = algorithm_entry(algorithm), problem_entry(problem, simple)
     suggests = {**SUGGESTED, **data.kind.suggest(simple)}  # type: ignore[attr-defined]
     if simple.get(f"{OWN}steps") is not None:
         suggests[f"{OWN}epochs"] = None  # else they would be as many as the others, and come before the steps
     fixed = {**entry.fixed, **dict.fromkeys(entry.derived)}
     of_data = {**data.fixed, **dict.fromkeys(data.derived)}
-    return OptionSchema(entry.kind, fixed, suggests, KINDS), OptionSchema(data.kind, of_data, kinds=KINDS)
+    defaults = data.kind.defaults(problem, simple) if data.kind is TextFederation else {}
+    return OptionSchema(entry.kind, fixed, suggests, KINDS), OptionSchema(data.kind, of_data, defaults, KINDS)
 
 
 def options_of(algorithm: str, problem: str, given: Values, every: bool = False) -> dict[str, Option]:
@@ -301,7 +310,7 @@ def problem_settings_of(name: str, values: Values) -> ProblemSettings:
     Raises:
         RunError: An unknown name, or values that it does not take.
     """
-    entry = problem_entry(name)
+    entry = problem_entry(name, values)
     return OptionSchema(entry.kind, _fixed(entry, values), kinds=KINDS).build(values)
 
 

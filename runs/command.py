@@ -38,8 +38,9 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--data",
         metavar="PROBLEM",
-        help="what to train on: a name from --list, a folder of images with one subfolder per class (./my-images), or "
-        f"module:function that returns training and test data; default: {PROBLEM}",
+        help="what to train on: a name from --list, your own texts (FILE.jsonl, .json, .csv, .tsv, .parquet, or a "
+        "folder of such files), a folder of images with one subfolder per class (./my-images), or module:function that "
+        f"returns training and test data; default: {PROBLEM}",
     )
     add("--list", action="store_true", help="list algorithms and problems")
     add(
@@ -71,7 +72,8 @@ def train(options: argparse.Namespace) -> int:
         for kind, names in GROUPS.items():
             print(f"{kind}:\n    {', '.join(names)}")
         print(f"problems:\n    {', '.join(PROBLEMS)}")
-        print("your own:   --data ./FOLDER (images by class) or --data module:function; --model module:function")
+        print("your own:   --data FILE.jsonl (texts; also .json, .csv, .tsv, .parquet, or a folder of them)")
+        print("            --data ./FOLDER (images by class) or --data module:function; --model module:function")
         return 0
     try:
         plan, folder = _plan_from(options)
@@ -101,14 +103,14 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
     conduct = CONDUCT.options({})
     parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
     parts["running and saving"] = conduct, CONDUCT.options
-    algorithm, problem = _names_in(words)
+    algorithm, problem, deciding = _names_in(words)
     if not resumed:
         parts["every run"] = RUN.options({}), RUN.options
     if algorithm is not None and not resumed:
-        of_algorithm, of_problem = schemas_of(algorithm, problem, {})
+        of_algorithm, of_problem = schemas_of(algorithm, problem, deciding)
         parts[problem] = of_problem.options({}, every=True), of_problem.options
         parts[algorithm] = of_algorithm.options({}, every=True), of_algorithm.options
-        options_of(algorithm, problem, {}, every=True)
+        options_of(algorithm, problem, deciding, every=True)
     for title, (options, chosen) in parts.items():
         group = parser.add_argument_group(title)
         for option in options.values():
@@ -124,9 +126,11 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         parser.error(f"unrecognized arguments: {flag}{near}")
 
 
-def _names_in(words: Sequence[str]) -> tuple[str | None, str]:
-    """Return the algorithm and the problem that words name, before their options are declared."""
-    algorithm, problem = None, PROBLEM
+def _names_in(words: Sequence[str]) -> tuple[str | None, str, dict[str, str]]:
+    """Return the algorithm, the problem, and options that decide the kind of data, before options are declared."""
+    from runs.networks.text_federation import DECIDING
+
+    algorithm, problem, deciding = None, PROBLEM, {}
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -137,7 +141,9 @@ def _names_in(words: Sequence[str]) -> tuple[str | None, str]:
             value = value if equals else rest.pop(0) if rest else ""
             if flag == "--data":
                 problem = value
-    return algorithm, problem
+            elif flag[2:] in DECIDING:
+                deciding[flag[2:]] = value
+    return algorithm, problem, deciding
 
 
 @cache
@@ -196,6 +202,7 @@ def needed_with(
 
 def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
     from runs.catalogue import CONDUCT, options_of
+    from runs.networks.text_federation import DECIDING
     from runs.plan import make_plan, read_plan
 
     if "" in (options.out, options.resume):
@@ -215,7 +222,8 @@ def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
     if not options.algorithm:
         raise RunError("name an algorithm, or a folder to --resume; --list lists the algorithms and problems")
     problem = options.data if options.data is not None else PROBLEM
-    given = _given_values(options, options_of(options.algorithm, problem, {}, every=True))
+    deciding = {name: value for name in DECIDING if isinstance(value := getattr(options, name, None), str)}
+    given = _given_values(options, options_of(options.algorithm, problem, deciding, every=True))
     plan = make_plan(options.algorithm, problem, given, Conduct(**conduct))
     return plan, Path(options.out or f"{RESULTS}/{plan.folder}")
 

@@ -86,7 +86,8 @@ def train(
             an error.
         say: Called with each line that a user should know.
         parts: Algorithm, problem and executor of the run; default: built from the plan.
-        foretell: Called with an estimate of the time, if that is worth saying; without it nothing is timed.
+        foretell: Called with what a problem decided by itself, and with an estimate of the time, if that is worth
+            saying; without it nothing is timed.
 
     Returns:
         The last round's metrics.
@@ -136,6 +137,8 @@ def train(
         asked = time.monotonic()
         begun = [] if before else [next(made)]
         if foretell is not None:
+            for note in getattr(parts.problem, "notes", ()) if begun else ():
+                foretell(note)
             evaluated = time.monotonic() - asked
             expected = estimate(plan, parts, before.state.round if before else 0, evaluated)
             if expected is not None and expected.seconds >= WORTH_SAYING:

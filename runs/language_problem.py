@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -35,6 +36,7 @@ from runs.networks.network_checks import is_alike
 from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.peft_format import read_adapter
 from workloads.partition import Indices, Parts
+from workloads.text_metrics import CLASS_METRICS
 from workloads.tokens import TokenSet
 
 ClientWeights = Literal["samples", "tokens"]
@@ -59,6 +61,7 @@ def language_problem(
     own: Parts | Sequence[Indices] | None = None,
     eval_batch: int = 64,
     name: str = "language model",
+    metrics: Sequence[str] = (),
 ) -> LanguageProblem:
     """Build a federated problem from a transformers language model and texts.
 
@@ -81,6 +84,7 @@ def language_problem(
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.
         eval_batch: Samples per batch in evaluations and in full gradients.
         name: Name of the problem.
+        metrics: Names of further metrics of a classification: f1 (macro), mcc.
 
     Raises:
         FederationError: Model, texts and layers do not go together; the message says what and where.
@@ -109,7 +113,11 @@ def language_problem(
     every = [texts.input_ids[texts.attention_mask == 1] for texts in (train, *splits.values())]
     said = {*torch.cat(every).unique().tolist()}
     unused = next((token for token in range(vocabulary_of(module)) if token not in said), 0)
-    network = network_of(module, task, trained, gradient_checkpointing, unused)
+    unknown = [of for of in metrics if of not in CLASS_METRICS]
+    if unknown or (metrics and task == "causal"):
+        why = f"there is no metric {unknown[0]!r}" if unknown else "the metrics are those of a classification"
+        raise FederationError(f"{why}; metrics takes {', '.join(CLASS_METRICS)}")
+    network = replace(network_of(module, task, trained, gradient_checkpointing, unused), metrics=tuple(metrics))
     if task == "causal":
         _require_causal(network.testing.module, train)
     weights = dict(network.testing.module.named_parameters())

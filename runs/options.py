@@ -336,8 +336,9 @@ def suggest_name(name: str, known: Any) -> str:
 
 
 def suggest_option(flag: str, known: Sequence[str]) -> str:
-    """Suggest the known option closest to an unknown one, or list all of them, as the end of a sentence."""
-    return suggestion(flag, known) or f"; known: {', '.join(known)}"
+    """Suggest the known option closest to an unknown one, or the three most similar ones, as the end of a sentence."""
+    near = get_close_matches(flag, known, 3, 0.0)
+    return suggestion(flag, known) or f"; the most similar are {', '.join(near)}, and --help lists all"
 
 
 @cache

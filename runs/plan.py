@@ -20,6 +20,7 @@ from runs.catalogue import (
     CONDUCT,
     LANGUAGE,
     PER_CLIENT,
+    PROBLEMS,
     RUN,
     absolute_name,
     algorithm_of,
@@ -30,7 +31,9 @@ from runs.catalogue import (
     problem_settings_of,
 )
 from runs.index import SETTINGS, digest_of, known_digest, recorded_edit, require_file
+from runs.networks.language_model import PREFIX
 from runs.networks.peft_format import with_adapter_start
+from runs.networks.text_federation import DECIDING
 from runs.options import is_name, resolve
 from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
@@ -339,8 +342,8 @@ class UntrustedError(RunError):
 def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[str]:
     """Return the code that a run's settings name: ``module:function``, ``module:Class`` and pickled weights."""
     named = {"algorithm": algorithm, "problem": problem, **settings}
-    if problem in LANGUAGE and str(settings.get("model")).startswith("hf:"):
-        named.pop("model")
+    if (problem in LANGUAGE or problem not in PROBLEMS) and str(settings.get("model")).startswith(PREFIX):
+        named = {name: value for name, value in named.items() if name not in DECIDING}  # names of a model and columns
     found = [value for value in named.values() if isinstance(value, str) and names_code(value)]
     pickled = settings.get("allow_pickle") or settings.get("pickled")
     return [*dict.fromkeys(found), *(["pickled weights"] if pickled else [])]

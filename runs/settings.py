@@ -103,7 +103,7 @@ class RunSettings:
 
 MEASURED = ("alignment", "training_loss")
 """Settings that measure more and change nothing else: a part of what a run is only where they are asked for."""
-UNASKED = ("a_at", "precision", "personal_a_at", "personal_precision")
+UNASKED = ("a_at", "precision", "personal_a_at", "personal_precision", "template", "metrics")
 """Options that came later, of value None where nobody asks for them; they are a part of what a run is only then."""
 PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""

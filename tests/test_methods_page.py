@@ -62,6 +62,34 @@ def test_ranks_and_what_is_kept_are_those_of_the_code(name):
     assert (kept != "nothing") is bool(fed.personal(0))
 
 
+def test_what_goes_to_all_clients_in_a_round_is_in_the_table():
+    """Two of five clients take part, others in the second round, and updates accumulate in each."""
+    table = PAGE.split("| sent to all clients in a round | methods |")[1].split("\n\n")[0]
+    found = {}
+    for name in ROWS:
+        if name == "central":
+            continue
+        problem = "regression" if name == "rolora-exact" else "quadratics"
+        given = {"rank": 2, "clients": 5, "steps": 2, "rows": 7, "columns": 5, "truncation": 0.0, "tau": 1}
+        known = options_of(name, problem, {})
+        parts = parts_of(make_plan(name, problem, {key: entry for key, entry in given.items() if key in known}))
+        fed = Federation(parts.problem.clients)
+        state = parts.algorithm.start(fed, Tree(W=torch.eye(7, 5, dtype=torch.float64)))
+        for cohort in ((0, 1), (2, 3)):
+            state = one_round(parts.algorithm.round, fed, state, cohort)
+        receivers = {entry.clients for entry in fed.ledger.entries if (entry.round, entry.direction) == (2, "down")}
+        assert receivers <= {2, 5}
+        found[name] = 5 in receivers
+    assert {name for name, to_all in found.items() if to_all} == set(re.findall(r"`([a-z-]+)`", table))
+
+
+def test_the_cohort_of_rolora_receives_what_the_page_says():
+    algorithm, fed, state = run("rolora", cohort=(0, 1))
+    one_round(algorithm.round, fed, state, (1, 2))
+    (formula,) = re.findall(r"(\$`[^`]+`\$) numbers instead of \$`\(m \+ n\)r`\$", PAGE)
+    assert fed.ledger.count("down", 2) == 2 * value(formula)
+
+
 ONE_EXCHANGE = [
     name
     for name in ROWS

@@ -76,6 +76,15 @@ def test_its_commands_are_understood(capsys):
             assert callable(rankproof._parser().parse_args(words).command)
 
 
+def test_its_numbers_at_equal_steps_are_the_stored_ones():
+    table = read_table(stored_numbers(LEARNING_CURVES, Settings("laptop"))["csv"])
+    curves = table[table.stage == "curve"].set_index(["method", "round"])
+    text = " ".join(PAGE.split("**Equal steps.**")[1].split("\n\n")[0].split())
+    printed = re.findall(r"([\d.]+), ([\d.]+), ([\d.]+) and ([\d.]+)", text)
+    for name, number, found in zip(("RoLoRA", "FedLoRA", "FFA-LoRA"), (10, 20, 20), printed, strict=True):
+        assert [f"{100 * value:.1f}" for value in curves.loc[(name, number)].accuracy] == list(found)
+
+
 def test_its_commands_for_every_algorithm_are_the_runs_of_the_figure():
     first, *lines = BLOCKS[1].splitlines()
     (federation,) = re.findall(r'^FEDERATION="(.*)"$', first)

@@ -113,7 +113,27 @@ class BySource:
         return Parts.join(parts)
 
 
-TEXT_PARTITIONS: Mapping[str, type[Partition]] = {**PARTITIONS, "by-source": BySource}
+@dataclass(frozen=True)
+class ByClient:
+    """One client for each source, in the order of the sources."""
+
+    def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
+        """Divide the samples among the clients; labels are sources. See `workloads.partition.Partition`.
+
+        Raises:
+            PartitionError: There are more or fewer sources than clients.
+        """
+        origins = np.asarray(labels)
+        names = np.unique(origins)
+        if len(names) != clients:
+            raise PartitionError(
+                f"the texts are those of {len(names)} clients, got {clients}: give --clients {len(names)}, or "
+                "--partition by-source, which joins or divides them"
+            )
+        return Parts.join([np.flatnonzero(origins == name) for name in names])
+
+
+TEXT_PARTITIONS: Mapping[str, type[Partition]] = {**PARTITIONS, "by-source": BySource, "by-client": ByClient}
 """Ways of dividing texts by name."""
 
 TEXTS: dict[str, TextFiles] = {

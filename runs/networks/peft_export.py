@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 from runs.folder import CHECKPOINTS, checkpoints_of, require_state
-from runs.networks.language_model import PREFIX, locate
+from runs.networks.language_model import ALIASES, PREFIX, locate
 from runs.networks.language_network import LanguageNetwork, LanguageProblem
 from runs.networks.peft_format import updates, write_adapter
 from runs.plan import earlier_digest, given_of, parts_of, read_run, require_same_given
@@ -50,9 +51,21 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     found = updates(parts.algorithm, state.algorithm, problem.start)
     weights = parts.algorithm.weights(state.algorithm)
     network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]
-    name = run.plan.settings["model"].removeprefix(PREFIX)
-    place = locate(name)
-    base = name if "/snapshots/" in str(place) else str(place.folder if place.gguf is None else place)
     others = {of: weights[of] for of in problem.start if of not in found}
+    base = base_of(run.plan.settings["model"])
     write_adapter(out, network.testing.module, found, others, network.task, base)
     return state.round
+
+
+def base_of(model: str) -> str:
+    """Return the base model that an adapter names: its name at Hugging Face, or its path from the current folder.
+
+    An absolute path would name a folder of this machine, which others do not have.
+    """
+    name = model.removeprefix(PREFIX)
+    if name in ALIASES:
+        return ALIASES[name].source
+    place = locate(name)
+    if "/snapshots/" in str(place) and not Path(name).expanduser().exists():
+        return name
+    return Path(os.path.relpath(str(place))).as_posix()

@@ -67,6 +67,8 @@ LARGEST = 1e100
 """Largest size of a number in a configuration."""
 LEFT_OVER, ROUNDED = 0.01, 1e-6
 """Share of a merged update, or of the weight, that may lie outside of its rank; roundings in float32 are below."""
+SAME = 0.05
+"""Share of an update by which that of an adapter may differ from it; merges in half precision round it."""
 
 
 class Update(NamedTuple):
@@ -85,9 +87,12 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
         state: State of the algorithm, after some rounds.
         start: Weights before the first round.
 
+    A method of the user's may change the weights below the factors by any matrix. Its adapter then has the rank of that
+    matrix in addition.
+
     Raises:
-        RunError: The algorithm has no adapter or only personal ones, or merged weights that are rounded to half
-            precision.
+        RunError: The algorithm has no adapter or only personal ones, merged weights that are rounded to half
+            precision, or has another model than its weights and factors.
     """
     adapter: Adapter | None = getattr(algorithm, "adapter", None)
     if isinstance(algorithm, FedSALoRA):
@@ -98,21 +103,49 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
         )
     pairs = [*getattr(state, "pairs", ()), state.factors]
     found = {}
+    below, rank_of = getattr(state, "base", start), getattr(algorithm, "merged_rank", None)
     for name in state.factors.A:
         W = start[name]
         placed = [adapter.orient(pair.A[name], pair.B[name], pair.A[name].dtype) for pair in pairs]
         lefts, rights = [left for left, _ in placed], [right for _, right in placed]
-        if not torch.equal(state.base[name], W):
-            left, right = _merged(name, state.base[name], W, algorithm.merged_rank(state, name))
+        if not torch.equal(below[name], W):
+            left, right = _merged(name, below[name], W, None if rank_of is None else rank_of(state, name))
             lefts, rights = [left / adapter.scale, *lefts], [right, *rights]
         found[name] = Update(adapter.scale, torch.cat(lefts, 1), torch.cat(rights, 0))
+    _require_same_model(algorithm, state, start, found)
     return found
 
 
-def _merged(name: str, base: Tensor, W: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """Return factors of the change of a weight, whose rank is known."""
+def _require_same_model(algorithm: Any, state: Any, start: Mapping[str, Tensor], found: Mapping[str, Update]) -> None:
+    """Check that the updates make the weights of the algorithm's model.
+
+    Raises:
+        RunError: They make others, as those of a method with another model than its weights and factors.
+    """
+    weights = algorithm.weights(state)
+    for name, (scale, left, right) in found.items():
+        W, model = start[name].double(), weights[name].double()
+        error = float((W + scale * (left.double() @ right.double()) - model).norm())
+        rounding = max(ROUNDED, torch.finfo(weights[name].dtype).eps) * float(W.norm())
+        if error > SAME * float((model - W).norm()) + rounding:
+            raise RunError(
+                f"{name} of {type(algorithm).__name__} is not its base plus the update of its factors, and an adapter "
+                "of PEFT stores nothing else; let start and round return a state whose base and factors make the model"
+            )
+
+
+def _merged(name: str, base: Tensor, W: Tensor, rank: int | None) -> tuple[Tensor, Tensor]:
+    """Return factors of the change of a weight, of a known rank or of the change's own."""
     change = base.double() - W.double()
     U, sigma, Vh = torch.linalg.svd(change, full_matrices=False)
+    if rank is None:
+        left_over = sigma.square().flip(0).cumsum(0).sqrt().flip(0)
+        rank = int((left_over > ROUNDED * float(W.double().norm())).sum())
+        if rank * sum(change.shape) > change.numel():
+            raise RunError(
+                f"{name} was changed by a matrix of rank {rank}, and an adapter of that rank has more numbers than the "
+                f"weight of {' x '.join(map(str, change.shape))}; change it by matrices of low rank"
+            )
     rank = min(rank, len(sigma))
     allowed = max(LEFT_OVER * float(sigma.norm()), ROUNDED * float(W.double().norm()))
     if float(sigma[rank:].norm()) > allowed:

@@ -4,11 +4,11 @@ import pytest
 import torch
 from test_reductions import EVERYTHING, close, problem, run
 
-from algorithms.adapter import Adapter
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Federation, FederationError, Reply
+from algorithms.federation import Federation, FederationError, Reply, Sequential
 from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
@@ -26,7 +26,8 @@ from algorithms.lora_fair import LoRAFair
 from algorithms.low_rank import Truncation, augment, factorise, product, truncate
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rbla import RBLA
-from algorithms.rolora import RoLoRA
+from algorithms.rolora import RoLoRA, train_A, train_B
+from algorithms.rounds import one_round
 from algorithms.scaffold import Scaffold
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
@@ -101,6 +102,59 @@ def test_only_the_cohort_is_counted_but_everybody_accumulates():
     _, fed, _ = run(FedLoRU(LOCAL, Adapter(r), 1), problem((m, n)), 1, size=2)
     assert fed.ledger.count("up", 1) == 2 * (m + n) * r
     assert fed.ledger.count("down", 1) == (2 + 4) * (m + n) * r
+
+
+def test_a_cohort_of_rolora_receives_what_it_may_lack_and_nobody_else_receives_anything():
+    start, A, B = 4 * (m + n) * r, m * r, n * r
+    for size, frozen_a, down in (
+        (2, False, [2 * B, 2 * (A + B + B), 2 * (A + B + B)]),  # before the first round all know A and B
+        (4, False, [4 * (B + A)] * 3),
+        (2, True, [0, 2 * B, 2 * B]),
+        (4, True, [4 * B] * 3),
+    ):
+        _, fed, _ = run(RoLoRA(LOCAL, Adapter(r), frozen_a), problem((m, n)), 3, size=size)
+        assert fed.ledger.count("down", 0) == start + 4 * m * n
+        assert [fed.ledger.count("down", number) for number in (1, 2, 3)] == down
+        assert [fed.ledger.count("up", number) for number in (1, 2, 3)] == [size * (B + (0 if frozen_a else A))] * 3
+        receivers = {entry.clients for entry in fed.ledger.entries if entry.round > 1 and entry.direction == "down"}
+        assert receivers == {size}
+
+
+class Broadcasting(RoLoRA):
+    """RoLoRA that sends every mean to all clients, as if all took part."""
+
+    def round(self, fed, cohort, state):
+        A = state.factors.A
+        B, rest = fed.mean(train_B, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
+        fed.broadcast(B=B, rest=rest)
+        A, rest = fed.mean(train_A, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
+        fed.broadcast(A=A, rest=rest)
+        return state._replace(factors=AB(A, B, rest))
+
+
+@pytest.mark.parametrize("executor", [Sequential, Vmap])
+def test_what_is_sent_to_whom_changes_no_bit_of_rolora(executor):
+    given = problem((m, n))
+    start = Tree(given.start)
+    states, ledgers = [], []
+    for kind in (RoLoRA, Broadcasting):
+        algorithm = kind(LOCAL, Adapter(r))
+        fed = Federation(given.clients, seed=3, executor=executor())
+        state = algorithm.start(fed, start)
+        for cohort in ([0, 2], [1, 2, 3], None, None, [3]):
+            state = one_round(algorithm.round, fed, state, cohort)
+        states.append(state.factors)
+        ledgers.append(fed.ledger)
+    for one, other in zip(states[0], states[1], strict=True):
+        assert all(torch.equal(one[name], other[name]) for name in one)
+    A, B = m * r, n * r
+    assert [ledgers[0].count("down", number) for number in range(1, 6)] == [
+        2 * B,
+        3 * (A + B + B),
+        4 * (A + B) + 4 * (B + A),  # all take part, some of whom lack the factors
+        4 * (B + A),
+        B,  # all know the factors
+    ]
 
 
 def test_frlora_tells_everybody_what_the_cohort_found():

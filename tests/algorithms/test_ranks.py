@@ -117,6 +117,9 @@ def test_what_is_no_matrix_takes_no_rank():
         FederationError, match=r"rank 1 does not fit b of shape \(3,\), which is not a matrix; name the"
     ):
         Adapter(1, cap=True).factors(Tree(b=torch.ones(3)))
+    for cap in (False, True):  # no rank and no cap would help
+        with pytest.raises(FederationError, match=r"rank 9 does not fit b of shape \(3,\), .*; name the layers"):
+            Adapter(9, cap=cap).factors(Tree(a=torch.ones(2, 3), b=torch.ones(3)))
     with pytest.raises(FederationError, match="takes 1 to 2"):
         FedHM(LOCAL, 1, (1, 0), cap=True).start(Federation(pairs(2)[0]), Tree(W=torch.ones(2, 2)))
 

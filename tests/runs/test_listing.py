@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from figures.runs_command import BARS, list_runs
+from figures.runs_command import BARS, list_runs, local_trainings
 from rankproof import main
+from runs.catalogue import ALGORITHMS, algorithm_of
 from runs.folder import LEDGER, METRICS, SETTINGS
 from runs.format import align_rows, format_bytes
 from runs.listing import (
@@ -28,6 +29,7 @@ from runs.listing import (
     paired_difference,
     round_of,
 )
+from runs.plan import make_plan
 from runs.tables import rows_of
 
 ACTIONS = ("list", "show", "compare", "plot")
@@ -255,6 +257,48 @@ def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, 
     assert cells(said(capsys, "compare", tmp_path / "c", "--round", "3")[1:])[0]["loss"] == "0.5"
     said_of = refused(capsys, "compare", tmp_path, "--round", "1")
     assert "b has no 'loss' after round 1; the last round for which all runs have it is 2" in said_of
+
+
+def test_several_local_trainings_in_a_round_are_said(tmp_path, capsys):
+    for name in ("fedlora", "rolora"):
+        run = ["train", name, "--rank", "2", "--rounds", "3", "--clients", "2", "--out", str(tmp_path / name)]
+        assert main(run) == 0
+    capsys.readouterr()
+    lines = said(capsys, "compare", tmp_path)
+    table = cells(lines[1:4])
+    assert {row["runs"]: row["local trainings"] for row in table} == {"fedlora": "3", "rolora": "6"}
+    assert "equal rounds are not equal local steps here, because a method trains several times in a round" in lines
+    assert main(["train", "fedavg", "--rounds", "3", "--clients", "2", "--out", str(tmp_path / "same" / "a")]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "fedlora",
+                "--rank",
+                "2",
+                "--rounds",
+                "3",
+                "--clients",
+                "2",
+                "--out",
+                str(tmp_path / "same" / "b"),
+            ]
+        )
+        == 0
+    )
+    capsys.readouterr()
+    assert not any("local" in line for line in said(capsys, "compare", tmp_path / "same"))
+
+
+def test_local_trainings_are_those_of_the_algorithms():
+    for name in ALGORITHMS:
+        problem = "regression" if name == "rolora-exact" else "quadratics"
+        for frozen_a in (False, True) if name == "rolora" else (None,):
+            given = {} if frozen_a is None else {"frozen_a": frozen_a}
+            plan = make_plan(name, problem, given)
+            algorithm = algorithm_of(name, problem, plan.settings)
+            assert local_trainings(name, plan.settings) == len(getattr(algorithm, "descents", (None,)))
+    assert local_trainings("mine:Method", {}) is None
 
 
 def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ peft = pytest.importorskip("peft")
 
 from tiny_language import bert, llama, texts, transformers  # noqa: E402
 
-from algorithms.adapter import Adapter  # noqa: E402
+from algorithms.adapter import AB, Adapter  # noqa: E402
 from algorithms.descent import Descent  # noqa: E402
 from algorithms.fed_sb import FedSB  # noqa: E402
 from algorithms.fedavg import FedAvg  # noqa: E402
@@ -32,6 +33,7 @@ from algorithms.layers import call  # noqa: E402
 from algorithms.optimisers import Sgd  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
+from algorithms.tree import Tree  # noqa: E402
 from runs.language_problem import language_problem  # noqa: E402
 from runs.networks.peft_format import read_adapter, updates, with_adapter_start, write_adapter  # noqa: E402
 from runs.settings import RunError  # noqa: E402
@@ -125,6 +127,89 @@ def test_peft_loads_what_was_trained(tmp_path, kind, name, a_at):
     # What was accumulated or merged, and the current pair. FedEx-LoRA's residual of two clients has r columns a round.
     merged = {"fedloru": 3 * 2, "fedloru-finetune": 2, "flora": 3 * (1 + 1), "fedex-lora": 3 * 2, "frlora": 4 * 2}
     assert rank == merged.get(name, 0) + 2
+
+
+class Drifting(FedLoRA):
+    """A method of a user's, which adds a matrix to the weights in every round and says nothing about its rank."""
+
+    def added(self, W):
+        u, v = (torch.linspace(-1, 1 + at, n, dtype=W.dtype) for at, n in enumerate(W.shape))
+        return 0.05 * torch.outer(u, v)
+
+    def round(self, fed, cohort, state):
+        state = super().round(fed, cohort, state)
+        base = {name: W + self.added(W) if name in state.factors.A else W for name, W in state.base.items()}
+        fed.set_shared(base=Tree(base))
+        return state._replace(base=Tree(base))
+
+
+class DriftingFar(Drifting):
+    def added(self, W):
+        return 0.05 * torch.randn(W.shape, generator=torch.Generator().manual_seed(len(W)))
+
+
+class WithoutBase(FedLoRA):
+    """The state has the factors only, because the weights do not change."""
+
+    def start(self, fed, w):
+        object.__setattr__(self, "w", w)
+        return OnlyFactors(super().start(fed, w).factors)
+
+    def round(self, fed, cohort, state):
+        return OnlyFactors(self.train(fed, cohort, state.factors))
+
+    def weights(self, state):
+        return self.adapter.weights(self.w, state.factors)
+
+    def values(self, state):
+        return self.adapter.values(self.w, state.factors)
+
+
+class Halved(FedLoRA):
+    """The model has half of the update."""
+
+    def weights(self, state):
+        A, B, rest = state.factors
+        return self.adapter.weights(state.base, AB(A, 0.5 * B, rest))
+
+    values = weights
+
+
+class OnlyFactors(NamedTuple):
+    factors: AB
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize(("method", "rank"), [(Drifting, 3), (WithoutBase, 2)])
+def test_a_method_of_the_users_is_exported_with_what_it_changes(tmp_path, monkeypatch, kind, method, rank):
+    monkeypatch.setitem(ALGORITHMS, "own", method)
+    problem, algorithm, steps = trained(kind, "own")
+    w = written(tmp_path, problem, algorithm, steps[-1].state.algorithm)
+    model, causal = MODELS[kind][0](), kind != "bert"
+    inside = problem.clients.network.testing.module
+    before = logits(model, causal).detach()
+    expected = logits(lambda **named: torch.func.functional_call(inside, dict(w), (), named), causal).detach()
+    with torch.no_grad():
+        found = logits(peft.PeftModel.from_pretrained(model, tmp_path), causal)
+    assert float((expected - before).abs().max()) > 1e-3
+    assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
+    config = json.loads((tmp_path / "adapter_config.json").read_text())
+    assert {config["r"], *config["rank_pattern"].values()} == {rank}
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        (DriftingFar, r"was changed by a matrix of rank 8, and an adapter of that rank has more numbers .* of 8 x 16;"),
+        (Halved, r"v_proj.weight of Halved is not its base plus the update of its factors, .*; let start and round"),
+    ],
+)
+def test_a_method_whose_model_is_no_adapter_is_refused_in_one_line(tmp_path, monkeypatch, method, message):
+    monkeypatch.setitem(ALGORITHMS, "own", method)
+    problem, algorithm, steps = trained("llama", "own")
+    with pytest.raises(RunError, match=message) as raised:
+        updates(algorithm, steps[-1].state.algorithm, problem.start)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", MODELS)

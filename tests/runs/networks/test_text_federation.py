@@ -1,0 +1,318 @@
+"""Runs on a user's own texts: from the command line to an adapter of PEFT, with the folder of every other run."""
+
+import json
+import os
+import re
+import shutil
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+peft = pytest.importorskip("peft")
+
+from tiny_language import bert, llama, saved, transformers  # noqa: E402
+
+from algorithms.federation import Federation, FederationError  # noqa: E402
+from rankproof import main  # noqa: E402
+from runs.folder import METRICS  # noqa: E402
+from runs.networks.language_model import ARCHITECTURES, Place, tokenizer_of, usual_layers  # noqa: E402
+from runs.networks.peft_export import base_of  # noqa: E402
+from runs.plan import code_of, make_plan, parts_of, read_run  # noqa: E402
+from runs.settings import Conduct, RunError  # noqa: E402
+from workloads.data.idx import DataError  # noqa: E402
+from workloads.text_metrics import f1, mcc  # noqa: E402
+from workloads.tokens import NO_LOSS  # noqa: E402
+
+CHAT = (
+    "{% for m in messages %}[UNK]{{ m['role'][0] }} {{ m['content'] }}[EOS]\n{% endfor %}"
+    "{% if add_generation_prompt %}[UNK]a {% endif %}"
+)
+
+
+def said(rng, low=3, high=50, count=5):
+    return " ".join(f"w{n}" for n in rng.integers(low, high, size=count))
+
+
+def classified(count=40, seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        {"body": said(rng, 3 + 20 * (n % 2), 23 + 20 * (n % 2)), "kind": ("bad", "good")[n % 2], "site": f"s{n % 3}"}
+        for n in range(count)
+    ]
+
+
+def asked(count=30, seed=0):
+    rng = np.random.default_rng(seed)
+    return [{"prompt": said(rng, count=3), "answer": said(rng, count=2)} for _ in range(count)]
+
+
+def write(path, records):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    saved(bert(classes=2), folder / "bert")
+    saved(llama(), folder / "llama")
+    saved(llama(), folder / "chat")
+    made = tokenizer_of(Place(folder / "chat"))
+    made.chat_template = CHAT
+    made.save_pretrained(folder / "chat")
+    return folder
+
+
+NAMED = ["--text", "body", "--label", "kind", "--client", "site"]
+
+
+def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, models, capsys):
+    data = write(tmp_path / "mails.jsonl", classified())
+    run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", *NAMED, "--rank", "2"]
+    assert main([*run, "--out", str(tmp_path / "once"), "--rounds", "3"]) == 0
+    text = capsys.readouterr().err
+    assert re.search(r"\d+ training texts, of 3 clients, and \d+ test texts, of 2 classes", text)
+    assert r"layers with adapters: *.query, *.value, the default for the model" in text
+    assert main([*run, "--out", str(tmp_path / "run"), "--rounds", "1"]) == 0
+    stored = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert (stored["problem"], stored["settings"]["clients"]) == (str(data), 3)
+    assert (stored["settings"]["partition"], stored["settings"]["client"]) == ("by-client", "site")
+    assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "3"]) == 0
+    assert (tmp_path / "once" / METRICS).read_bytes() == (tmp_path / "run" / METRICS).read_bytes()
+
+    assert main(["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "adapter")]) == 0
+    assert main(["runs", "list", str(tmp_path)]) == 0
+    config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == os.path.relpath(models / "bert")
+    base = transformers.AutoModelForSequenceClassification.from_pretrained(models / "bert")
+    adapted = peft.PeftModel.from_pretrained(base, tmp_path / "adapter").eval()
+    problem = parts_of(read_run(tmp_path / "run").plan).problem
+    x, y = problem.splits["test"]
+    with torch.no_grad():
+        logits = adapted(input_ids=x.clamp(min=0), attention_mask=(x >= 0).long()).logits
+    loss = torch.nn.functional.cross_entropy(logits, y)
+    last = (tmp_path / "run" / METRICS).read_text().splitlines()[-1].split(",")
+    assert float(loss) == pytest.approx(float(last[1]), rel=1e-5)
+
+    write(data, classified(seed=1))
+    capsys.readouterr()
+    assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "4"]) == 2
+    assert "holds a run with another data" in capsys.readouterr().err
+    data.unlink()
+    assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "4"]) == 2
+    assert f"{data} does not exist" in capsys.readouterr().err
+
+
+def test_further_metrics_are_columns_where_they_are_asked_for(tmp_path, models):
+    data = write(tmp_path / "mails.jsonl", classified())
+    given = {"model": f"hf:{models / 'bert'}", "text": "body", "label": "kind", "eval_batch": 3}
+    plain, asked_for = (make_plan("fedavg", str(data), {**given, "metrics": of}) for of in (None, "f1, mcc"))
+    assert "metrics" not in plain.identity
+    assert asked_for.identity["metrics"] == "f1, mcc"
+    before, problem = (parts_of(plan).problem for plan in (plain, asked_for))
+    fed = Federation(problem.clients)
+    found, other = (one.evaluate(one.start, fed) for one in (problem, before))
+    assert {name: value for name, value in found.items() if name not in ("f1", "mcc")} == other
+    x, y = problem.splits["test"]
+    network = problem.clients.network
+    predicted = network.logits(network.testing, problem.start, x).argmax(1)
+    assert found["accuracy"] == float((predicted == y).double().mean())
+    assert (found["f1"], found["mcc"]) == (f1(predicted, y), mcc(predicted, y))
+    for of, message in (("f2", "there is no metric 'f2'; metrics takes f1, mcc"), ("f1,", "no metric ''")):
+        with pytest.raises(FederationError, match=message):
+            parts_of(make_plan("fedavg", str(data), {**given, "metrics": of}))
+    causal = make_plan(
+        "fedavg", str(write(tmp_path / "a.jsonl", asked())), {"model": f"hf:{models / 'llama'}", "metrics": "f1"}
+    )
+    with pytest.raises(FederationError, match="the metrics are those of a classification"):
+        parts_of(causal)
+
+
+def test_clients_are_those_of_the_data(tmp_path, models):
+    given = {"model": f"hf:{models / 'bert'}", "text": "body", "label": "kind"}
+    records = classified()
+    whole = write(tmp_path / "mails.jsonl", records)
+    test = write(tmp_path / "test.jsonl", classified(9, seed=2))
+    for site in ("s0", "s1", "s2"):
+        write(tmp_path / "sites" / f"{site}.jsonl", [row for row in records if row["site"] == site])
+    named, files = (
+        parts_of(make_plan("fedavg", str(data), {**given, **more, "test_data": str(test)})).problem
+        for data, more in ((whole, {"client": "site"}), (tmp_path / "sites", {}))
+    )
+    words = [
+        [sorted(tuple(problem.clients.data.x[i].tolist()) for i in problem.clients.parts[k]) for k in range(3)]
+        for problem in (named, files)
+    ]
+    assert words[0] == words[1]
+    assert [*named.clients.sizes] == [*files.clients.sizes] == [14, 13, 13]
+    even = make_plan("fedavg", str(whole), given)
+    assert (even.settings["clients"], even.settings["partition"]) == (3, "even")
+    other = make_plan("fedavg", str(whole), {**given, "client": "site", "clients": 2})
+    with pytest.raises(DataError, match="those of 3 clients, got 2"):
+        parts_of(other)
+    joined = make_plan("fedavg", str(whole), {**given, "client": "site", "clients": 2, "partition": "by-source"})
+    assert len(parts_of(joined).problem.clients) == 2
+
+
+def test_another_division_of_the_same_texts_is_another_run(tmp_path, models, capsys):
+    data = write(tmp_path / "mails.jsonl", classified())
+    run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", *NAMED, "--rank", "2"]
+    assert main([*run, "--out", str(tmp_path / "run"), "--rounds", "1"]) == 0
+    write(data, [{**row, "site": f"s{n // 14}"} for n, row in enumerate(classified())])
+    assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "2"]) == 2
+    assert "holds a run with another partition" in capsys.readouterr().err
+
+
+def test_instructions_are_written_by_the_chat_template_or_plainly(tmp_path, models, capsys):
+    data = write(tmp_path / "asked.jsonl", asked())
+    found = {}
+    for model, template in (("llama", None), ("llama", "plain"), ("chat", None), ("chat", "chat"), ("chat", "plain")):
+        plan = make_plan("fedavg", str(data), {"model": f"hf:{models / model}", "template": template})
+        assert ("template" in plan.identity) == (template is not None)
+        problem = parts_of(plan).problem
+        found[model, template] = [part.tolist() for part in problem.splits["test"]]
+        assert any("chat template" in note for note in problem.notes) == (model == "chat" and template != "plain")
+    assert found["llama", None] == found["llama", "plain"] == found["chat", "plain"]
+    assert found["chat", None] == found["chat", "chat"] != found["chat", "plain"]
+    tokenizer = tokenizer_of(Place(models / "chat"))
+    x, y = found["chat", None]
+    for row, labels in zip(x, y, strict=True):
+        row = [token for token in row if token >= 0]
+        answer = [token for token in labels if token != NO_LOSS]
+        where = next(r for r in asked() if tokenizer(r["answer"])["input_ids"] == answer[:-1])
+        chat = [{"role": "user", "content": where["prompt"]}, {"role": "assistant", "content": where["answer"]}]
+        assert row == tokenizer.apply_chat_template(chat, tokenize=True, return_dict=False)
+        assert row[-len(answer) :] == answer
+        assert answer[-1] == tokenizer.eos_token_id
+    capsys.readouterr()
+    for model, more, message in (
+        ("llama", ["--template", "chat"], "the tokenizer has no chat template; choose --template plain"),
+        ("llama", ["--template", "odd"], "template must be one of plain, chat"),
+    ):
+        assert main(["train", "fedavg", "--data", str(data), "--model", f"hf:{models / model}", *more]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ raise_exception('no system') }}", r"cannot write asked.jsonl \(.*no system.*\); choose --template plain"),
+        ("{% for m in messages %}{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}x{% endif %}", "does not"),
+    ],
+)
+def test_templates_that_do_not_suit_are_refused(tmp_path, models, template, message):
+    shutil.copytree(models / "chat", tmp_path / "model")
+    made = tokenizer_of(Place(tmp_path / "model"))
+    made.chat_template = template
+    made.save_pretrained(tmp_path / "model")
+    data = write(tmp_path / "asked.jsonl", asked())
+    with pytest.raises(DataError, match=message):
+        parts_of(make_plan("fedavg", str(data), {"model": f"hf:{tmp_path / 'model'}"}))
+
+
+def test_a_function_returns_texts_and_is_named_for_trust(tmp_path, models, monkeypatch, capsys):
+    (tmp_path / "my_texts.py").write_text(
+        "import pandas as pd\n"
+        "def frames():\n"
+        "    rows = [{'text': f'w{3 + n} w{4 + n}', 'label': n % 2, 'who': n % 4} for n in range(20)]\n"
+        "    return pd.DataFrame(rows), pd.DataFrame(rows[:6])\n"
+        "def sets():\n"
+        "    from workloads.own_texts import Columns, own_from\n"
+        "    own = own_from(frames(), 'x', Columns())\n"
+        "    return own.train, own.test\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run = ["train", "fedlora", "--model", f"hf:{models / 'bert'}", "--rank", "2", "--rounds", "1"]
+    assert main([*run, "--data", "my_texts:frames", "--client", "who", "--out", "one"]) == 0
+    assert main([*run, "--data", "my_texts:sets", "--out", "two"]) == 0
+    stored = json.loads((tmp_path / "one" / "settings.json").read_text())["settings"]
+    assert (stored["clients"], stored["partition"]) == (4, "by-client")
+    capsys.readouterr()
+    assert main(["train", "--resume", "one", "--rounds", "2"]) == 2
+    assert "names code that would run on this machine, 'my_texts:frames'" in capsys.readouterr().err
+    assert main(["train", "--resume", "one", "--rounds", "2", "--trust"]) == 0
+    del sys.modules["my_texts"]
+
+
+def test_columns_and_models_are_not_code():
+    given = {"model": "hf:minilm", "text": "meta:body", "start_from": "x"}
+    assert code_of("fedlora", "/a/t.jsonl", given) == []
+    assert code_of("fedlora", "mine:texts", given) == ["mine:texts"]
+    assert code_of("fedavg", "mnist", {"model": "hf:minilm"}) == ["hf:minilm"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ([], r"has the columns body, kind, site: name those of the texts and their classes with --text and --label"),
+        (["--text", "boddy", "--label", "kind"], "no column 'boddy'; its columns are body, kind, site"),
+        ([*NAMED, "--answer", "kind"], "name one of the two"),
+        ([*NAMED, "--test-data", "nowhere.csv"], "the file nowhere.csv does not exist"),
+        ([*NAMED, "--model", "resnet10"], "are texts; name a language model"),
+        ([*NAMED, "--clients", "5"], "those of 3 clients, got 5: give --clients 3, or --partition by-source"),
+        ([*NAMED, "--max-length", "4"], "have more than 4 tokens"),
+        ([*NAMED, "--lora-alpha", "4"], r"takes no --lora-alpha; did you mean --scale\?"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(tmp_path, models, capsys, more, message):
+    data = write(tmp_path / "mails.jsonl", classified())
+    run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", "--rounds", "1"]
+    capsys.readouterr()
+    assert main([*run, *more, "--out", str(tmp_path / "run")]) == 2
+    text = capsys.readouterr().err
+    assert len(text.splitlines()) == 1
+    assert re.search(message, text), text
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_help_names_the_columns(tmp_path, capsys):
+    data = write(tmp_path / "mails.jsonl", classified())
+    assert main(["train", "fedlora", "--data", str(data), "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for flag in ("--text", "--label", "--prompt", "--answer", "--client", "--test-data", "--template"):
+        assert flag in text
+    assert main(["train", "fedlora", "--data", "mine:texts", "--model", "hf:minilm", "--help"]) == 0
+    assert "--answer" in capsys.readouterr().out
+
+
+def test_adapters_name_their_base_at_the_hub_or_by_a_relative_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert base_of("hf:mine") == base_of(f"hf:{tmp_path}/mine") == "mine"
+    assert base_of("hf:minilm") == "sentence-transformers/all-MiniLM-L6-v2"
+    snapshot = tmp_path / "hub" / "models--an--owner" / "snapshots" / "1a"
+    snapshot.mkdir(parents=True)
+    monkeypatch.setattr("runs.networks.language_model._in_cache", lambda name: snapshot)
+    assert base_of("hf:an/owner") == "an/owner"
+    assert base_of(f"hf:{snapshot}") == "hub/models--an--owner/snapshots/1a"
+
+
+def test_layers_are_those_of_peft():
+    from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as KNOWN
+
+    shared = ARCHITECTURES.keys() & KNOWN.keys()
+    assert len(shared) > 20
+    assert {kind: ARCHITECTURES[kind] for kind in shared} == {
+        kind: ", ".join(f"*.{name}" for name in KNOWN[kind]) for kind in shared
+    }
+
+
+def test_an_unknown_architecture_needs_layers(tmp_path, models, capsys):
+    saved(bert(classes=2), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert usual_layers(f"hf:{tmp_path}") == "*.query, *.value"
+    (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "t5"}))
+    assert usual_layers(f"hf:{tmp_path}") is None
+    data = write(tmp_path / "mails.jsonl", classified())
+    given = {"model": f"hf:{tmp_path}", "text": "body", "label": "kind"}
+    with pytest.raises(RunError, match=r"fedlora on .*mails.jsonl needs --layers"):
+        make_plan("fedlora", str(data), given)
+    assert make_plan("fedlora", str(data), {**given, "layers": "*.q"}, Conduct()).settings["layers"] == "*.q"
+    make_plan("fedavg", str(data), given)
+    with pytest.raises(RunError, match=r"no config.json that can be read"):
+        usual_layers(f"hf:{models}")
