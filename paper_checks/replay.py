@@ -47,6 +47,7 @@ from paper_checks.evaluation import (
     select_read,
 )
 from paper_checks.stored_values import require_short
+from runs.format import shorten
 
 __all__ = [
     "KINDS",
@@ -412,8 +413,13 @@ def _tried(replay: Replay, file: Stored, found: Replayed) -> Replayed:
     An error shows nothing, because a replay that compares nothing can end by one as well.
     """
     if replay.kind == "witness":
-        others = (_again(replay, other) for other in _changed(file.values))
-        return replace(found, can_fail=not file.values or any(_differs(other, found) for other in others))
+        alike: list[str] = []
+        for changed in _changed(file.values):
+            other = _again(replay, changed)
+            if _differs(other, found):
+                return replace(found, can_fail=True)
+            alike.append(_describe_change(file.values, changed, other))
+        return replace(found, can_fail=not file.values, alike_at=alike)
     data = {name: value for name, value in file.values.items() if name not in replay.states}
     others = (_again(replay, {**file.values, **other}) for other in _changed(data))
     named = [mutant for mutant in file.mutants[:MOST_TRIED] if _is_of_kinds(replay.defaults, mutant)]
@@ -425,6 +431,24 @@ def _tried(replay: Replay, file: Stored, found: Replayed) -> Replayed:
         proves_too=[mutant for mutant, again in answers if again.confirmed],
         ended_at=[(mutant, again.ended_by) for mutant, again in answers if again.ended_by],
     )
+
+
+def _describe_change(values: Mapping[str, Any], changed: Mapping[str, Any], other: Replayed) -> str:
+    """Return which of the stored values were changed, and how the evaluation ended there if not by its sides."""
+    told = describe_values({name: value for name, value in changed.items() if value != values[name]})
+    broken = next((text for text, met in other.assumes if not met), "")
+    why = other.ended_by or (f"an assumption is not met: {broken}" if broken else "")
+    return f"{told} ({shorten(why, 80)})" if why else told
+
+
+def describe_values(values: Mapping[str, Any]) -> str:
+    """Return values by name in a line of bounded length.
+
+    >>> describe_values({"q": 5, "rows": [[1, 2], [3, 4]], "way": "a"})
+    'q = 5, rows = [[1, 2], [3, 4]], way = a'
+    """
+    told = ", ".join(f"{name} = {shorten(str(value), 40)}" for name, value in values.items())
+    return shorten(told, 200)
 
 
 def _differs(other: Replayed, found: Replayed) -> bool:
