@@ -31,7 +31,7 @@ from paper_checks.pages.card import (
     shorten,
 )
 from paper_checks.paper import Page, Paper
-from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of
+from paper_checks.replay import REPLAY_LIMIT, Replayed, Stored, replay_in_fresh_process, replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.replaying.places import check_place, replay_places
 from runs.format import printable
@@ -48,19 +48,20 @@ _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
-def findings_page(paper: Paper, page: Page, folder: Path) -> str:
+def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float = REPLAY_LIMIT) -> str:
     """Return one page in Markdown.
 
     Args:
         paper: the paper it belongs to.
         page: what it covers.
         folder: where it belongs; its ``figures`` hold the manifests of figures that claims are seen in.
+        replay_seconds: most seconds for one evaluation of a replay.
     """
     told = [paper.read_theme(theme) for theme in page.themes]
     claims = [claim for _, group in told for claim in group]
     files = {claim.id: paper.to_replay(claim.id) for claim in claims}
     whole = [file for of_claim in files.values() for file in of_claim]
-    answers = iter(replay_in_fresh_process(paper.package, whole))
+    answers = iter(replay_in_fresh_process(paper.package, whole, replay_seconds))
     replayed = {id: [(file, next(answers)) for file in of_claim] for id, of_claim in files.items()}
     stated = [claim for claim in claims if claim.kind in STATED]
     others = [claim for claim in claims if claim.kind not in STATED]
@@ -175,13 +176,16 @@ def _because(claim: Claim) -> str:
     return f": {claim.because}" if claim.because and not claim.is_plain else ""
 
 
-def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False) -> list[Path]:
+def write_pages(
+    folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False, replay_seconds: float = REPLAY_LIMIT
+) -> list[Path]:
     """Write every page of these papers into a folder, remove the proofs that were dropped, and return the paths.
 
     Args:
         folder: Folder of the pages.
         papers: Papers that have pages.
         replace: Replace pages that are there, even where no record of the folder says that they were written so.
+        replay_seconds: Most seconds for one evaluation of a replay.
 
     Raises:
         OSError: A page cannot be written, or one is there that was not written so.
@@ -191,8 +195,8 @@ def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = 
     for paper in papers:
         for page in paper.pages:
             path = folder / f"{page.name}.md"
-            contents[path] = findings_page(paper, page, folder).encode()
-        for name, text in proof_pages(paper).items():
+            contents[path] = findings_page(paper, page, folder, replay_seconds).encode()
+        for name, text in proof_pages(paper, replay_seconds).items():
             path = folder / "proofs" / f"{name}.md"
             contents[path] = text.encode()
     for path in contents:
@@ -209,14 +213,14 @@ def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = 
     return list(contents)
 
 
-def proof_pages(paper: Paper) -> dict[str, str]:
+def proof_pages(paper: Paper, replay_seconds: float = REPLAY_LIMIT) -> dict[str, str]:
     """Return a page in Markdown for every proof of a paper, by its name in ``docs/proofs``."""
     replays = replays_of(paper.package)
     claims = {claim.id: claim for claim in paper.claims()}
     on_file = [file for id in claims for file in paper.to_replay(id)]
     refuted = {file.id for file in on_file if file.kind == "witness"}
     files = [file for file in on_file if file.kind == "certificate"]
-    answers = replay_in_fresh_process(paper.package, files)
+    answers = replay_in_fresh_process(paper.package, files, replay_seconds)
     return {
         _proof_name(file.id): _proof_page(
             claims[file.claim], file, file.id in refuted, argument_of(replays[file.id, file.kind]), answer
