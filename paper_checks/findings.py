@@ -40,7 +40,7 @@ from workloads.written import FolderRecord, write_own
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
 """The parts of a page, in their order."""
-_FOLD = re.compile(r"</details>|<details><summary>[^<]*</summary>")
+_FOLD = re.compile(r"</details>|<details(?: open)?><summary>[^<]*</summary>")
 """Tags that the pages have on purpose, each in a line of its own."""
 _SHOWN = re.compile(r"(`[^`\n]+`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -73,13 +73,14 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
         "",
         f"{page.about} {tally}.",
         "",
-        f"Written by `{paper.rewritten}` from the ledger of claims. "
+        f"Written by `{f'{paper.rewritten} {paper.option}'.rstrip()}` from the ledger of claims. "
         "Verdicts are about statements as their authors mean them; a second word says how the print "
         "differs. Of assumptions, definitions, settings and algorithms, "
         "*holds* means that they can be met, are well posed, are complete, or run. "
         f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
-        "separate code when this page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the "
-        "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.",
+        f"separate code when this page is written; `rankproof replay {paper.option}ID` repeats that, "
+        f"`rankproof check {paper.option}ID` repeats the whole check, and `rankproof show {paper.option}ID` prints "
+        "scope, mutants and sensitivity.",
         "",
         "## Findings",
         "",
@@ -97,7 +98,7 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
             lines += ["", f"## {title}"]
         for about, group in part:
             folded = importance != "result"
-            lines += _section(about.rstrip("."), group, replayed, formal, folder, paper.package, folded)
+            lines += _section(about.rstrip("."), group, replayed, formal, folder, paper, folded)
     seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
     if seen:
         lines += [
@@ -128,9 +129,16 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
         yield ""
         yield from (f"   - {_entry_line(claim)}" for claim in entries)
         yield ""
-    off = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
+    left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
+    unchecked = [claim for claim in left if claim.expect == "not checkable here"]
+    off = [claim for claim in left if claim not in unchecked]
     yield from (f"- {_entry_line(claim)}" for claim in off)
-    if not number and not off:
+    if off and unchecked:
+        yield ""
+    if unchecked:
+        links = ", ".join(f"[{claim.id}](#{_anchor(claim.id)})" for claim in unchecked)
+        yield f"Not checked ({len(unchecked)}): {links}."
+    elif not number and not off:
         yield "Every claim holds as printed."
 
 
@@ -145,19 +153,20 @@ def _section(
     replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]],
     formal: Mapping[str, Sequence[FormalTheorem]],
     folder: Path,
-    package: str,
+    paper: Paper,
     folded: bool,
 ) -> Iterator[str]:
-    """Yield the claims of one theme, folded where they are steps or details."""
+    """Yield the claims of one theme, folded where they are steps or details without a finding."""
     if not group:
         return
     yield ""
     heading = f"### {_mathematics(about)}"
     about = escape(about, quote=False)
-    yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
+    opened = " open" if any(paper.finding_of(claim.id) for claim in group) else ""
+    yield f"<details{opened}><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
-        yield from _entry(claim, replayed[claim.id], formal.get(claim.id, ()), folder, package)
+        yield from _entry(claim, replayed[claim.id], formal.get(claim.id, ()), folder, paper)
     if folded:
         yield ""
         yield "</details>"
@@ -223,13 +232,13 @@ def proof_pages(paper: Paper, replay_seconds: float = REPLAY_LIMIT) -> dict[str,
     answers = replay_in_fresh_process(paper.package, files, replay_seconds)
     return {
         _proof_name(file.id): _proof_page(
-            claims[file.claim], file, file.id in refuted, argument_of(replays[file.id, file.kind]), answer
+            claims[file.claim], file, file.id in refuted, argument_of(replays[file.id, file.kind]), answer, paper.option
         )
         for file, answer in zip(files, answers, strict=True)
     }
 
 
-def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed) -> str:
+def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed, option: str) -> str:
     """Yield a proof's page: of the correction where its reading has a witness, else of the reading itself."""
     reading = _reading_of(claim, file)
     kind = f"as read: {reading.name}" if reading.says else "as printed"
@@ -254,7 +263,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         "",
         checked,
         "",
-        f"`rankproof replay {claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
+        f"`rankproof replay {option}{claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
     ]
     return "\n".join(map(_without_html, lines)) + "\n"
 
@@ -274,7 +283,7 @@ def _entry(
     replayed: Sequence[tuple[Stored, Replayed]],
     formal: Sequence[FormalTheorem],
     folder: Path,
-    package: str,
+    paper: Paper,
 ) -> Iterator[str]:
     """Yield one claim: the printed text; unless it simply holds, the witness and what holds; then its proof."""
     yield f"#### {claim.id}"
@@ -283,7 +292,8 @@ def _entry(
     kind = f"{claim.kind.capitalize()}, " if claim.kind != "statement" else ""
     where, because = _mathematics(claim.where), _mathematics(_because(claim)).rstrip(".")
     verdict = describe_verdict(claim.expect, claim.print).capitalize()
-    grade = f" ({_mathematics(describe_grade(claim.grade, claim.family))})" if claim.family else ""
+    found = _mathematics(describe_grade(claim.grade, claim.family))
+    grade = f" ({found})" if found else ""
     yield f"{kind}{where}{also}. **{verdict}**{grade}{because}."
     yield ""
     yield f"> {_mathematics(claim.says)}"
@@ -335,7 +345,8 @@ def _entry(
         yield ""
         yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."
     yield ""
-    yield f"`rankproof check {claim.id}`: {_places(claim, [file for file, _ in replayed], package)}"
+    places = _places(claim, [file for file, _ in replayed], paper.package)
+    yield f"`rankproof check {paper.option}{claim.id}`: {places}"
 
 
 def _places(claim: Claim, files: Sequence[Stored], package: str) -> str:
