@@ -13,8 +13,10 @@ import json
 import math
 import pkgutil
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -22,7 +24,7 @@ from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from paper_checks.engine.processes import LateError, ProcessError, end_with_input, fresh_interpreter
 from paper_checks.evaluation import (
@@ -81,14 +83,16 @@ SHORT = (1, 2, 3, 5)
 MOST_TRIED = 12
 """Most mutants that a proof is tried on, and most changes of stored values that a replay is."""
 Key = TypeVar("Key", int, str)
-Trying = Callable[[Mapping[str, Any], bool], object]
-"""Is given values before they are evaluated, and whether they are changed ones."""
+Trying = Callable[[Mapping[str, Any], bool], AbstractContextManager[None]]
+"""Is given values that are evaluated, and whether they are changed ones; the evaluation runs in what it returns."""
 Change = Literal["a little", "doubled", "halved"]
 CHANGES: tuple[Change, ...] = get_args(Change)
 """How stored values are changed, one at a time, to see what depends on them."""
 REPLAY_LIMIT = 60.0
-"""Seconds that one evaluation of a replay may take, if nothing else is said."""
-_STARTING = 240.0
+"""Seconds of processor time that one evaluation of a replay may take, if nothing else is said."""
+_WAITING = 10.0
+"""Most seconds on the clock for each of them, since a replay can also wait, or not be interrupted."""
+_STARTING = 300.0
 """Seconds more for the start of the fresh process, which imports numpy and sympy."""
 Phase = Callable[[str], object]
 """Is given what is being replayed, in words."""
@@ -100,6 +104,37 @@ _PLACES = {"witness": "witnesses", "certificate": "certificates", "full": "full"
 
 class ReplayError(RuntimeError):
     """The fresh process did not answer, or a stored file cannot be read."""
+
+
+class _SlowError(BaseException):
+    """An evaluation took too long; nothing that it calls catches this."""
+
+
+@contextmanager
+def _limited(seconds: float, reason: str) -> Iterator[None]:
+    """Limit the processor time of what runs within, where the system can; other programs do not count.
+
+    Args:
+        seconds: Processor time.
+        reason: Text of the error.
+
+    Raises:
+        _SlowError: It took longer.
+    """
+
+    def end(*_: object) -> NoReturn:
+        raise _SlowError(reason)
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @dataclass(frozen=True)
@@ -245,7 +280,7 @@ def _plain_values(id: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def worth_storing(
-    package: str, id: str, found: Mapping[str, Any], trying: Callable[[Mapping[str, Any]], object] = lambda _: None
+    package: str, id: str, found: Mapping[str, Any], trying: Trying = lambda *_: nullcontext()
 ) -> dict[str, Any]:
     """Return a witness as its claim's replay reads it, in as few digits as it confirms; all of it without a replay.
 
@@ -253,7 +288,7 @@ def worth_storing(
         package: The paper's package.
         id: Id of the claim or of the reading.
         found: What its check found.
-        trying: Called with the values that are evaluated next.
+        trying: Called with the values that are evaluated; the evaluation runs in what it returns.
 
     Raises:
         ReplayError: The replay does not read it.
@@ -261,9 +296,9 @@ def worth_storing(
     replay = replays_of(package).get((id, "witness"))
     if replay is None:
         return dict(found)
-    trying(found)
     try:
-        values = select_read(replay, found)
+        with trying(found, False):
+            values = select_read(replay, found)
     except Exception as error:  # a replay of somebody's paper can fail in any way
         raise ReplayError(
             f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: "
@@ -272,8 +307,9 @@ def worth_storing(
     for few in (_in_few_digits(values, digits) for digits in SHORT):
         if few == values:
             continue
-        trying(few)
-        if _confirms(replay, few):
+        with trying(few, False):
+            confirmed = _confirms(replay, few)
+        if confirmed:
             return few
     return values
 
@@ -344,7 +380,7 @@ def replay_in_fresh_process(
     Args:
         package: the paper's package, whose ``replays`` hold the evaluations.
         files: stored witnesses and certificates.
-        timeout: most seconds for each evaluation; a file is evaluated again with other values.
+        timeout: most seconds of processor time for each evaluation; a file is evaluated again with other values.
         progress: called with each file when it has been replayed.
         found: takes the answers as they come; those before an error too.
         phase: called with what is being replayed, in words.
@@ -389,7 +425,8 @@ def _ask(
         return
     here = str(Path(__file__).resolve().parent.parent)
     program = "from paper_checks.replay import _serve; _serve()"
-    question = json.dumps({"package": package, what: [[key, value] for key, value in asked.items()]})
+    pairs = [[key, value] for key, value in asked.items()]
+    question = json.dumps({"package": package, "seconds": timeout, what: pairs})
     left, trying = list(asked), dict[str, Any]()
 
     def take(line: str) -> None:
@@ -404,16 +441,13 @@ def _ask(
     ended: ProcessError | None = None
     try:
         fresh_interpreter(
-            program, question, [here], (*_ALLOWED, package.split(".")[0]), timeout, take, max(_STARTING - timeout, 0.0)
+            program, question, [here], (*_ALLOWED, package.split(".")[0]), _WAITING * timeout, take, _STARTING
         )
     except ProcessError as error:
         ended = error
     if isinstance(ended, LateError) and trying:
         why = ", where a stored value is changed to see that the replay can fail" if trying["changed"] else ""
-        raise ReplayError(
-            f"the replay of {_with_values(trying)} took more than {timeout:g} s{why}; let it take less, at larger "
-            "values too, find a smaller witness, or allow more by --replay-seconds"
-        ) from ended
+        raise ReplayError(_too_slow(trying, _WAITING * timeout, why)) from ended
     at = f" at {_name(what, asked[left[0]], left[0])}" if left else ""
     if ended is not None:
         raise ReplayError(f"the replay of {package} failed{',' if at else ''}{at}: {ended}") from ProcessError(
@@ -425,6 +459,13 @@ def _ask(
 
 def _name(what: str, asked: Mapping[str, Any], key: object) -> str:
     return f"the {asked['kind']} of {asked['id']}" if what == "files" else f"the witness of {key}"
+
+
+def _too_slow(trying: Mapping[str, Any], seconds: float, why: str = "") -> str:
+    return (
+        f"the replay of {_with_values(trying)} took more than {seconds:g} s{why}; let it take less, find a smaller "
+        "witness, or allow more by --replay-seconds"
+    )
 
 
 def _with_values(trying: Mapping[str, Any]) -> str:
@@ -492,9 +533,10 @@ def _serve() -> None:
     known = replays_of(question["package"])
 
     def tries(id: str) -> Trying:
-        def trying(values: Mapping[str, Any], changed: bool) -> None:
+        def trying(values: Mapping[str, Any], changed: bool) -> AbstractContextManager[None]:
             said = {"trying": id, "values": describe_values(values), "changed": changed}
             print(json.dumps(said), file=answers, flush=True)
+            return _limited(question["seconds"], _too_slow(said, question["seconds"]))
 
         return trying
 
@@ -507,8 +549,8 @@ def _serve() -> None:
 def _answer_to_store(package: str, id: str, found: Mapping[str, Any], trying: Trying) -> dict[str, Any]:
     """Return the values of a witness that are worth storing, or the error of its replay."""
     try:
-        return {"values": worth_storing(package, id, found, lambda values: trying(values, False))}
-    except ReplayError as error:
+        return {"values": worth_storing(package, id, found, trying)}
+    except (ReplayError, _SlowError) as error:
         return {"error": str(error)}
 
 
@@ -559,9 +601,11 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Tryi
     if (file.id, file.kind) not in known:
         detail = f"the {file.kind} of this claim has no replay"
         return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
-    trying(file.values, False)
     try:
-        found = evaluate_replay(known[file.id, file.kind], file.values)
+        with trying(file.values, False):
+            found = evaluate_replay(known[file.id, file.kind], file.values)
+    except _SlowError as error:
+        return _ended(file, str(error))
     except Exception as error:  # a changed file can ask for anything
         found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
     if found.confirmed:
@@ -577,27 +621,20 @@ def _tried(replay: Replay, file: Stored, found: Replayed, trying: Trying) -> Rep
     if replay.kind == "witness":
         alike: list[str] = []
         for changed in _changed(file.values):
-            trying(_difference(changed, file.values), True)
-            other = _again(replay, changed)
+            other = _again(replay, changed, trying(_difference(changed, file.values), True))
             if _differs(other, found):
                 return replace(found, can_fail=True)
             alike.append(_describe_change(file.values, changed, other))
         return replace(found, can_fail=not file.values, alike_at=list(dict.fromkeys(alike)))
     data = {name: value for name, value in file.values.items() if name not in replay.states}
     named = [mutant for mutant in file.mutants[:MOST_TRIED] if _is_of_kinds(replay.defaults, mutant)]
-    answers = []
-    for mutant in named:
-        trying(mutant, False)
-        answers.append((mutant, _again(replay, file.values, mutant)))
-
-    def others() -> Iterator[Replayed]:
-        for other in _changed(data):
-            trying(_difference(other, data), True)
-            yield _again(replay, {**file.values, **other})
-
+    answers = [(mutant, _again(replay, file.values, trying(mutant, False), mutant)) for mutant in named]
+    others = (
+        _again(replay, {**file.values, **other}, trying(_difference(other, data), True)) for other in _changed(data)
+    )
     return replace(
         found,
-        can_fail=found.can_fail or any(not other.confirmed and not other.ended_by for other in others()),
+        can_fail=found.can_fail or any(not other.confirmed and not other.ended_by for other in others),
         tried=len(named) if file.mutants else None,
         proves_too=[mutant for mutant, again in answers if again.confirmed],
         ended_at=[(mutant, again.ended_by) for mutant, again in answers if again.ended_by],
@@ -645,11 +682,19 @@ def _is_of_kinds(defaults: Mapping[str, Any], mutant: Mapping[str, Any]) -> bool
     )
 
 
-def _again(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] | None = None) -> Replayed:
-    """Return the answer for other values, or for other constants than a proof has."""
+def _again(
+    replay: Replay,
+    values: Mapping[str, Any],
+    limit: AbstractContextManager[None],
+    constants: Mapping[str, Any] | None = None,
+) -> Replayed:
+    """Return the answer for other values, or for other constants than a proof has, in limited time."""
     try:
         given = {name: _of_kind(replay.defaults[name], value) for name, value in (constants or {}).items()}
-        return evaluate_replay(replay, values, given)
+        with limit:
+            return evaluate_replay(replay, values, given)
+    except _SlowError as error:
+        return Replayed(replay.kind, False, False, None, None, str(error), ended_by=str(error))
     except Exception as error:  # somebody's replay can raise anything
         return Replayed(replay.kind, False, False, None, None, repr(error), ended_by=repr(error))
 
