@@ -48,9 +48,6 @@ _ROW_BY_ROW = ("align", "gather", "eqnarray", "alignat", "flalign", "xalignat", 
 _CAPTION = re.compile(
     r"\\(?:caption(?P<of>of)?|captionabove|captionbelow|tcaption|fcaption)(?![A-Za-z])(?P<star>\*?)\s*"
 )
-_CAPTION_OF = re.compile(r"\{\w+\*?\}\s*")
-_CAPTION_OPTION = re.compile(r"\[(?:[^\[\]{}]|\{[^{}]*\})*\]\s*")
-_PLACEMENT = re.compile(r"\s*\[[htbpH!\s]*\]")
 _LABEL = re.compile(r"\\[A-Za-z]*label\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}|(?<=[\[,\s])label\s*=\s*\{?([^,\]{}]+)")
 _DEFINES = re.compile(r"\\(?:label|lstlistinglabel)\s*(?:\[[^\]]*\]\s*)?\{[^{}#\\]+\}")
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
@@ -227,7 +224,7 @@ class _Reader:
             self._walk(node.nodelist, statement, holder)
         elif plain in EQUATIONS:
             self._display(node, plain, statement, holder, counts=not name.endswith("*"))
-        elif plain in _FLOATS and (holder is None or name not in TABULARS):
+        elif plain in _FLOATS and holder is None:
             self._float(node, _FLOATS[plain], plain, statement)
         elif name in TABULARS:
             self.tabulars.append((node, holder))
@@ -348,7 +345,7 @@ class _Reader:
 
     def _float(self, node: LatexEnvironmentNode, kind: Kind, name: str, statement: Span | None) -> None:
         start, end = node.pos, node.pos + node.len
-        parts = [(one.pos, one.pos + one.len) for one in _inner(node) if _has_own_captions(one)]
+        parts = [(one.pos, one.pos + one.len) for one in _inner(node) if one.environmentname.rstrip("*") in _PARTS]
         holder = Span(kind, "", start, end, section=self._section())
         last = holder
         for found in _CAPTION.finditer(self.text, start, end):
@@ -367,42 +364,30 @@ class _Reader:
             self.tabulars.append((node, holder))
         self.hidden.append((start, end))
         if kind == "algorithm":
-            holder.body = self._without_captions(self._body_start(node), self.text.rfind("\\end", start, end))
+            holder.body = self.text[self._body_start(node) : self.text.rfind("\\end", start, end)]
         before = len(self.tabulars)
         self._walk(node.nodelist, statement, holder)
         floats = [span for span in self.spans if span.kind == kind and start <= span.start < end]
         for at in range(before, len(self.tabulars)):  # several captions: each table has the nearest
             inner = self.tabulars[at][0]
-            if len(floats) > 1 and self.tabulars[at][1] is holder:
+            if len(floats) > 1:
                 nearest = min(
                     floats, key=lambda span: abs(span.start - inner.pos) if span is not holder else inner.pos - start
                 )
                 self.tabulars[at] = (inner, nearest)
 
-    def _without_captions(self, start: int, end: int) -> str:
-        """Return what a float contains besides its captions and the option that says where it may be."""
-        option = _PLACEMENT.match(self.text, start, end)
-        pieces, start = [], option.end() if option else start
-        for found in _CAPTION.finditer(self.text, start, end):
-            if found.start() >= start:
-                pieces.append(self.text[start : found.start()])
-                start = min(self._caption_text(found)[1], end)
-        return " ".join([*pieces, self.text[start:end]])
-
-    def _caption_text(self, found: re.Match[str]) -> tuple[str, int]:
-        """Return the text of a caption, and the place after it."""
-        place = found.end()
-        for pattern in (_CAPTION_OF, _CAPTION_OPTION) if found["of"] else (_CAPTION_OPTION,):
-            passed = pattern.match(self.text, place)
-            place = passed.end() if passed else place
-        return braced(self.text, place) if self.text[place : place + 1] == "{" else ("", place)
-
     def _caption(self, span: Span, at: int) -> None:
         found = _CAPTION.match(self.text, at)
         assert found is not None
         assert span.kind is not None
+        place = found.end()
+        if found["of"]:
+            of = re.compile(r"\{\w+\}\s*").match(self.text, place)
+            place = of.end() if of else place
+        option = re.compile(r"\[(?:[^\[\]{}]|\{[^{}]*\})*\]\s*").match(self.text, place)
+        place = option.end() if option else place
         self._catch_up(at)
-        span.title = self._caption_text(found)[0]
+        span.title = braced(self.text, place)[0] if self.text[place : place + 1] == "{" else ""
         span.number = self.numbers.step(span.kind)
         span.section = span.section or self._section()
         self.spans.append(span)
@@ -546,13 +531,8 @@ class _Reader:
                 yield Paragraph(readable.words(span.title), self.place(span.start), span.section)
 
     def _title(self, readable: Readable) -> str:
-        """Return the title: of several, the last before it is printed."""
-        printed = re.search(r"\\maketitle(?![A-Za-z])", self.text)
-        every = list(re.finditer(r"\\(?:icml|)title\*?\s*(?:\[[^\]]*\])?\s*(?=\{)", self.text))
-        before = [one for one in every if printed is None or one.start() < printed.start()] or every
-        if not before:
-            return ""
-        return readable.words(re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, before[-1].end())[0]))
+        found = re.search(r"\\(?:icml|)title\*?\s*(?:\[[^\]]*\])?\s*(?=\{)", self.text)
+        return readable.words(re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, found.end())[0])) if found else ""
 
     def _unread(self) -> Iterator[str]:
         """Yield a note if environments that have numbers were not reached, as after an odd dollar sign."""
@@ -628,12 +608,6 @@ def _never_closed(nodes: Sequence[Any]) -> tuple[int, str] | None:
             if opening and closing and not node.latex_verbatim().endswith(closing):
                 return node.pos, opening
     return None
-
-
-def _has_own_captions(node: LatexEnvironmentNode) -> bool:
-    """Return whether the captions of an environment in a float are not those of the float."""
-    name = node.environmentname.strip()
-    return name.rstrip("*") in _PARTS or (name.rstrip("*") in _FLOATS and name not in TABULARS)
 
 
 def _inner(node: LatexEnvironmentNode) -> Iterator[LatexEnvironmentNode]:

@@ -178,10 +178,9 @@ def _new(document: Document, folder: Path) -> Plan:
         raise LedgerError(f"{document.source} has no numbered statements, so there is nothing to write into {folder}")
     modules = list(dict.fromkeys(stub.module for stub in stubs))
     inner = folder / package
-    about = f"Claims of {_one_line(document.title) or name}."
+    about = f"Claims of {_one_line(document.title) or name}, with a check or without."
     texts = {
         folder / "pyproject.toml": project_file("pyproject.toml", name, package),
-        folder / "tests" / f"test_{package}.py": project_file("tests/test_your_paper.py", name, package),
         folder / "README.md": _readme(name, document, len(stubs)),
         inner / "__init__.py": f"{docstring(about)}\n",
         inner / "replays" / "__init__.py": '"""Second evaluations of witnesses, and proofs."""\n',
@@ -378,8 +377,13 @@ def _without_circles(stubs: Sequence[Stub], known: Mapping[str, tuple[str, ...]]
 
 def _module(stubs: Sequence[Stub], name: str) -> str:
     """Return the text of a file of claims."""
+    first = stubs[0].item
+    where = f" (Section {first.section})" if first.section else ""
+    about = f"{first.name}{where}" if first.kind != "equation" else f"Equations{where}"
+    if first.kind == "equation" and first.inside:
+        about = f"Equations of {first.inside[0]} {first.inside[1]}{where}"
     parts = [
-        f"{docstring(f'{_subject(stubs[0].item)}.')}\n\nfrom __future__ import annotations\n\n"
+        f"{docstring(f'{_one_line(about)}: {NO_CHECK}.')}\n\nfrom __future__ import annotations\n\n"
         "from paper_checks.claim import Evidence, claim\nfrom paper_checks.context import Context\n\n\n"
         "def nothing(context: Context) -> None:\n"
         '    """Measure nothing; return here what the checks compare."""\n'
@@ -392,21 +396,6 @@ def _module(stubs: Sequence[Stub], name: str) -> str:
         used.add(function)
         parts.append(_claim(stub, function))
     return "\n\n".join(parts)
-
-
-def _subject(first: Item) -> str:
-    """Return what a file is about, from its first item: the statement, not whether it is checked."""
-    if first.kind != "equation":
-        return _named(first) + (f", in Section {_one_line(first.section)}" if first.section else "")
-    if first.inside:
-        return f"Equations of {_one_line(f'{first.inside[0].capitalize()} {first.inside[1]}')}"
-    return f"Equations of Section {_one_line(first.section)}" if first.section else "Equations"
-
-
-def _named(item: Item) -> str:
-    """Return the name of an item, with its title if it is a statement or an algorithm."""
-    title = item.title if item.kind not in ("equation", "table", "figure") else ""
-    return _one_line(f"{item.name} ({title})" if title else item.name)
 
 
 def _claim(stub: Stub, function: str) -> str:
@@ -432,7 +421,7 @@ def _claim(stub: Stub, function: str) -> str:
         f"    expect_reason={quoted(NO_CHECK)},",
         ")",
         f"def {function}(measured: None) -> Evidence:",
-        f"    {docstring(f'{_named(item)}.')}",
+        '    """Compare nothing yet."""',
         f"    return Evidence(None, {quoted('nothing')}, reason={quoted(NO_CHECK)})",
         "",
     ]
@@ -485,12 +474,12 @@ def _readme(name: str, document: Document, count: int) -> str:
     title = _one_line(document.title) or name
     return (
         f"# {title}\n\n"
-        f"A claim for each of {count} items of the paper, one file per result. To check one, return in `measure` what "
-        "its check\ncompares, and judge it in the function of the claim.\n\n"
+        f"{count} claims from the inventory of the paper, one file per result, "
+        f"without checks. To add a check, return in `measure` what it\n"
+        "compares, and judge it in the function of the claim.\n\n"
         "```bash\n"
         f"rankproof check --papers . {name}/            # what is checked, and what is not\n"
         f"rankproof report --papers . --paper {name}    # a map of the paper\n"
-        "python -m pytest                              # verdicts are the recorded ones, stored files replay\n"
         "```\n"
     )
 
