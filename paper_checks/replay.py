@@ -231,7 +231,7 @@ def values_to_store(
 
     Args:
         package: The paper's package.
-        found: What the checks found, by the ids of the claims or readings.
+        found: Witnesses that the checks found, by the ids of the claims or readings.
         seconds: Most seconds for each evaluation.
         phase: Called with what is being replayed.
 
@@ -287,7 +287,7 @@ def worth_storing(
     Args:
         package: The paper's package.
         id: Id of the claim or of the reading.
-        found: What its check found.
+        found: Witness that its check found.
         trying: Called with the values that are evaluated; the evaluation runs in what it returns.
 
     Raises:

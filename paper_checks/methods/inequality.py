@@ -257,7 +257,7 @@ def _written(column: str, value: Any) -> float | str:
             return str(Fraction(str(exact)))
     except (TypeError, ValueError, ZeroDivisionError):
         raise UndefinedError(
-            f"the column {column!r} of case= has {value!r}, which is no number: give numbers or fractions, or give "
+            f"the column {column!r} of case= has {value!r}, which is not a number: give numbers or fractions, or give "
             "case= a list with a mapping for each case, which may hold texts"
         ) from None
     return near if not isinstance(value, str) else str(value)
