@@ -68,19 +68,21 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
     tally = "; ".join(
         f"{describe_kinds([claim.kind for claim in some])}: {_tally(some)}" for some in (stated, others) if some
     )
+    option = _option(paper)
+    run_here = " Run these commands in the folder of the package." if option else ""
     lines = [
         f"# {page.title}",
         "",
         f"{page.about} {tally}.",
         "",
-        f"Written by `{f'{paper.rewritten} {paper.option}'.rstrip()}` from the ledger of claims. "
+        f"Written by `{f'{paper.rewritten} {option}'.rstrip()}` from the ledger of claims. "
         "Verdicts are about statements as their authors mean them; a second word says how the print "
         "differs. Of assumptions, definitions, settings and algorithms, "
         "*holds* means that they can be met, are well posed, are complete, or run. "
         f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
-        f"separate code when this page is written; `rankproof replay {paper.option}ID` repeats that, "
-        f"`rankproof check {paper.option}ID` repeats the whole check, and `rankproof show {paper.option}ID` prints "
-        "scope, mutants and sensitivity.",
+        f"separate code when this page is written; `rankproof replay {option}ID` repeats that, "
+        f"`rankproof check {option}ID` repeats the whole check, and `rankproof show {option}ID` prints "
+        f"scope, mutants and sensitivity.{run_here}",
         "",
         "## Findings",
         "",
@@ -112,6 +114,11 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
     return "\n".join(map(_without_html, lines)) + "\n"
+
+
+def _option(paper: Paper) -> str:
+    """Return the option that names a paper outside of the toolkit, with a blank; from the folder of its project."""
+    return "--papers . " if paper.is_outside else ""
 
 
 def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
@@ -232,7 +239,12 @@ def proof_pages(paper: Paper, replay_seconds: float = REPLAY_LIMIT) -> dict[str,
     answers = replay_in_fresh_process(paper.package, files, replay_seconds)
     return {
         _proof_name(file.id): _proof_page(
-            claims[file.claim], file, file.id in refuted, argument_of(replays[file.id, file.kind]), answer, paper.option
+            claims[file.claim],
+            file,
+            file.id in refuted,
+            argument_of(replays[file.id, file.kind]),
+            answer,
+            _option(paper),
         )
         for file, answer in zip(files, answers, strict=True)
     }
@@ -346,7 +358,7 @@ def _entry(
         yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."
     yield ""
     places = _places(claim, [file for file, _ in replayed], paper.package)
-    yield f"`rankproof check {paper.option}{claim.id}`: {places}"
+    yield f"`rankproof check {_option(paper)}{claim.id}`: {places}"
 
 
 def _places(claim: Claim, files: Sequence[Stored], package: str) -> str:

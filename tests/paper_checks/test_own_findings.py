@@ -113,10 +113,11 @@ def test_what_is_not_checked_is_counted_apart(told):
 
 
 def test_commands_on_a_page_name_the_package(told):
-    folder, page, _ = told
+    _, page, _ = told
     commands = re.findall(r"`(rankproof (?:check|replay|show|pages) [^`]*)`", page)
     assert len(commands) == 8
-    assert all(shlex.split(command)[2:4] == ["--papers", str(folder)] for command in commands)
+    assert "Run these commands in the folder of the package." in page
+    assert all(shlex.split(command)[2:4] == ["--papers", "."] for command in commands)
 
 
 def test_a_verdict_on_a_page_has_its_grade(told):
