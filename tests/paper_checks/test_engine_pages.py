@@ -66,7 +66,7 @@ def test_pages_are_written_and_what_is_no_more_is_gone(tmp_path, ledger):
     assert text.endswith("## Numbers\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n")
     claims = ledger.claims
     assert f"{len(claims)} statements and numbers: " in text
-    assert text.count("`rankproof check invented/") == len(claims)
+    assert text.count("`rankproof check --papers . invented/") == len(claims)
 
 
 def test_a_claim_s_part_of_a_page(tmp_path):
