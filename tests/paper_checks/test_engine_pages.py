@@ -71,7 +71,11 @@ def test_pages_are_written_and_what_is_no_more_is_gone(tmp_path, ledger):
 
 def test_a_claim_s_part_of_a_page(tmp_path):
     text = findings.findings_page(PAPER, PAGE, tmp_path)
-    assert part_of(text, "true").splitlines()[1:4] == ["nowhere. **Holds** (search).", "", "> $`x^2 \\le K x`$ on $`[0, 1]`$"]
+    assert part_of(text, "true").splitlines()[1:4] == [
+        "nowhere. **Holds** (search).",
+        "",
+        "> $`x^2 \\le K x`$ on $`[0, 1]`$",
+    ]
     false = part_of(text, "false")
     assert "**Refuted** (" in false
     assert "Witness: x = " in false
