@@ -16,7 +16,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
-from paper_checks.engine.lines import Lines, Strength
+from paper_checks.engine.lines import STRENGTHS, Lines, Strength
 from paper_checks.evaluation import as_bool, note
 from paper_checks.facts import Fact
 
@@ -198,7 +198,11 @@ class Form:
         says: the statement in words and LaTeX (between dollar signs); lines may break anywhere between words.
         constants: keyword arguments for the judge.
         mutants: perturbations of this form that the check must refute.
-        asks: what a correction requires compared with the printed form, where the compared sides do not show it.
+        asks: what a correction requires compared with the printed form, where the compared sides do not show it:
+            "weaker", "stronger" or "neither".
+
+    Raises:
+        ValueError: ``asks`` is another word.
     """
 
     says: str
@@ -207,6 +211,11 @@ class Form:
     asks: Strength | None = None
 
     def __post_init__(self) -> None:
+        if self.asks is not None and self.asks not in STRENGTHS:
+            raise ValueError(
+                f"asks={self.asks!r} of the form {self.says[:60]!r} must be weaker, stronger or neither: what it "
+                "requires, compared with what is printed"
+            )
         object.__setattr__(self, "says", in_one_line(self.says))
 
 

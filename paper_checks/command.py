@@ -7,7 +7,7 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from figures.command import add_figure_options
 from paper_checks import GROUP
-from paper_checks.engine.selection import add_choice, add_paper, add_papers, chosen_claims, ledger_of
+from paper_checks.engine.selection import (
+    add_choice,
+    add_paper,
+    add_papers,
+    add_replay_seconds,
+    chosen_claims,
+    ledger_of,
+)
 from workloads.arguments import add_command, at_least, read_name
 from workloads.files import is_standard_output, require_target, require_writable
 from workloads.processes.child_processes import worker_environment
@@ -58,6 +65,7 @@ def declare(commands: Any) -> None:
     )
     add_choice(check, f"{_CLAIM}; default: all")
     _add_budget(check)
+    add_replay_seconds(check)
     add_place_options(check, "claims")
     _add_json(check, "write the manifest and the results to FILE as JSON", nargs=None)
     check.add_argument(
@@ -117,6 +125,7 @@ def declare(commands: Any) -> None:
     )
     add_papers(show)
     _add_budget(show)
+    add_replay_seconds(show)
 
     replay = add_command(
         commands,
@@ -127,6 +136,7 @@ def declare(commands: Any) -> None:
         several="ids",
     )
     add_choice(replay, f"{_CLAIM}; or one reading of a claim, such as fedloru-v2/eq-1@one-matrix-x")
+    add_replay_seconds(replay)
     replay.add_argument("--all", action="store_true", help="replay every stored file")
     replay.add_argument("--script", action="store_true", help="print a witness as a self-contained Python script")
 
@@ -152,6 +162,7 @@ def declare(commands: Any) -> None:
     add_paper(report)
     add_papers(report)
     _add_budget(report)
+    add_replay_seconds(report)
     add_figure_options(report, stored=True)
 
 
@@ -205,6 +216,8 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
             jobs=jobs,
             progress=lambda _: bar.advance(),
             pool=pool,
+            replay_seconds=options.replay_seconds,
+            phase=lambda text: bar.advance(text, 0),
         )
     keep(found, ledger, code)
     return found
@@ -271,13 +284,14 @@ def _check(options: argparse.Namespace) -> int:
     manifest = run_manifest(run) if options.json is not None or options.store else {}  # it takes seconds
     table = sys.stderr if alone else sys.stdout
     if options.store:
-        with _kept_by("--store", LedgerError):
-            stored = store_findings(run, ledger, manifest["commit"])
+        with _kept_by("--store", LedgerError), _storing() as phase:
+            stored = store_findings(run, ledger, manifest["commit"], options.replay_seconds, phase)
         for path in stored:
             print(f"stored {path.name}", file=table)
         names = {path.stem.partition("@")[0] for path in stored}
         of_files = [one.claim.id for one in run.results if one.claim.id.replace("/", "--") in names]
-        run, *more = (decided_again(one, ledger, of_files) for one in (run, *more))
+        with _storing() as phase:
+            run, *more = (decided_again(one, ledger, of_files, options.replay_seconds, phase) for one in (run, *more))
     if more:
         run = over_seeds(run, more[0], more[1:])
     if options.json is not None:
@@ -291,6 +305,13 @@ def _check(options: argparse.Namespace) -> int:
     if (run.seed, run.budget) == evidence_record.OF:
         _compare_numbers(run, ledger, options.record, table)
     return AS_EXPECTED if run.as_expected else DIFFERENT
+
+
+@contextmanager
+def _storing() -> Iterator[Callable[[str], None]]:
+    """Yield what shows which witness is being replayed, for the files that `--store` keeps."""
+    with report_progress("storing", unit="file") as bar:
+        yield lambda text: bar.advance(text, 0)
 
 
 @contextmanager
@@ -517,7 +538,13 @@ def _replay(options: argparse.Namespace) -> int:
         bar.expect(number * REPLAY_SECONDS, f"{number} files")
         for paper in ledger.papers:
             of_paper = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
-            answers = replay_in_fresh_process(paper.package, of_paper, progress=lambda file: bar.advance())
+            answers = replay_in_fresh_process(
+                paper.package,
+                of_paper,
+                options.replay_seconds,
+                progress=lambda file: bar.advance(),
+                phase=lambda text: bar.advance(text, 0),
+            )
             found = zip(of_paper, replay_places(paper.package, of_paper), strict=True)
             places = {(file.id, file.kind): str(place) if place else None for file, place in found}
             for file, answer in zip(of_paper, answers, strict=True):

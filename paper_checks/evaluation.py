@@ -295,6 +295,7 @@ class Replayed:
         proves_too: those of them that it proves as well.
         ended_by: the error that ended the evaluation before it came to a result; empty where none did.
         ended_at: those of the mutants at which an error ended it before a step failed, each with the error.
+        alike_at: for a witness whose sides are the same at all other values that were tried, these values as text.
     """
 
     kind: Kind
@@ -313,6 +314,7 @@ class Replayed:
     proves_too: Sequence[Mapping[str, Any]] = ()
     ended_by: str = ""
     ended_at: Sequence[Sequence[Any]] = ()
+    alike_at: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from paper_checks.pages.card import (
     shorten,
 )
 from paper_checks.paper import Page, Paper
-from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of
+from paper_checks.replay import REPLAY_LIMIT, Replayed, Stored, replay_in_fresh_process, replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.replaying.places import check_place, replay_places
 from runs.format import printable
@@ -40,7 +40,7 @@ from workloads.written import FolderRecord, write_own
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
 """The parts of a page, in their order."""
-_FOLD = re.compile(r"</details>|<details><summary>[^<]*</summary>")
+_FOLD = re.compile(r"</details>|<details(?: open)?><summary>[^<]*</summary>")
 """Tags that the pages have on purpose, each in a line of its own."""
 _SHOWN = re.compile(r"(`[^`\n]+`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -48,37 +48,41 @@ _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
-def findings_page(paper: Paper, page: Page, folder: Path) -> str:
+def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float = REPLAY_LIMIT) -> str:
     """Return one page in Markdown.
 
     Args:
         paper: the paper it belongs to.
         page: what it covers.
         folder: where it belongs; its ``figures`` hold the manifests of figures that claims are seen in.
+        replay_seconds: most seconds for one evaluation of a replay.
     """
     told = [paper.read_theme(theme) for theme in page.themes]
     claims = [claim for _, group in told for claim in group]
     files = {claim.id: paper.to_replay(claim.id) for claim in claims}
     whole = [file for of_claim in files.values() for file in of_claim]
-    answers = iter(replay_in_fresh_process(paper.package, whole))
+    answers = iter(replay_in_fresh_process(paper.package, whole, replay_seconds))
     replayed = {id: [(file, next(answers)) for file in of_claim] for id, of_claim in files.items()}
     stated = [claim for claim in claims if claim.kind in STATED]
     others = [claim for claim in claims if claim.kind not in STATED]
     tally = "; ".join(
         f"{describe_kinds([claim.kind for claim in some])}: {_tally(some)}" for some in (stated, others) if some
     )
+    option = _option(paper)
+    run_here = " Run these commands in the folder of the package." if option else ""
     lines = [
         f"# {page.title}",
         "",
         f"{page.about} {tally}.",
         "",
-        f"Written by `{paper.rewritten}` from the ledger of claims. "
+        f"Written by `{f'{paper.rewritten} {option}'.rstrip()}` from the ledger of claims. "
         "Verdicts are about statements as their authors mean them; a second word says how the print "
         "differs. Of assumptions, definitions, settings and algorithms, "
         "*holds* means that they can be met, are well posed, are complete, or run. "
         f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
-        "separate code when this page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the "
-        "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.",
+        f"separate code when this page is written; `rankproof replay {option}ID` repeats that, "
+        f"`rankproof check {option}ID` repeats the whole check, and `rankproof show {option}ID` prints "
+        f"scope, mutants and sensitivity.{run_here}",
         "",
         "## Findings",
         "",
@@ -96,7 +100,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
             lines += ["", f"## {title}"]
         for about, group in part:
             folded = importance != "result"
-            lines += _section(about.rstrip("."), group, replayed, formal, folder, paper.package, folded)
+            lines += _section(about.rstrip("."), group, replayed, formal, folder, paper, folded)
     seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
     if seen:
         lines += [
@@ -110,6 +114,11 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
     return "\n".join(map(_without_html, lines)) + "\n"
+
+
+def _option(paper: Paper) -> str:
+    """Return the option that names a paper outside of the toolkit, with a blank; from the folder of its project."""
+    return "--papers . " if paper.is_outside else ""
 
 
 def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
@@ -127,9 +136,16 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
         yield ""
         yield from (f"   - {_entry_line(claim)}" for claim in entries)
         yield ""
-    off = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
+    left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
+    unchecked = [claim for claim in left if claim.expect == "not checkable here"]
+    off = [claim for claim in left if claim not in unchecked]
     yield from (f"- {_entry_line(claim)}" for claim in off)
-    if not number and not off:
+    if off and unchecked:
+        yield ""
+    if unchecked:
+        links = ", ".join(f"[{claim.id}](#{_anchor(claim.id)})" for claim in unchecked)
+        yield f"Not checked ({len(unchecked)}): {links}."
+    elif not number and not off:
         yield "Every claim holds as printed."
 
 
@@ -144,19 +160,20 @@ def _section(
     replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]],
     formal: Mapping[str, Sequence[FormalTheorem]],
     folder: Path,
-    package: str,
+    paper: Paper,
     folded: bool,
 ) -> Iterator[str]:
-    """Yield the claims of one theme, folded where they are steps or details."""
+    """Yield the claims of one theme, folded where they are steps or details without a finding."""
     if not group:
         return
     yield ""
     heading = f"### {_mathematics(about)}"
     about = escape(about, quote=False)
-    yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
+    opened = " open" if any(paper.finding_of(claim.id) for claim in group) else ""
+    yield f"<details{opened}><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
-        yield from _entry(claim, replayed[claim.id], formal.get(claim.id, ()), folder, package)
+        yield from _entry(claim, replayed[claim.id], formal.get(claim.id, ()), folder, paper)
     if folded:
         yield ""
         yield "</details>"
@@ -175,13 +192,16 @@ def _because(claim: Claim) -> str:
     return f": {claim.because}" if claim.because and not claim.is_plain else ""
 
 
-def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False) -> list[Path]:
+def write_pages(
+    folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False, replay_seconds: float = REPLAY_LIMIT
+) -> list[Path]:
     """Write every page of these papers into a folder, remove the proofs that were dropped, and return the paths.
 
     Args:
         folder: Folder of the pages.
         papers: Papers that have pages.
         replace: Replace pages that are there, even where no record of the folder says that they were written so.
+        replay_seconds: Most seconds for one evaluation of a replay.
 
     Raises:
         OSError: A page cannot be written, or one is there that was not written so.
@@ -191,8 +211,8 @@ def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = 
     for paper in papers:
         for page in paper.pages:
             path = folder / f"{page.name}.md"
-            contents[path] = findings_page(paper, page, folder).encode()
-        for name, text in proof_pages(paper).items():
+            contents[path] = findings_page(paper, page, folder, replay_seconds).encode()
+        for name, text in proof_pages(paper, replay_seconds).items():
             path = folder / "proofs" / f"{name}.md"
             contents[path] = text.encode()
     for path in contents:
@@ -209,23 +229,28 @@ def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = 
     return list(contents)
 
 
-def proof_pages(paper: Paper) -> dict[str, str]:
+def proof_pages(paper: Paper, replay_seconds: float = REPLAY_LIMIT) -> dict[str, str]:
     """Return a page in Markdown for every proof of a paper, by its name in ``docs/proofs``."""
     replays = replays_of(paper.package)
     claims = {claim.id: claim for claim in paper.claims()}
     on_file = [file for id in claims for file in paper.to_replay(id)]
     refuted = {file.id for file in on_file if file.kind == "witness"}
     files = [file for file in on_file if file.kind == "certificate"]
-    answers = replay_in_fresh_process(paper.package, files)
+    answers = replay_in_fresh_process(paper.package, files, replay_seconds)
     return {
         _proof_name(file.id): _proof_page(
-            claims[file.claim], file, file.id in refuted, argument_of(replays[file.id, file.kind]), answer
+            claims[file.claim],
+            file,
+            file.id in refuted,
+            argument_of(replays[file.id, file.kind]),
+            answer,
+            _option(paper),
         )
         for file, answer in zip(files, answers, strict=True)
     }
 
 
-def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed) -> str:
+def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed, option: str) -> str:
     """Yield a proof's page: of the correction where its reading has a witness, else of the reading itself."""
     reading = _reading_of(claim, file)
     kind = f"as read: {reading.name}" if reading.says else "as printed"
@@ -250,7 +275,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         "",
         checked,
         "",
-        f"`rankproof replay {claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
+        f"`rankproof replay {option}{claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
     ]
     return "\n".join(map(_without_html, lines)) + "\n"
 
@@ -270,7 +295,7 @@ def _entry(
     replayed: Sequence[tuple[Stored, Replayed]],
     formal: Sequence[FormalTheorem],
     folder: Path,
-    package: str,
+    paper: Paper,
 ) -> Iterator[str]:
     """Yield one claim: the printed text; unless it simply holds, the witness and what holds; then its proof."""
     yield f"#### {claim.id}"
@@ -279,7 +304,8 @@ def _entry(
     kind = f"{claim.kind.capitalize()}, " if claim.kind != "statement" else ""
     where, because = _mathematics(claim.where), _mathematics(_because(claim)).rstrip(".")
     verdict = describe_verdict(claim.expect, claim.print).capitalize()
-    grade = f" ({_mathematics(describe_grade(claim.grade, claim.family))})" if claim.family else ""
+    found = _mathematics(describe_grade(claim.grade, claim.family))
+    grade = f" ({found})" if found else ""
     yield f"{kind}{where}{also}. **{verdict}**{grade}{because}."
     yield ""
     yield f"> {_mathematics(claim.says)}"
@@ -331,7 +357,8 @@ def _entry(
         yield ""
         yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."
     yield ""
-    yield f"`rankproof check {claim.id}`: {_places(claim, [file for file, _ in replayed], package)}"
+    places = _places(claim, [file for file, _ in replayed], paper.package)
+    yield f"`rankproof check {_option(paper)}{claim.id}`: {places}"
 
 
 def _places(claim: Claim, files: Sequence[Stored], package: str) -> str:

@@ -25,7 +25,7 @@ from paper_checks.claim import in_one_line
 from paper_checks.ledger import PAPERS, LedgerError
 from paper_checks.names import owner
 from paper_checks.paper import Paper
-from paper_checks.replay import ReplayError, replays_of
+from paper_checks.replay import REPLAY_LIMIT, ReplayError, replays_of
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -77,8 +77,13 @@ def no_bytecode() -> Iterator[None]:
         sys.dont_write_bytecode = before
 
 
-def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
+def pages_of(papers: Sequence[Paper], folder: Path, replay_seconds: float = REPLAY_LIMIT) -> list[Path]:
     """Write the pages of some papers into a folder; returns the paths.
+
+    Args:
+        papers: The papers.
+        folder: The folder.
+        replay_seconds: Most seconds for one evaluation of a replay.
 
     Raises:
         LedgerError: a page cannot be made.
@@ -88,7 +93,7 @@ def pages_of(papers: Sequence[Paper], folder: Path) -> list[Path]:
     from paper_checks.findings import write_pages
 
     try:
-        return write_pages(folder, papers)
+        return write_pages(folder, papers, replay_seconds=replay_seconds)
     except (LedgerError, OSError, ReplayError):
         raise
     except Exception as error:

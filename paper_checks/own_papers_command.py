@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from paper_checks.engine.selection import add_papers
+from paper_checks.engine.selection import add_papers, add_replay_seconds
 from workloads.arguments import add_command, read_name
 from workloads.files import require_writable
 
@@ -26,6 +26,7 @@ def declare(commands: Any) -> None:
         several=None,
     )
     add_papers(pages)
+    add_replay_seconds(pages)
     pages.add_argument("--out", type=read_name, default="docs", metavar="DIR", help="folder to write to; default: docs")
 
     new = add_command(
@@ -59,7 +60,7 @@ def _pages(options: argparse.Namespace) -> int:
     folder = Path(options.out)
     is_new = not folder.exists()
     require_writable(folder)
-    paths = pages_of(papers, folder)
+    paths = pages_of(papers, folder, options.replay_seconds)
     for path in paths:
         print(path)
     if not paths:

@@ -13,8 +13,10 @@ import json
 import math
 import pkgutil
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -22,9 +24,9 @@ from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
-from paper_checks.engine.processes import ProcessError, end_with_input, fresh_interpreter
+from paper_checks.engine.processes import LateError, ProcessError, end_with_input, fresh_interpreter
 from paper_checks.evaluation import (
     KINDS,
     FlawError,
@@ -47,6 +49,7 @@ from paper_checks.evaluation import (
     select_read,
 )
 from paper_checks.stored_values import require_short
+from runs.format import shorten
 
 __all__ = [
     "KINDS",
@@ -71,6 +74,7 @@ __all__ = [
     "stored",
     "stored_path",
     "to_replay",
+    "values_to_store",
     "worth_storing",
 ]
 
@@ -78,9 +82,20 @@ SHORT = (1, 2, 3, 5)
 """Significant digits in which a witness is tried before it is stored as it was found."""
 MOST_TRIED = 12
 """Most mutants that a proof is tried on, and most changes of stored values that a replay is."""
+Key = TypeVar("Key", int, str)
+Trying = Callable[[Mapping[str, Any], bool], AbstractContextManager[None]]
+"""Is given values that are evaluated, and whether they are changed ones; the evaluation runs in what it returns."""
 Change = Literal["a little", "doubled", "halved"]
 CHANGES: tuple[Change, ...] = get_args(Change)
 """How stored values are changed, one at a time, to see what depends on them."""
+REPLAY_LIMIT = 60.0
+"""Seconds of processor time that one evaluation of a replay may take, if nothing else is said."""
+_WAITING = 10.0
+"""Most seconds on the clock for each of them, since a replay can also wait, or not be interrupted."""
+_STARTING = 300.0
+"""Seconds more for the start of the fresh process, which imports numpy and sympy."""
+Phase = Callable[[str], object]
+"""Is given what is being replayed, in words."""
 _ALLOWED = ("numpy", "mpmath", "sympy", "gmpy2", "flint")
 _NUMBER = re.compile(r"(?P<digits>[-+]?\d+(?:\.\d*)?)(?:(?P<exponent>[eE][-+]?\d+)|/(?P<below>\d+))?")
 _READING = "@"
@@ -89,6 +104,37 @@ _PLACES = {"witness": "witnesses", "certificate": "certificates", "full": "full"
 
 class ReplayError(RuntimeError):
     """The fresh process did not answer, or a stored file cannot be read."""
+
+
+class _SlowError(BaseException):
+    """An evaluation took too long; nothing that it calls catches this."""
+
+
+@contextmanager
+def _limited(seconds: float, reason: str) -> Iterator[None]:
+    """Limit the processor time of what runs within, where the system can; other programs do not count.
+
+    Args:
+        seconds: Processor time.
+        reason: Text of the error.
+
+    Raises:
+        _SlowError: It took longer.
+    """
+
+    def end(*_: object) -> NoReturn:
+        raise _SlowError(reason)
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @dataclass(frozen=True)
@@ -178,8 +224,71 @@ def _values(path: Path, id: str, kind: Kind) -> dict[str, Any]:
     return dict(content["values"])
 
 
-def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def values_to_store(
+    package: str, found: Mapping[str, Mapping[str, Any]], seconds: float = REPLAY_LIMIT, phase: Phase | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return witnesses as `worth_storing` does, found in a fresh process of limited time.
+
+    Args:
+        package: The paper's package.
+        found: Witnesses that the checks found, by the ids of the claims or readings.
+        seconds: Most seconds for each evaluation.
+        phase: Called with what is being replayed.
+
+    Raises:
+        ReplayError: A replay does not read what was found, or takes too long, or JSON lacks one of its values.
+    """
+    plain = {id: _plain_values(id, values) for id, values in found.items()}
+    known = replays_of(package)
+    with_replay = {id: values for id, values in plain.items() if (id, "witness") in known}
+    errors = list[str]()
+
+    def take(id: str, answer: dict[str, Any]) -> None:
+        if "error" in answer:
+            errors.append(answer["error"])
+        else:
+            plain[id] = answer["values"]
+
+    _ask(package, "found", with_replay, seconds, phase, take)
+    if errors:
+        raise ReplayError(errors[0])
+    return plain
+
+
+def _plain_values(id: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a witness as a file has them, with fractions as text.
+
+    Raises:
+        ReplayError: One of them is nothing that JSON has.
+    """
+
+    def other(value: Any) -> Any:
+        if isinstance(value, Fraction) or type(value).__module__.startswith("sympy"):
+            return str(value)
+        if type(value).__module__ == "numpy":
+            return value.tolist()
+        raise TypeError(f"{type(value).__name__} {shorten(repr(value), 80)}")
+
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(values), default=other))
+    except (TypeError, ValueError) as error:
+        raise ReplayError(
+            f"the witness that the check of {id} found cannot be stored: {error}; let it have numbers, fractions, "
+            "texts, and lists and mappings of them"
+        ) from None
+    return plain
+
+
+def worth_storing(
+    package: str, id: str, found: Mapping[str, Any], trying: Trying = lambda *_: nullcontext()
+) -> dict[str, Any]:
     """Return a witness as its claim's replay reads it, in as few digits as it confirms; all of it without a replay.
+
+    Args:
+        package: The paper's package.
+        id: Id of the claim or of the reading.
+        found: Witness that its check found.
+        trying: Called with the values that are evaluated; the evaluation runs in what it returns.
 
     Raises:
         ReplayError: The replay does not read it.
@@ -188,14 +297,21 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
     if replay is None:
         return dict(found)
     try:
-        values = select_read(replay, found)
+        with trying(found, False):
+            values = select_read(replay, found)
     except Exception as error:  # a replay of somebody's paper can fail in any way
         raise ReplayError(
             f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: "
             f"{error}); let it read the values that the check returns as witness"
         ) from error
-    shorter = (_in_few_digits(values, digits) for digits in SHORT)
-    return next((few for few in shorter if few != values and _confirms(replay, few)), values)
+    for few in (_in_few_digits(values, digits) for digits in SHORT):
+        if few == values:
+            continue
+        with trying(few, False):
+            confirmed = _confirms(replay, few)
+        if confirmed:
+            return few
+    return values
 
 
 def proof_data(package: str, id: str, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -254,65 +370,134 @@ def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ..
 def replay_in_fresh_process(
     package: str,
     files: Sequence[Stored],
-    timeout: float = 900.0,
+    timeout: float = REPLAY_LIMIT,
     progress: Callable[[Stored], object] | None = None,
     found: list[Replayed] | None = None,
+    phase: Phase | None = None,
 ) -> list[Replayed]:
     """Replay stored files in one fresh interpreter that cannot import the search.
 
     Args:
         package: the paper's package, whose ``replays`` hold the evaluations.
         files: stored witnesses and certificates.
-        timeout: seconds for each file.
+        timeout: most seconds of processor time for each evaluation; a file is evaluated again with other values.
         progress: called with each file when it has been replayed.
         found: takes the answers as they come; those before an error too.
+        phase: called with what is being replayed, in words.
 
     Raises:
         ReplayError: the process failed or timed out.
     """
-    if not files:
-        return []
-    here = str(Path(__file__).resolve().parent.parent)
-    program = "from paper_checks.replay import _serve; _serve()"
-    question = json.dumps({"package": package, "files": [asdict(f) for f in files]})
     answers: list[Replayed] = [] if found is None else found
+    asked = {number: asdict(file) for number, file in enumerate(files)}
 
-    def take(line: str) -> None:
-        answers.append(Replayed(**json.loads(line)))
+    def take(number: int, answer: dict[str, Any]) -> None:
+        answers.append(Replayed(**answer))
         if progress:
-            progress(files[len(answers) - 1])
+            progress(files[number])
 
-    try:
-        fresh_interpreter(program, question, [here], (*_ALLOWED, package.split(".")[0]), timeout, take)
-    except ProcessError as error:
-        at = f", at the {files[len(answers)].kind} of {files[len(answers)].id}" if len(answers) < len(files) else ""
-        raise ReplayError(f"the replay of {package} failed{at}: {error}") from error
-    if len(answers) < len(files):
-        file = files[len(answers)]
-        raise ReplayError(f"the replay of {package} exited at the {file.kind} of {file.id}; let it return instead")
+    _ask(package, "files", asked, timeout, phase, take)
     return answers
 
 
-def replay_each(package: str, files: Sequence[Stored], timeout: float = 900.0) -> list[Replayed]:
+def _ask(
+    package: str,
+    what: str,
+    asked: Mapping[Key, Mapping[str, Any]],
+    timeout: float,
+    phase: Phase | None,
+    each: Callable[[Key, dict[str, Any]], None],
+) -> None:
+    """Ask one fresh process to replay files, or to find the values of witnesses that are worth storing.
+
+    Args:
+        package: The paper's package.
+        what: ``files`` to replay, or ``found`` values to store.
+        asked: The files or values.
+        timeout: Most seconds for each evaluation.
+        phase: Called with what is being evaluated.
+        each: Called with each key and its answer, as they come.
+
+    Raises:
+        ReplayError: The process failed or timed out.
+    """
+    if not asked:
+        return
+    here = str(Path(__file__).resolve().parent.parent)
+    program = "from paper_checks.replay import _serve; _serve()"
+    pairs = [[key, value] for key, value in asked.items()]
+    question = json.dumps({"package": package, "seconds": timeout, what: pairs})
+    left, trying = list(asked), dict[str, Any]()
+
+    def take(line: str) -> None:
+        answer = json.loads(line)
+        if "trying" not in answer:
+            each(left.pop(0), answer)
+            return
+        trying.update(answer)
+        if phase:
+            phase(f"replaying {_with_values(answer)}")
+
+    ended: ProcessError | None = None
+    try:
+        fresh_interpreter(
+            program, question, [here], (*_ALLOWED, package.split(".")[0]), _WAITING * timeout, take, _STARTING
+        )
+    except ProcessError as error:
+        ended = error
+    if isinstance(ended, LateError) and trying:
+        why = ", where a stored value is changed to see that the replay can fail" if trying["changed"] else ""
+        raise ReplayError(_too_slow(trying, _WAITING * timeout, why)) from ended
+    at = f" at {_name(what, asked[left[0]], left[0])}" if left else ""
+    if ended is not None:
+        raise ReplayError(f"the replay of {package} failed{',' if at else ''}{at}: {ended}") from ProcessError(
+            str(ended)
+        )
+    if left:
+        raise ReplayError(f"the replay of {package} exited{at}; let it return instead")
+
+
+def _name(what: str, asked: Mapping[str, Any], key: object) -> str:
+    return f"the {asked['kind']} of {asked['id']}" if what == "files" else f"the witness of {key}"
+
+
+def _too_slow(trying: Mapping[str, Any], seconds: float, why: str = "") -> str:
+    return (
+        f"the replay of {_with_values(trying)} took more than {seconds:g} s{why}; let it take less, find a smaller "
+        "witness, or allow more by --replay-seconds"
+    )
+
+
+def _with_values(trying: Mapping[str, Any]) -> str:
+    """Return what is evaluated: a claim, with the values if there are any."""
+    return f"{trying['trying']}{' with ' if trying['values'] else ''}{trying['values']}"
+
+
+def replay_each(
+    package: str, files: Sequence[Stored], timeout: float = REPLAY_LIMIT, phase: Phase | None = None
+) -> list[Replayed]:
     """Replay stored files in fresh interpreters; a file that ends its interpreter confirms nothing, and others go on.
 
     Args:
         package: The paper's package.
         files: Stored witnesses and certificates.
-        timeout: Seconds for each file.
+        timeout: Most seconds for each evaluation.
+        phase: Called with what is being replayed, in words.
     """
     answers: list[Replayed] = []
     before = ""
     while len(answers) < len(files):
         left, found = files[len(answers) :], list[Replayed]()
         try:
-            replay_in_fresh_process(package, left, timeout, found=found)
+            replay_in_fresh_process(package, left, timeout, found=found, phase=phase)
             answers += found
         except ReplayError as error:
             answers += found
             # The same error before any answer is one of the package: it would come for every file.
-            blamed = left if str(error.__cause__) == before and not found else left[len(found) : len(found) + 1]
-            before = "" if found else str(error.__cause__)
+            late = isinstance(error.__cause__, LateError)
+            same = str(error.__cause__) == before and not found and not late
+            blamed = left if same else left[len(found) : len(found) + 1]
+            before = "" if found or late else str(error.__cause__)
             answers += [_ended(file, str(error)) for file in blamed]
     return answers
 
@@ -346,14 +531,33 @@ def _serve() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # what a replay prints is not an answer
     sys.meta_path.insert(0, _Guard(question["package"]))
     known = replays_of(question["package"])
-    for file in question["files"]:
-        print(_answer_line(known, Stored(**file)), file=answers, flush=True)
+
+    def tries(id: str) -> Trying:
+        def trying(values: Mapping[str, Any], changed: bool) -> AbstractContextManager[None]:
+            said = {"trying": id, "values": describe_values(values), "changed": changed}
+            print(json.dumps(said), file=answers, flush=True)
+            return _limited(question["seconds"], _too_slow(said, question["seconds"]))
+
+        return trying
+
+    for _, file in question.get("files", ()):
+        print(_answer_line(known, Stored(**file), tries(file["id"])), file=answers, flush=True)
+    for id, found in question.get("found", ()):
+        print(json.dumps(_answer_to_store(question["package"], id, found, tries(id))), file=answers, flush=True)
 
 
-def _answer_line(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> str:
+def _answer_to_store(package: str, id: str, found: Mapping[str, Any], trying: Trying) -> dict[str, Any]:
+    """Return the values of a witness that are worth storing, or the error of its replay."""
+    try:
+        return {"values": worth_storing(package, id, found, trying)}
+    except (ReplayError, _SlowError) as error:
+        return {"error": str(error)}
+
+
+def _answer_line(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> str:
     """Return an answer as a line of JSON; one that JSON does not have confirms nothing."""
     try:
-        return json.dumps(asdict(_answer(known, file)))
+        return json.dumps(asdict(_answer(known, file, trying)))
     except Exception as error:  # somebody's replay can return anything
         detail = f"not a case of this claim: its replay returns a value that JSON cannot represent: {error!r}"
         return json.dumps(asdict(Replayed(file.kind, False, False, None, None, detail, reading=file.reading)))
@@ -393,31 +597,41 @@ def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tu
     return [key for key in replays_of(package) if key[0].partition(_READING)[0] in files and key not in on_file]
 
 
-def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
+def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> Replayed:
     if (file.id, file.kind) not in known:
         detail = f"the {file.kind} of this claim has no replay"
         return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
     try:
-        found = evaluate_replay(known[file.id, file.kind], file.values)
+        with trying(file.values, False):
+            found = evaluate_replay(known[file.id, file.kind], file.values)
+    except _SlowError as error:
+        return _ended(file, str(error))
     except Exception as error:  # a changed file can ask for anything
         found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
     if found.confirmed:
-        found = _tried(known[file.id, file.kind], file, found)
+        found = _tried(known[file.id, file.kind], file, found, trying)
     return replace(found, reading=file.reading, words=known[file.id, file.kind].words)
 
 
-def _tried(replay: Replay, file: Stored, found: Replayed) -> Replayed:
+def _tried(replay: Replay, file: Stored, found: Replayed, trying: Trying) -> Replayed:
     """Return an answer with what was seen of its replay: whether it can fail, and which mutants a proof proves too.
 
     An error shows nothing, because a replay that compares nothing can end by one as well.
     """
     if replay.kind == "witness":
-        others = (_again(replay, other) for other in _changed(file.values))
-        return replace(found, can_fail=not file.values or any(_differs(other, found) for other in others))
+        alike: list[str] = []
+        for changed in _changed(file.values):
+            other = _again(replay, changed, trying(_difference(changed, file.values), True))
+            if _differs(other, found):
+                return replace(found, can_fail=True)
+            alike.append(_describe_change(file.values, changed, other))
+        return replace(found, can_fail=not file.values, alike_at=list(dict.fromkeys(alike)))
     data = {name: value for name, value in file.values.items() if name not in replay.states}
-    others = (_again(replay, {**file.values, **other}) for other in _changed(data))
     named = [mutant for mutant in file.mutants[:MOST_TRIED] if _is_of_kinds(replay.defaults, mutant)]
-    answers = [(mutant, _again(replay, file.values, mutant)) for mutant in named]
+    answers = [(mutant, _again(replay, file.values, trying(mutant, False), mutant)) for mutant in named]
+    others = (
+        _again(replay, {**file.values, **other}, trying(_difference(other, data), True)) for other in _changed(data)
+    )
     return replace(
         found,
         can_fail=found.can_fail or any(not other.confirmed and not other.ended_by for other in others),
@@ -425,6 +639,28 @@ def _tried(replay: Replay, file: Stored, found: Replayed) -> Replayed:
         proves_too=[mutant for mutant, again in answers if again.confirmed],
         ended_at=[(mutant, again.ended_by) for mutant, again in answers if again.ended_by],
     )
+
+
+def _describe_change(values: Mapping[str, Any], changed: Mapping[str, Any], other: Replayed) -> str:
+    """Return which of the stored values were changed, and how the evaluation ended there if not by its sides."""
+    told = describe_values(_difference(changed, values))
+    broken = next((text for text, met in other.assumes if not met), "")
+    why = other.ended_by or (f"an assumption is not met: {broken}" if broken else "")
+    return f"{told} ({shorten(why, 80)})" if why else told
+
+
+def _difference(changed: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in changed.items() if value != values[name]}
+
+
+def describe_values(values: Mapping[str, Any]) -> str:
+    """Return values by name in a line of bounded length.
+
+    >>> describe_values({"q": 5, "rows": [[1, 2], [3, 4]], "way": "a"})
+    'q = 5, rows = [[1, 2], [3, 4]], way = a'
+    """
+    told = ", ".join(f"{name} = {shorten(str(value), 40)}" for name, value in values.items())
+    return shorten(told, 200)
 
 
 def _differs(other: Replayed, found: Replayed) -> bool:
@@ -446,11 +682,19 @@ def _is_of_kinds(defaults: Mapping[str, Any], mutant: Mapping[str, Any]) -> bool
     )
 
 
-def _again(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] | None = None) -> Replayed:
-    """Return the answer for other values, or for other constants than a proof has."""
+def _again(
+    replay: Replay,
+    values: Mapping[str, Any],
+    limit: AbstractContextManager[None],
+    constants: Mapping[str, Any] | None = None,
+) -> Replayed:
+    """Return the answer for other values, or for other constants than a proof has, in limited time."""
     try:
         given = {name: _of_kind(replay.defaults[name], value) for name, value in (constants or {}).items()}
-        return evaluate_replay(replay, values, given)
+        with limit:
+            return evaluate_replay(replay, values, given)
+    except _SlowError as error:
+        return Replayed(replay.kind, False, False, None, None, str(error), ended_by=str(error))
     except Exception as error:  # somebody's replay can raise anything
         return Replayed(replay.kind, False, False, None, None, repr(error), ended_by=repr(error))
 

@@ -29,7 +29,9 @@ from paper_checks.evaluation import as_in_json
 from paper_checks.formal.theorems import FormalError, FormalTheorem, formal_theorems
 from paper_checks.paper import Paper
 from paper_checks.replay import (
+    REPLAY_LIMIT,
     Kind,
+    Phase,
     Replayed,
     ReplayError,
     Stored,
@@ -37,8 +39,8 @@ from paper_checks.replay import (
     proof_data,
     replay_each,
     stored_path,
+    values_to_store,
     without_file,
-    worth_storing,
 )
 from paper_checks.replaying.places import replay_places
 from paper_checks.result import Result, Run
@@ -74,6 +76,8 @@ def run(
     jobs: int = 1,
     progress: Progress | None = None,
     pool: Executor | None = None,
+    replay_seconds: float = REPLAY_LIMIT,
+    phase: Phase | None = None,
 ) -> Run:
     """Run claims and decide them.
 
@@ -85,6 +89,8 @@ def run(
         jobs: processes; results do not depend on it.
         progress: called with the id of each claim as it ends.
         pool: does the work in place of processes.
+        replay_seconds: most seconds for one evaluation of a replay.
+        phase: called with what is being replayed, in words.
 
     Raises:
         ProcessError: a worker was killed.
@@ -99,15 +105,17 @@ def run(
         raise ReplayError(str(error)) from None
     pieces = groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module))
     themes = [_Theme(ledger.home[some[0].id], some, seed, budget) for some in (tuple(found) for _, found in pieces)]
-    on_file = _on_file(claims, ledger, files, jobs)
+    on_file = _on_file(claims, ledger, files, jobs, replay_seconds)
     measured: list[_Measured] = []
     replayed = defaultdict[str, tuple[Replayed, ...]](tuple)
-    with closing(_answers([*themes, *on_file], min(jobs, len(claims)), pool)) as answers:
+    with closing(_answers(themes, on_file, min(jobs, len(claims)), pool, phase)) as answers:
         for answer in islice(answers, len(claims)):
             assert isinstance(answer, _Measured)
             if progress:
                 progress(claims[len(measured)].id)
             measured.append(answer)
+        if phase and on_file:
+            phase(f"replaying {sum(len(some.files) for some in on_file)} stored witnesses and proofs")
         for file, found in zip((file for some in on_file for file in some.files), answers, strict=True):
             assert isinstance(found, Replayed)
             replayed[file.claim] += (found,)
@@ -116,20 +124,24 @@ def run(
     return Run(tuple(results), seed, budget, time.perf_counter() - began, strays, papers)
 
 
-def decided_again(found: Run, ledger: Ledger, ids: Collection[str]) -> Run:
+def decided_again(
+    found: Run, ledger: Ledger, ids: Collection[str], replay_seconds: float = REPLAY_LIMIT, phase: Phase | None = None
+) -> Run:
     """Return a run with some of its claims decided by the files that are stored now; nothing is measured again.
 
     Args:
         found: the run.
         ledger: where its claims come from.
         ids: the claims of which a file was stored since.
+        replay_seconds: most seconds for one evaluation of a replay.
+        phase: called with what is being replayed, in words.
     """
     results = [result for result in found.results if result.claim.id in ids and result.judged is not None]
     claims = [result.claim for result in results]
     files = {claim.id: ledger.home[claim.id].to_replay(claim.id) for claim in claims}
     replayed = defaultdict[str, tuple[Replayed, ...]](tuple)
-    for some in _on_file(claims, ledger, files, 1):
-        for file, answer in zip(some.files, some.done(), strict=True):
+    for some in _on_file(claims, ledger, files, 1, replay_seconds):
+        for file, answer in zip(some.files, some.done(phase), strict=True):
             replayed[file.claim] += (answer,)
     measured = [_Measured(result.judged, result.changes, result.seconds) for result in results]
     formal = {result.claim.id: result.formal for result in results}
@@ -180,8 +192,22 @@ def _results(
         )
 
 
-def _answers(work: Sequence[_Theme | _OnFile], jobs: int, pool: Executor | None) -> _Answers:
-    """Return the outcomes of the claims and the stored files, in order."""
+def _answers(
+    themes: Sequence[_Theme], on_file: Sequence[_OnFile], jobs: int, pool: Executor | None, phase: Phase | None
+) -> _Answers:
+    """Return the outcomes of the claims and the stored files, in order.
+
+    A worker cannot say what it replays, so that the files of one process are replayed from here.
+    """
+    if pool is None and (jobs < 2 or len(on_file) < 2):
+        yield from _answers_of_workers(themes, jobs, None)
+        yield from chain.from_iterable(one.done(phase) for one in on_file)
+    else:
+        yield from _answers_of_workers([*themes, *on_file], jobs, pool)
+
+
+def _answers_of_workers(work: Sequence[_Theme | _OnFile], jobs: int, pool: Executor | None) -> _Answers:
+    """Return the outcomes of pieces of work, in order; of claims alone also without workers."""
     if jobs < 2 and pool is None:
         yield from chain.from_iterable(one.done() for one in work)
         return
@@ -245,20 +271,21 @@ class _OnFile:
 
     package: str
     files: tuple[Stored, ...]
+    seconds: float
 
-    def done(self) -> list[Replayed]:
-        return replay_each(self.package, self.files)
+    def done(self, phase: Phase | None = None) -> list[Replayed]:
+        return replay_each(self.package, self.files, self.seconds, phase)
 
 
 def _on_file(
-    claims: Iterable[Claim], ledger: Ledger, files: Mapping[str, Sequence[Stored]], jobs: int
+    claims: Iterable[Claim], ledger: Ledger, files: Mapping[str, Sequence[Stored]], jobs: int, seconds: float
 ) -> list[_OnFile]:
     """Replay the files of the claims, paper by paper; with several jobs, those of a paper in several processes."""
     wanted = defaultdict[Paper, list[Stored]](list)
     for claim in claims:
         wanted[ledger.home[claim.id]] += (_with_mutants(file, claim) for file in files[claim.id])
     return [
-        _OnFile(paper.package, tuple(some[first : first + each]))
+        _OnFile(paper.package, tuple(some[first : first + each]), seconds)
         for paper, some in wanted.items()
         for each in [max(FEWEST_FILES, ceil(len(some) / jobs))]
         for first in range(0, len(some), each)
@@ -327,16 +354,34 @@ def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
     return _Measured(judged, changes, time.perf_counter() - began)
 
 
-def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
+def store_findings(
+    run: Run, ledger: Ledger, commit: str | None, replay_seconds: float = REPLAY_LIMIT, phase: Phase | None = None
+) -> list[Path]:
     """Keep the witnesses and the data of proofs that a run found, and results only the full budget can have.
 
     Each is a file of its own.
+
+    Args:
+        run: The run.
+        ledger: Where its claims come from.
+        commit: The commit of the code.
+        replay_seconds: Most seconds for one evaluation of a replay.
+        phase: Called with what is being replayed, in words.
 
     Raises:
         OSError: the package folder cannot be written.
         ReplayError: a replay does not read the witness that the check found; nothing is stored then.
     """
     found: list[tuple[Path, dict[str, Any], int | None, Path]] = []
+    to_store = defaultdict[Paper, dict[str, Mapping[str, Any]]](dict)
+    for result in run.results:
+        home = ledger.home[result.claim.id]
+        to_store[home] |= {id: values for id, kind, values in _found(result, home) if kind == "witness"}
+    witnesses = {
+        id: values
+        for home, some in to_store.items()
+        for id, values in values_to_store(home.package, some, replay_seconds, phase).items()
+    }
     for result in run.results:
         home = ledger.home[result.claim.id]
         if result.claim.budget == "full" == run.budget:
@@ -344,15 +389,16 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
             decision = result.decision
             full = {"verdict": decision.verdict, "grade": decision.grade, "commit": commit, "seed": run.seed}
             found.append((path, full, None, home.folder))
-        for id, kind, values in _worth_storing(result, home):
-            found.append((stored_path(home.folder, id, kind), {"id": id, "values": values}, 1, home.folder))
+        for id, kind, values in _found(result, home):
+            kept = witnesses[id] if kind == "witness" else values
+            found.append((stored_path(home.folder, id, kind), {"id": id, "values": kept}, 1, home.folder))
     for path, content, indent, folder in found:
         path.parent.mkdir(exist_ok=True)
         _keep(path, content, indent, folder)
     return [path for path, *_ in found]
 
 
-def _worth_storing(result: Result, home: Paper) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
+def _found(result: Result, home: Paper) -> Iterator[tuple[str, Kind, Mapping[str, Any]]]:
     """Yield id, kind and values of each witness that a claim's check found, and of the data of each proof."""
     if result.judged is None:
         return
@@ -361,7 +407,7 @@ def _worth_storing(result: Result, home: Paper) -> Iterator[tuple[str, Kind, dic
         id = f"{result.claim.id}@{reading.key}" if reading.key else result.claim.id
         evidence = reading.evidence
         if evidence.ok is False and evidence.witness is not None:
-            yield id, "witness", worth_storing(home.package, id, evidence.witness)
+            yield id, "witness", evidence.witness
         if evidence.ok and evidence.certificate is not None:
             yield id, "certificate", proof_data(home.package, id, evidence.certificate)
     fix = result.judged.correction

@@ -94,6 +94,7 @@ def test_the_markdown_of_the_site_reads_formulas_cells_foldings_and_doctests():
     assert "<math" not in convert("`$x$` costs $5 or $6")
     assert convert("| a |\n|---|\n| $`\\\\|x\\\\|`$ |\n").count("<td>") == 1
     assert "<h4>b</h4>" in convert("<details><summary>a</summary>\n\n#### b\n\n</details>\n").replace(' id="b"', "")
+    assert "<details open" in convert("<details open><summary>a</summary>\n\n#### b\n\n</details>\n")
     assert "<code" in convert("Text.\n\n>>> f(1)\n[(1, 2)]\n\nMore.")
 
 

@@ -55,7 +55,8 @@ class _Foldings(Preprocessor):
 
     def run(self, lines: list[str]) -> list[str]:
         return [
-            re.sub("^<details><summary>", '<details markdown="1"><summary markdown="span">', line) for line in lines
+            re.sub("^<details( open)?><summary>", r'<details\1 markdown="1"><summary markdown="span">', line)
+            for line in lines
         ]
 
 

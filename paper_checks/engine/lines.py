@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[Any]
 Sides = tuple[Array, Array]
 Strength = Literal["weaker", "stronger", "neither"]
+STRENGTHS: tuple[Strength, ...] = get_args(Strength)
 
 _SAME = 1e-9
 

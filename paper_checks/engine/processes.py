@@ -26,6 +26,10 @@ class ProcessError(RuntimeError):
     """A process ended before its work was done, or took too long."""
 
 
+class LateError(ProcessError):
+    """A process took too long."""
+
+
 @contextmanager
 def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Start processes with one linear-algebra thread each: more threads than processors slow small matrices down.
@@ -96,6 +100,7 @@ def fresh_interpreter(
     packages: Iterable[str],
     timeout: float,
     each: Callable[[str], None],
+    start: float = 0.0,
 ) -> None:
     """Run a program in an interpreter of its own and hands on the lines it writes, as they come.
 
@@ -109,9 +114,11 @@ def fresh_interpreter(
         packages: Installed packages whose folders it imports from as well.
         timeout: Seconds until the first line, and between one and the next.
         each: Called with every line.
+        start: Seconds more until the first line.
 
     Raises:
-        ProcessError: It failed or timed out.
+        LateError: It timed out.
+        ProcessError: It failed.
     """
     folders = list(dict.fromkeys([*search_path, *_folders_of(packages)]))
     silent = ["-B"] if sys.dont_write_bytecode else []
@@ -121,7 +128,7 @@ def fresh_interpreter(
             child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
             )
-        late = _killing(child, timeout)
+        late = _killing(child, timeout + start)
         assert child.stdin is not None
         assert child.stdout is not None
         try:
@@ -142,7 +149,7 @@ def fresh_interpreter(
             child.stdout.close()
             child.wait()
         if timed_out:
-            raise ProcessError(f"it took more than {timeout:.0f} s")
+            raise LateError(f"it took more than {timeout:g} s")
         if status:
             said.seek(0)
             lines = said.read().decode(errors="replace").strip().splitlines() or [f"it ended with status {status}"]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workloads.arguments import read_name
+from workloads.arguments import at_least, read_name
 
 if TYPE_CHECKING:
     from paper_checks.claim import Claim
@@ -47,6 +47,17 @@ def add_papers(
 ) -> None:
     """Add the option that names papers of one's own, which most commands add to the ledger."""
     parser.add_argument("--papers", type=read_name, action="append", default=[], metavar="NAME", help=help)
+
+
+def add_replay_seconds(parser: argparse.ArgumentParser) -> None:
+    """Add the option that limits the time of a replay."""
+    parser.add_argument(
+        "--replay-seconds",
+        type=at_least(1),
+        default=60,
+        metavar="N",
+        help="most seconds for one evaluation of a replay or a proof; default: 60",
+    )
 
 
 def ledger_of(options: argparse.Namespace, ids: Sequence[str] = ()) -> Ledger:

@@ -37,6 +37,8 @@ class Decision:
     traceback: str = field(default="", repr=False, compare=False)
 
 
+MOST_TOLD = 4
+"""Most changes of stored values that a message lists."""
 NO_CERTIFICATE = "no certificate is stored; keep one with --store"
 """Answer for a proof that reads data of which nothing is stored."""
 
@@ -169,8 +171,11 @@ def _grade_refuted(
     if not witness.confirmed:
         raise _DefectError(f"{_of(one, readings)}violated, but the stored witness does not replay: {witness.detail}")
     if not witness.can_fail:
+        tried = "; ".join(witness.alike_at[:MOST_TOLD]) or "other stored values"
+        more = f"; and {len(witness.alike_at) - MOST_TOLD} more" if len(witness.alike_at) > MOST_TOLD else ""
         raise _DefectError(
-            f"{_of(one, readings)}violated, but its replay cannot fail: it comes to the same with other stored values"
+            f"{_of(one, readings)}violated, but its replay cannot fail: it comes to the same with {tried}{more}; "
+            "let it compute both sides from the stored values"
         )
     if established(formal, "refutes", one.key):
         return "kernel"
@@ -233,12 +238,13 @@ def _grade_corrected(
         raise _DefectError(_describe_flaw("the stored certificate of the correction", flaw))
     if judged.strength is None:
         raise _DefectError(
-            "the correction is not compared with what is printed: no sides are, and nothing is stated; say by asks= "
-            "whether it is weaker or stronger than the print, or neither"
+            "the correction is not compared with what is printed: no sides are, and nothing is stated; say in its "
+            'Form what it requires compared with the print: asks="weaker", "stronger" or "neither"'
         )
     if form.asks not in (None, judged.strength):
         raise _DefectError(
-            f"the correction is said by asks= to be {form.asks!r}, and the compared sides show {judged.strength!r}"
+            f"the correction is said by asks= to be {form.asks!r}, and the compared sides show {judged.strength!r}: "
+            f'write asks="{judged.strength}", or leave asks= out, because the sides show it'
         )
     if correction.flaw:
         raise _DefectError(f"correction: {correction.flaw}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from typing import Any
 
 import numpy as np
 import sympy
@@ -23,11 +25,30 @@ Point = Mapping[sympy.Symbol, sympy.Rational]
 
 @dataclass(frozen=True)
 class Equation:
-    """One equation between expressions; ``name`` says which line of the paper it is."""
+    """One equation between expressions or plain numbers; ``name`` says which line of the paper it is.
+
+    Raises:
+        TypeError: a side is neither.
+    """
 
     name: str
-    left: sympy.Expr
-    right: sympy.Expr
+    left: Any
+    right: Any
+
+    def __post_init__(self) -> None:
+        for side in ("left", "right"):
+            object.__setattr__(self, side, _expression(getattr(self, side), f"{self.name}: the {side} side"))
+
+
+def _expression(value: Any, what: str) -> sympy.Expr:
+    """Return an expression or a number as an expression; a text is none, because sympy would evaluate it."""
+    try:
+        found = sympy.sympify(value, strict=True)
+    except sympy.SympifyError:
+        found = None
+    if not isinstance(found, sympy.Expr):
+        raise TypeError(f"{what} must be an expression or a number, got {type(value).__name__} {value!r}")
+    return found
 
 
 def judge_identity(
@@ -53,6 +74,7 @@ def judge_identity(
         TypeError: a side or a point has a float.
         UndefinedError: a symbol with a sign that the statement does not state, or a point without that sign.
     """
+    points = [{symbol: sympy.sympify(value) for symbol, value in point.items()} for point in points]
     for equation in equations:
         require_exact(equation.left, equation.right, where=equation.name)
     for point in points:
@@ -100,11 +122,12 @@ def judge_identity(
 
 
 identities = by(judge_identity, exact=True)
-"""Declares a claim whose judge yields equations and returns points and what the symbols range over.
+"""Declares a claim whose judge yields equations and returns points, what the symbols range over, and the names of the
+symbols that the statement says are positive, if there are any.
 
 The judge receives its floats as the exact decimals that are written, because rounding could hide a difference.
 """
-Equations = Generator[Equation, None, tuple[Sequence[Point], str]]
+Equations = Generator[Equation, None, tuple[Sequence[Point], str] | tuple[Sequence[Point], str, Collection[str]]]
 
 
 def _at_points(equation: Equation, points: Sequence[Point]) -> bool | None:
@@ -141,20 +164,57 @@ def _check_signs(equations: Sequence[Equation], points: Sequence[Point], positiv
     for symbol in sorted({symbol for side in sides for symbol in side.free_symbols}, key=str):
         signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
         if signed and str(symbol) not in positive:
-            raise UndefinedError(f"the symbol {symbol} has a sign that the statement does not give it")
+            raise UndefinedError(
+                f"the symbol {symbol} has a sign that the statement does not give it; {_remedy(symbol)}"
+            )
         if str(symbol) in positive and any(not point[symbol] > 0 for point in points if symbol in point):
             raise UndefinedError(f"the statement says that {symbol} is positive, and at some point it is not")
 
 
+def _remedy(symbol: sympy.Symbol) -> str:
+    """Return how to say the sign of a symbol, or how to do without it."""
+    if symbol.is_extended_nonpositive:
+        return f"it is declared negative: write -{str(symbol)[0]} with a positive symbol {str(symbol)[0]}"
+    word = "positive" if symbol.is_extended_positive else "nonnegative"
+    return (
+        f"the symbol {symbol} is declared {word}: if the statement says so, name it in what the judge returns, "
+        f'as in return points, scope, ("{symbol}",); else declare it without {word}=True'
+    )
+
+
 def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int) -> list[Point]:
-    """Return exact points without accidental relations: distinct values other than 0 and 1, of either sign."""
+    """Return exact points without accidental relations: distinct values other than 0 and 1.
+
+    Values are of either sign, but meet the assumptions with which a symbol was declared, such as ``positive=True`` or
+    ``integer=True``.
+
+    Raises:
+        UndefinedError: no rational number was found that meets the assumptions of a symbol.
+    """
     rng = context.rng("points")
     points: list[Point] = []
     for _ in range(count):
         sizes = rng.permutation(np.arange(2, 2 + max(100, 2 * len(symbols))))[: len(symbols)]
         signs = rng.choice([-1, 1], len(symbols))
-        points.append({s: sympy.Rational(int(a * b), 101) for s, a, b in zip(symbols, sizes, signs, strict=True)})
+        drawn = zip(symbols, sizes.tolist(), signs.tolist(), strict=True)
+        points.append({symbol: _value_of(symbol, size, sign) for symbol, size, sign in drawn})
     return points
+
+
+def _value_of(symbol: sympy.Symbol, size: int, sign: int) -> sympy.Rational:
+    """Return a value with the assumptions of a symbol: the one that was drawn, or else another one of its size."""
+    for value in _of_size(size, sign):
+        if all(getattr(value, f"is_{fact}") in (None, state) for fact, state in symbol.assumptions0.items()):
+            return value
+    facts = ", ".join(f"{fact}={state}" for fact, state in symbol._assumptions_orig.items())
+    raise UndefinedError(f"no point for the symbol {symbol}: no rational number has {facts}; write points by hand")
+
+
+def _of_size(size: int, sign: int) -> Iterator[sympy.Rational]:
+    """Yield rational numbers, fractions before whole ones; those of different sizes differ."""
+    sizes = (sympy.Rational(size, 101), sympy.Integer(size), sympy.Integer(2 * size), sympy.Integer(2 * size + 1))
+    yield from (one * value for value, one in product(sizes, (sign, -sign)))
+    yield sympy.Integer(sympy.prime(size))
 
 
 def rational(value: str | int | float | Fraction) -> sympy.Rational:

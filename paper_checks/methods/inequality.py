@@ -140,8 +140,8 @@ def judge_inequality(
         right: right sides.
         error: bound on the numerical error of ``left - right``.
         scope: what was covered.
-        case: the parameters of the cases in plain numbers, for the witness: columns by name, a list, or a function of
-            the index; the index alone where nothing is to be replayed.
+        case: the parameters of the cases in plain numbers, for the witness: columns by name (numbers, or fractions
+            as text), a list of mappings, or a function of the index; the index alone where nothing is to be replayed.
         exact: both sides in fractions from the parameters of a case.
         printed: what the form says.
         strict: whether equality violates.
@@ -242,10 +242,25 @@ def _notes_of_size(difference: Array, error: Array, scale: Array) -> Iterator[st
 
 def _by_index(case: Shown) -> Callable[[int], Mapping[str, Any]]:
     if isinstance(case, Mapping):
-        return lambda index: {name: float(column[index]) for name, column in case.items()}
+        return lambda index: {name: _written(name, column[index]) for name, column in case.items()}
     if isinstance(case, Sequence):
         return case.__getitem__
     return case or (lambda index: {"case": index})
+
+
+def _written(column: str, value: Any) -> float | str:
+    """Return a parameter as a float, or as the text of a fraction that no float is equal to."""
+    try:
+        exact = Fraction(value) if isinstance(value, str) else value
+        near = float(exact)
+        if not isinstance(exact, float | np.floating) and near != exact:
+            return str(Fraction(str(exact)))
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise UndefinedError(
+            f"the column {column!r} of case= has {value!r}, which is not a number: give numbers or fractions, or give "
+            "case= a list with a mapping for each case, which may hold texts"
+        ) from None
+    return near if not isinstance(value, str) else str(value)
 
 
 def _lines(

@@ -11,17 +11,22 @@ from paper_checks.claim import Evidence
 from paper_checks.engine.lines import Line, line_of
 from paper_checks.facts import combine, compare
 from paper_checks.methods.rounded import Rounded as Rounded
+from paper_checks.methods.rounded import as_rounded
 from paper_checks.methods.rounded import largest as largest
 from paper_checks.methods.rounded import smallest as smallest
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A printed value and the value that its inputs give."""
+    """A printed value and the value that its inputs give; a count may be a plain number."""
 
     printed: Rounded
     recomputed: Rounded
     inputs: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "printed", as_rounded(self.printed))
+        object.__setattr__(self, "recomputed", as_rounded(self.recomputed))
 
     @property
     def apart(self) -> Fraction:
@@ -99,6 +104,10 @@ class Order:
     greater: Rounded
     smaller: Rounded
     inputs: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "greater", as_rounded(self.greater))
+        object.__setattr__(self, "smaller", as_rounded(self.smaller))
 
     @property
     def lead(self) -> Rounded:

@@ -156,8 +156,8 @@ def judge_relations(promises: Sequence[Relation], scope: str, whole: bool = Fals
 
 
 relations = by(judge_relations)
-"""Declares a claim whose judge yields relations and returns what they cover."""
-Relations = Generator[Relation, None, str]
+"""Declares a claim whose judge yields relations and returns what they cover, and True if these are all cases."""
+Relations = Generator[Relation, None, str | tuple[str, bool]]
 
 
 def _lines(promises: Sequence[Relation]) -> dict[str, Line]:

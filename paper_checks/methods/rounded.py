@@ -76,19 +76,28 @@ class Rounded:
         exact = value if isinstance(value, Fraction) else Fraction(str(value))
         return cls(exact - half, exact + half)
 
-    def __add__(self, other: Rounded) -> Rounded:
-        return _combine(operator.add, self, other)
+    def __add__(self, other: Rounded | Number) -> Rounded:
+        return _combine(operator.add, self, as_rounded(other))
 
-    def __sub__(self, other: Rounded) -> Rounded:
-        return _combine(operator.sub, self, other)
+    def __sub__(self, other: Rounded | Number) -> Rounded:
+        return _combine(operator.sub, self, as_rounded(other))
 
-    def __mul__(self, other: Rounded) -> Rounded:
-        return _combine(operator.mul, self, other)
+    def __mul__(self, other: Rounded | Number) -> Rounded:
+        return _combine(operator.mul, self, as_rounded(other))
 
-    def __truediv__(self, other: Rounded) -> Rounded:
+    def __truediv__(self, other: Rounded | Number) -> Rounded:
+        other = as_rounded(other)
         if other.low <= 0 <= other.high:
             raise ZeroDivisionError(f"division by an interval that contains 0: [{other.low}, {other.high}]")
         return _combine(operator.truediv, self, other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other: Number) -> Rounded:
+        return as_rounded(other) - self
+
+    def __rtruediv__(self, other: Number) -> Rounded:
+        return as_rounded(other) / self
 
     @property
     def formula(self) -> _Formula:
@@ -113,6 +122,24 @@ class Rounded:
     def __str__(self) -> str:
         middle, half = float((self.low + self.high) / 2), float((self.high - self.low) / 2)
         return f"{middle:.6g}" if not half else f"{middle:.5g} ± {half:.1g}"
+
+
+def as_rounded(value: Rounded | Number) -> Rounded:
+    """Return a whole number or a fraction as an interval without rounding.
+
+    Raises:
+        TypeError: it is a float or a text, of which nobody knows the rounding.
+    """
+    if isinstance(value, Rounded):
+        return value
+    try:
+        return Rounded.exact(as_fraction(value))
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(
+            f'a printed number is Rounded.printed("{value}"), got {kind} {value!r}; without rounding it is a whole '
+            "number or a fraction"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,12 +38,15 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
     sides = []
     for name, side in (("left", left), ("right", right)):
         values = np.asarray(side)
+        if values.dtype.kind in "iu" and all(type(value) is int for value in side):
+            values = np.asarray(side, dtype=object)
         if values.dtype == object:
             for value in values.flat:
                 as_fraction(value)
         elif values.dtype.kind != "f":
             raise UndefinedError(
-                f"{name} sides must be floats or exact numbers, got {values.dtype}, which can overflow"
+                f"{name} sides must be floats or exact numbers, got {values.dtype}, which can overflow; "
+                "write them with dtype=object, or .astype(float)"
             )
         floats = values.astype(float)
         if np.isnan(floats).any():

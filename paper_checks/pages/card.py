@@ -250,8 +250,13 @@ def describe_verdict(verdict: Verdict, print: Print) -> str:
 
 
 def describe_meaning(claim: Claim) -> str:
-    """Return how the author means a statement, and why; empty if it simply holds as printed and reads one way."""
+    """Return how the author means a statement, and why; empty if it simply holds as printed and reads one way.
+
+    It is also empty for a statement without a verdict, if the claim does not say how it is meant.
+    """
     if claim.is_plain and len(claim.readings) == 1:
+        return ""
+    if claim.expect == "not checkable here" and not claim.says_how_it_is_meant:
         return ""
     name = claim.intended.reading
     meant = {LITERAL.name: "as printed", AS_CORRECTED: "as corrected below"}.get(name, f"as “{name}”")
@@ -531,14 +536,27 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
         lines += _entry("witness", plain_text(end_sentence(finding.witness), encoding))
         lines += _entry("advice", plain_text(end_sentence(finding.advice), encoding))
         lines += _entry("entries", "; ".join(f"{id} ({expected[id]})" for id in finding.entries))
-    plain = sum(claim.is_plain for claim in paper.claims())
-    held = sum(claim.expect == "holds" for claim in paper.claims())
-    rest = (
-        f"{held} of {len(expected)} entries hold as their authors mean them, {plain} of them as printed. The findings "
-        "explain the others."
-    )
-    lines += ["", *textwrap.wrap(rest, WIDTH, break_on_hyphens=False)]
+    lines += ["", *textwrap.wrap(_describe_rest(paper), WIDTH, break_on_hyphens=False)]
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def _describe_rest(paper: Paper) -> str:
+    """Return how many entries hold, and what there is to say about the others."""
+    claims = paper.claims()
+    plain = sum(claim.is_plain for claim in claims)
+    held = sum(claim.expect == "holds" for claim in claims)
+    told = [f"{held} of {len(claims)} entries hold as their authors mean them, {plain} of them as printed."]
+    left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
+    unchecked = [claim for claim in left if claim.expect == "not checkable here"]
+    if unchecked:
+        told.append(f"{len(unchecked)} {'is' if len(unchecked) == 1 else 'are'} not checked.")
+    explained = len(claims) - plain - len(left)
+    if explained or not claims:
+        others = "others" if not left else f"other {explained}" if explained > 1 else "other one"
+        told.append(f"The findings explain the {others}.")
+    if missing := [claim.id for claim in left if claim not in unchecked]:
+        told.append(f"No finding explains {', '.join(missing)}.")
+    return " ".join(told)
 
 
 def _point(mark: str, text: str) -> list[str]:

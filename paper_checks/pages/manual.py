@@ -17,6 +17,8 @@ WIDTH = 124
 """Most columns, which lines of code need."""
 MAIN = "readme"
 """Topic of the main page."""
+AUTHORS = "your-own-paper"
+"""Topic of the page for authors of papers, which comes next."""
 _ROOT = Path(__file__).resolve().parents[2]
 _CHECKOUT, _WHEEL = _ROOT / "docs", _ROOT / "rankproof_docs"
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]*)\)")
@@ -129,7 +131,11 @@ def _title(file: Path) -> str:
 
 def _listed(known: Mapping[str, Path]) -> Iterator[str]:
     width = max(map(len, known))
-    yield from (f"{topic:{width}}  {_title(file)}" for topic, file in known.items())
+    first = [topic for topic in (MAIN, AUTHORS) if topic in known]
+    order = (*first, *(topic for topic in known if topic not in first))
+    yield from (f"{topic:{width}}  {_title(known[topic])}" for topic in order)
+    if AUTHORS in known:
+        yield f"For a paper of your own: `rankproof help {AUTHORS}` has what the first checks need."
     yield "`rankproof help TOPIC` shows a page, and `rankproof COMMAND --help` the options of a command."
 
 

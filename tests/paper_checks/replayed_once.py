@@ -46,7 +46,7 @@ def replayed_once(shared: Path):
         shared: A folder of this run of the tests, the same in all of its processes.
     """
 
-    def replayed(package: str, files: list[Stored]) -> list[Replayed]:
+    def replayed(package: str, files: list[Stored], *_: object) -> list[Replayed]:
         known = _answers(package, shared)
         found = [known[file.id, file.kind] for file in files]
         assert [file for file, _ in found] == list(files)

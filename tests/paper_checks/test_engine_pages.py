@@ -66,14 +66,18 @@ def test_pages_are_written_and_what_is_no_more_is_gone(tmp_path, ledger):
     assert text.endswith("## Numbers\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n")
     claims = ledger.claims
     assert f"{len(claims)} statements and numbers: " in text
-    assert text.count("`rankproof check invented/") == len(claims)
+    assert text.count("`rankproof check --papers . invented/") == len(claims)
 
 
 def test_a_claim_s_part_of_a_page(tmp_path):
     text = findings.findings_page(PAPER, PAGE, tmp_path)
-    assert part_of(text, "true").splitlines()[1:4] == ["nowhere. **Holds**.", "", "> $`x^2 \\le K x`$ on $`[0, 1]`$"]
+    assert part_of(text, "true").splitlines()[1:4] == [
+        "nowhere. **Holds** (search).",
+        "",
+        "> $`x^2 \\le K x`$ on $`[0, 1]`$",
+    ]
     false = part_of(text, "false")
-    assert "**Refuted**." in false
+    assert "**Refuted** (" in false
     assert "Witness: x = " in false
     assert "What passes the same check: with K = 1" in false
     fix = part_of(text, "proved-fix")
@@ -81,7 +85,7 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "What passes" not in fix
     assert "Proved, as found ([the proof](proofs/invented--proved-fix.md)): two non-negative factors." in fix
     twice = part_of(text, "ambiguous")
-    assert "**Ambiguous**: At x = 1 half is too small." in twice
+    assert "**Ambiguous** (search): At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
     assert "Witness, half, as in eq. 2: x = " in twice

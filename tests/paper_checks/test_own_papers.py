@@ -523,14 +523,14 @@ def test_the_example_has_a_claim_of_each_method_in_the_file_of_its_result():
     texts = [file.read_text() for file in EXAMPLE.folder.rglob("*.py")]
     shown = {method for text in texts for method in re.findall(r"^from paper_checks.methods.(\w+) import", text, re.M)}
     assert shown >= METHODS
-    page = (ROOT / "docs" / "your-own-paper.md").read_text()
+    page = (ROOT / "docs" / "example-paper.md").read_text()
     rows = re.findall(r"^\| `(\w+)\.py`.* \| ([a-z, ]+) \|$", page, flags=re.M)
     told = {label.replace("-", "_"): ", ".join(filter(None, outcome)) for label, outcome in OUTCOMES.items()}
     assert {name: outcome for name, outcome in rows if name in EXAMPLE.themes} == told
 
 
 def test_the_page_shows_the_example_as_it_stands():
-    page = (ROOT / "docs" / "your-own-paper.md").read_text()
+    page = (ROOT / "docs" / "example-paper.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)
     files = [file.read_text() for file in sorted((ROOT / "paper_checks" / "your_paper").rglob("*.py"))]
     assert len(blocks) == 3
@@ -539,7 +539,7 @@ def test_the_page_shows_the_example_as_it_stands():
 
 
 def test_the_commands_of_the_page_are_commands():
-    page = (ROOT / "docs" / "your-own-paper.md").read_text()
+    page = (ROOT / "docs" / "example-paper.md").read_text()
     commands = re.findall(r"^rankproof (.*?) *(?:#.*)?$", page, flags=re.M)
     assert len(commands) == 6
     for line in commands:

@@ -1,13 +1,16 @@
 """The examples on the pages for authors run as they are printed."""
 
+import dataclasses
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
 import rankproof
-from paper_checks.paper import CHANGES
+from paper_checks.engine.lines import STRENGTHS
+from paper_checks.paper import CHANGES, Paper
 
 DOCS = Path(rankproof.__file__).parent / "docs"
 
@@ -36,8 +39,7 @@ def checked(request, tmp_path, monkeypatch, capsys):
         return folder, capsys.readouterr().out
 
     yield check
-    for module in [module for module in sys.modules if module.partition(".")[0] == package]:
-        del sys.modules[module]
+    _forget(package)
 
 
 def test_the_wrong_cell_of_the_page_holds_with_a_misprint(checked):
@@ -67,3 +69,87 @@ def test_the_page_of_signatures_is_short_and_names_every_change():
     prose = re.sub(r"^```.*?^```$|`[^`]*`", "", page, flags=re.MULTILINE | re.DOTALL)
     assert len(re.findall(r"[A-Za-z]+", prose)) <= 700
     assert all(f'"{one}"' in page for one in CHANGES)
+
+
+PAPER = r"""
+\documentclass{article}
+\usepackage{amsthm}
+\newtheorem{theorem}{Theorem}
+\newtheorem{lemma}{Lemma}
+\title{Squares and planes}
+\begin{document}
+\section{Introduction}
+We compare.
+\section{Sums}
+\begin{equation}
+\sqrt{\beta^2 x} = \beta \sqrt{x}
+\end{equation}
+\begin{lemma}
+For $a, b > 0$: $2ab \le a^2 + b^2$.
+\end{lemma}
+\begin{table}
+\begin{tabular}{lrrr}
+ & first & second & average \\
+ours & 88.1 & 90.3 & 89.2 \\
+theirs & 80.0 & 81.0 & 80.5
+\end{tabular}
+\caption{Accuracies.}
+\end{table}
+\section{Planes}
+\begin{theorem}
+In the plane of order 2, two points are on exactly one line.
+\end{theorem}
+\begin{equation}
+|P| = q^2 + q
+\end{equation}
+\end{document}
+"""
+"""A paper with the five statements of the page for authors."""
+
+
+def test_the_page_for_authors_leads_from_a_source_to_a_report(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "paper.tex").write_text(PAPER)
+    page = (DOCS / "your-own-paper.md").read_text()
+    before, after = re.findall(r"^```bash\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    try:
+        for line in before.splitlines():
+            assert rankproof.main([*shlex.split(line, comments=True)[1:]]) == 0, capsys.readouterr().err
+        assert "every verdict as recorded" in capsys.readouterr().out
+        _forget("my_paper")
+        written = {path.name for path in tmp_path.glob("my-paper/my_paper/*.py")}
+        files = {text.split("\n", 1)[0][2:]: text for text in blocks("your-own-paper.md")}
+        assert {place.partition("/")[2] for place in files} - written == {"replays/sec_3.py", "findings.py"}
+        for place, text in files.items():
+            (tmp_path / "my-paper" / place).write_text(text)
+        paper = tmp_path / "my-paper" / "my_paper" / "paper.py"
+        text = paper.read_text().replace("    RESULTS,\n", "    RESULTS,\n    findings=FINDINGS,\n")
+        paper.write_text(text.replace("\nRESULTS =", "\nfrom my_paper.findings import FINDINGS\n\nRESULTS ="))
+        told = ""
+        for line in after.splitlines():
+            assert rankproof.main([*shlex.split(line, comments=True)[1:]]) == 0, capsys.readouterr()
+            told += capsys.readouterr().out
+    finally:
+        _forget("my_paper")
+    assert "stored my-paper--eq-2.json" in told
+    assert "5 claims: 5 hold (1 with a misprint); every verdict as recorded" in told
+    assert "5 of 5 entries hold as their authors mean them, 4 of them as printed. The findings explain the others." in (
+        " ".join(told.split())
+    )
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+def _forget(package):
+    for module in [module for module in sys.modules if module.partition(".")[0] == package]:
+        del sys.modules[module]
+
+
+def test_the_page_for_authors_is_short_and_says_what_they_asked():
+    page = (DOCS / "your-own-paper.md").read_text()
+    assert len(page.split()) <= 900
+    for needed in ("`case=`", "`positive`", "`readable=`", "`asks=`", "`pkg/pkg/`", "`--replay-seconds`"):
+        assert needed in page
+    assert all(f'`"{one}"`' in page for one in STRENGTHS)
+    for field in dataclasses.fields(Paper):
+        assert f"`{field.name}`" in page or field.name in ("together", "rewritten", "named")

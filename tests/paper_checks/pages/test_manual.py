@@ -75,3 +75,11 @@ def test_formulas_are_plain_and_code_stays(tmp_path):
     text = page_text(page, {"a": page, "b": page})
     assert "For x \u2264 1 see B (`rankproof help b`) and `$y$`." in text
     assert "echo $x $y [B](b.md)" in text
+
+
+def test_the_page_for_authors_comes_first(capsys):
+    assert rankproof.main(["help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["readme", "your-own-paper"]
+    assert sum(line.startswith("your-own-paper ") for line in lines) == 1
+    assert lines[-2] == "For a paper of your own: `rankproof help your-own-paper` has what the first checks need."

@@ -1,0 +1,159 @@
+"""Values as authors write them: plain numbers, fractions as text, symbols with assumptions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+from paper_checks.claim import Form
+from paper_checks.context import Context
+from paper_checks.methods.domain import POSITIVE, tried
+from paper_checks.methods.identity import Equation, generic_points, judge_identity
+from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+from paper_checks.methods.sides import UndefinedError
+
+X = sympy.Symbol("x")
+CONTEXT = Context("my-paper/eq-1", 0, "quick")
+
+
+@pytest.mark.parametrize(
+    ("name", "assumptions"),
+    [
+        ("positive", {"positive": True}),
+        ("nonnegative", {"nonnegative": True}),
+        ("negative", {"negative": True}),
+        ("nonpositive", {"nonpositive": True}),
+        ("integer", {"integer": True}),
+        ("positive integer", {"integer": True, "positive": True}),
+        ("even", {"even": True}),
+        ("odd and positive", {"odd": True, "positive": True}),
+        ("prime", {"prime": True}),
+        ("no integer", {"integer": False}),
+        ("nonzero", {"nonzero": True}),
+        ("real", {"real": True}),
+    ],
+)
+def test_points_meet_the_assumptions_of_their_symbols(name, assumptions):
+    first, second, free = sympy.Symbol("a", **assumptions), sympy.Symbol("b", **assumptions), sympy.Symbol("c")
+    for point in generic_points(CONTEXT, (first, free, second), 40):
+        for symbol in (first, second):
+            value = point[symbol]
+            assert all(getattr(value, f"is_{fact}") is state for fact, state in assumptions.items()), value
+        assert len(set(point.values())) == 3
+        assert 0 not in point.values()
+
+
+def test_points_of_symbols_without_assumptions_are_of_either_sign():
+    values = [point[X] for point in generic_points(CONTEXT, (X,), 40)]
+    assert min(values) < 0 < max(values)
+    assert not any(value.is_integer and abs(value) != 1 for value in values)
+
+
+def test_assumptions_that_no_rational_number_meets_name_the_symbol():
+    with pytest.raises(UndefinedError, match=r"no point for the symbol x: .*imaginary.*write points by hand"):
+        generic_points(CONTEXT, (sympy.Symbol("x", imaginary=True),), 1)
+
+
+def test_a_positive_symbol_needs_no_point_by_hand():
+    beta = sympy.Symbol("beta", positive=True)
+    equation = Equation("it", sympy.sqrt(beta**2), beta)
+    points = generic_points(CONTEXT, (beta,), 3)
+    assert judge_identity([equation], points, "all beta", positive=("beta",)).ok
+
+
+@pytest.mark.parametrize(("kind", "word"), [("positive", "positive"), ("nonnegative", "nonnegative")])
+def test_a_sign_that_is_not_said_names_how_to_say_it(kind, word):
+    beta = sympy.Symbol("beta", **{kind: True})
+    with pytest.raises(UndefinedError) as raised:
+        judge_identity([Equation("it", beta, beta)], generic_points(CONTEXT, (beta,), 2), "all beta")
+    assert f"the symbol beta is declared {word}" in str(raised.value)
+    assert 'return points, scope, ("beta",)' in str(raised.value)
+
+
+def test_a_negative_symbol_is_to_be_written_by_a_positive_one():
+    beta = sympy.Symbol("beta", negative=True)
+    with pytest.raises(UndefinedError, match="write -b with a positive symbol b"):
+        judge_identity([Equation("it", beta, beta)], generic_points(CONTEXT, (beta,), 2), "all beta")
+
+
+@pytest.mark.parametrize("one", [1, Fraction(1), sympy.Integer(1)])
+def test_sides_may_be_plain_numbers(one):
+    weight = X / (X + 1)
+    points = [{X: sympy.Integer(2)}]
+    assert judge_identity([Equation("mass", weight + 1 / (X + 1), one)], points, "all x").ok
+    assert judge_identity([Equation("mass", one, 1)], points, "all x").ok
+    assert judge_identity([Equation("mass", 2 * X, one)], points, "all x").ok is False
+
+
+@pytest.mark.parametrize("one", [1, Fraction(1, 3), sympy.Rational(1, 3)])
+def test_points_may_be_plain_numbers(one):
+    assert judge_identity([Equation("it", X + 1, X)], [{X: one}], "all x").witness == {"x": str(one)}
+
+
+@pytest.mark.parametrize("text", ["x + 1", None, [1]])
+def test_sides_that_are_no_expressions_are_named(text):
+    with pytest.raises(TypeError, match="mass: the right side must be an expression or a number, got"):
+        Equation("mass", X, text)
+
+
+def test_a_float_side_is_still_refused():
+    with pytest.raises(TypeError, match="must not contain floats"):
+        judge_identity([Equation("mass", X, 0.5)], [{X: sympy.Integer(2)}], "all x")
+
+
+def test_rounded_numbers_take_counts_and_fractions():
+    total = Rounded.printed("0.50") + Rounded.printed("0.60")
+    by_hand = total / Rounded.exact(2)
+    assert (total / 2).low == by_hand.low
+    assert (total * Fraction(1, 2)).high == by_hand.high
+    assert (1 - Rounded.printed("0.50")).low == Fraction(99, 200) == (Rounded.printed("0.50") - 0).low
+    assert (
+        (2 * Rounded.printed("0.50")).high
+        == Fraction(101, 100)
+        == (Rounded.printed("0.50") + Rounded.printed("0.50")).high
+    )
+    assert (1 / Rounded.printed("0.50")).low == Fraction(200, 101)
+    with pytest.raises(TypeError):
+        total / 2.0
+
+
+def test_cells_and_orders_take_counts_and_fractions():
+    assert judge_printed({"cells": Cell(12, 12, {}), "half": Cell(Rounded.printed("0.5"), Fraction(1, 2), {})}, "t").ok
+    assert judge_printed({"cells": Cell(12, 13, {})}, "t").ok is False
+    assert judge_order({"first": Order(3, 2, {}), "second": Order(Rounded.printed("0.5"), 0, {})}, "t").ok
+
+
+@pytest.mark.parametrize("bad", ["0.65", 0.65])
+def test_a_cell_without_a_rounding_says_how_to_give_one(bad):
+    with pytest.raises(TypeError, match=r"a printed number is Rounded.printed\(\"0.65\"\), got"):
+        Cell(bad, Rounded.printed("0.65"), {})
+    with pytest.raises(TypeError, match=r"Rounded.printed"):
+        Order(Rounded.printed("0.65"), bad, {})
+
+
+def judge_columns(**case):
+    left, right = np.array([1.0, 4.0, 2.0]), np.array([2.0, 3.0, 2.0])
+    return judge_inequality(left, right, 0.0, scope="three", case=case, domain=tried(("a", [1, 2, 3], POSITIVE)))
+
+
+def test_columns_of_cases_take_fractions():
+    assert judge_columns(a=["1/3", "1/2", "2"]).witness == {"a": "1/2"}
+    assert judge_columns(a=[Fraction(1, 2), Fraction(1, 3), 1]).witness == {"a": "1/3"}
+    assert judge_columns(a=np.array([Fraction(1, 2), Fraction(1, 4), 1], dtype=object)).witness == {"a": 0.25}
+    assert judge_columns(a=["1", sympy.Rational(2, 3), "2"]).witness == {"a": "2/3"}
+    assert judge_columns(a=np.array([1, 2, 3])).witness == {"a": 2.0}
+
+
+@pytest.mark.parametrize("bad", ["ring", None, [1, 2], "1/0"])
+def test_a_column_that_is_no_number_is_named(bad):
+    with pytest.raises(
+        UndefinedError, match=r"the column 'topology' of case= has .* numbers or fractions, or give case= a list"
+    ):
+        judge_columns(a=[1, 2, 3], topology=["line", bad, "star"])
+
+
+def test_what_a_correction_asks_is_one_of_three_words():
+    with pytest.raises(ValueError, match=r"asks='less' .* must be weaker, stronger or neither"):
+        Form("it", {"K": 2.0}, asks="less")
