@@ -4,7 +4,7 @@ Operations of matrix products and convolutions are counted as PyTorch counts the
 addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Texts are taken to
 be as long as the longest of a batch is in the mean. A round may cost more after every accumulation, because clients
 keep the accumulated pairs as factors, so operations are counted before and after one accumulation and extended
-linearly. Bytes are those before the first round, of a first round, and of a round that accumulates; what later ones
+linearly. Bytes are those before the first round, of the first two, and of a round that accumulates; what later ones
 send may differ, as it does where ranks change or clients have their own.
 """
 
@@ -23,6 +23,7 @@ from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from rmt.results import Result
+from runs.catalogue import PER_CLIENT
 from runs.experiments import one_thread
 from runs.network_problem import NetworkProblem
 from runs.plan import Plan, parts_of
@@ -88,7 +89,10 @@ def _count(plan: Plan) -> Cost:
 
     rounds, cohort, one = plan.conduct.rounds, given["cohort"] or len(sizes), run()
     first = operations_of_a_client(one.operations)
-    operations, sent = rounds * first, one.before + rounds * one.of_a_cohort(cohort)
+    # What a client may lack after rounds without it is sent from the second round on; changes of ranks are unknown.
+    later = one if "truncation" in given else run(after=1, tau=3)
+    operations = rounds * first
+    sent = one.before + one.of_a_cohort(cohort) + (rounds - 1) * later.of_a_cohort(cohort)
     if "tau" in given and rounds >= given["tau"]:
         sent += rounds // given["tau"] * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
         accumulated = sum(done // given["tau"] for done in range(rounds))  # before each round, over all rounds
@@ -113,20 +117,18 @@ class _Round:
     Attributes:
         operations: Floating-point operations.
         before: Bytes that are sent before the first round.
-        to_one: Bytes sent to or from the client of the round.
-        to_all: Bytes sent to or from all clients.
-        broadcast: Bytes of broadcasts, which are a part of these.
+        to_cohort: Bytes sent to or from the clients of the round.
+        broadcast: Bytes sent to all clients.
     """
 
     operations: float
     before: float
-    to_one: float
-    to_all: float
+    to_cohort: float
     broadcast: float
 
     def of_a_cohort(self, clients: int) -> float:
         """Return the bytes of a round of so many clients."""
-        return self.to_all + clients * self.to_one
+        return self.broadcast + clients * self.to_cohort
 
 
 def _one_round(
@@ -146,15 +148,18 @@ def _one_round(
     given = {**plan.settings, **{name: value for name, value in few.items() if name in plan.settings}}
     parts = parts_of(replace(plan, settings=given))
     problem = parts.problem.of_width(width) if isinstance(parts.problem, NetworkProblem) else parts.problem
-    fed = Federation(problem.clients, seed=0)
+    # If all clients take part, the first ones alone are a federation in which all take part.
+    all_take_part = plan.settings["cohort"] in (None, len(problem.clients))
+    whole = not all_take_part or any(plan.settings.get(name) for name in PER_CLIENT)
+    fed = Federation(problem.clients if whole else [problem.clients[k] for k in range(cohort)], seed=0)
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
-    before = fed.ledger.bytes()
+    scale = len(problem.clients) / len(fed.clients)
+    before = fed.ledger.bytes() * scale
     for _ in range(after):
         state = one_round(parts.algorithm.round, fed, state, 1)
     with FlopCounterMode(display=False) as counter:
         one_round(parts.algorithm.round, fed, state, cohort)
     sent = [entry for entry in fed.ledger.entries if entry.round > after]
-    to_one = sum(entry.bytes for entry in sent if entry.clients == 1)
-    broadcast = sum(entry.bytes for entry in sent if entry.what == "tell")
-    to_all = sum(entry.bytes for entry in sent) - to_one
-    return _Round(float(counter.get_total_flops()), before, to_one, to_all, broadcast)
+    told = sum(entry.bytes for entry in sent if entry.what == "tell")
+    to_cohort, broadcast = sum(entry.bytes for entry in sent) - told, told * scale
+    return _Round(float(counter.get_total_flops()), before, to_cohort, broadcast)
