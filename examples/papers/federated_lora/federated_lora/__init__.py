@@ -1,0 +1,1 @@
+"""What abstracts of four papers on federated LoRA say about aggregation and cost."""
