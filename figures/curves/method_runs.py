@@ -122,7 +122,7 @@ METHOD_SIZES: dict[Scale, MethodSizes] = {
         tau=4,
         rounds=16,
         every=2,
-        seeds=3,
+        seeds=2,
         rates=(0.1, 0.3, 1.0, 3.0),
     ),
     "paper": MethodSizes(
