@@ -138,9 +138,9 @@ def draw(table: pd.DataFrame) -> Picture:
 METHODS_COMPARED = Figure(
     id="training/methods",
     title="All methods on Fashion-MNIST: accuracy, bytes, error of the aggregation, time",
-    caption=r"Left, above: test accuracy by bytes in both directions, all clients together, from the first round "
-    r"on; the number at the end of a line is in the list on the right. Solid: the global model on the test set; dashed: "
-    r"personal models (p), each on its client's own test set. Mean over the seeds. Below: error of the "
+    caption=r"Left, above: test accuracy by bytes in both directions, all clients together, from the first "
+    r"round on; the number at the end of a line is in the list on the right. Solid: the global model on the test set; "
+    r"dashed: personal models (p), each on its client's own test set. Mean over the seeds. Below: error of the "
     r"aggregation, the distance of the model after a round from the mean of the models that the clients reach "
     r"without the others, relative to the distance of this mean from the model before; of methods whose clients do "
     r"the same in a round without the others. Dotted: limit below which we call it rounding. Right: time of the "
