@@ -97,7 +97,7 @@ def methods_found(table: pd.DataFrame) -> str:
         f"No paper states this. Found: {methods_headline(table)} Test accuracies and bytes in both directions (means "
         f"over the seeds; (p): personal models, on the clients' own test sets): {ends}. The aggregation is exact up to "
         f"rounding with {', '.join(exact)}. The largest error relative to the mean change of the clients' models is: "
-        f"{others}. A round takes at most {times[slowest] / unit:.1f} times as long as FedAvg's, with {slowest}."
+        f"{others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times as long as FedAvg's, with {slowest}."
     )
 
 
@@ -122,6 +122,21 @@ def methods_sizes(table: pd.DataFrame) -> str:
         f"batches of {federation['batch']}, rank {sizes.rank}, accumulation every {sizes.tau} rounds, {sizes.rounds} "
         f"rounds, seeds {', '.join(map(str, sorted(set(runs.seed))))}, {tried}."
     )
+
+
+def ends_of_grid(table: pd.DataFrame) -> str:
+    """Name the methods whose learning rate is the smallest or the largest of those tried, in a sentence; else empty."""
+    tried = sorted(set(table[table.stage == CHOICE].rate))
+    if len(tried) < 3:
+        return ""
+    chosen = summary(table).rate
+    ends = {
+        word: [str(m) for m in chosen.index[chosen == rate]]
+        for word, rate in (("least", tried[0]), ("largest", tried[-1]))
+    }
+    told = [f"the {word} rate of the grid is best for {', '.join(names)}" for word, names in ends.items() if names]
+    text = ", and ".join(told)
+    return f"{text[0].upper()}{text[1:]}, so that a rate beyond it could be better. " if text else ""
 
 
 def _is_of(runs: pd.DataFrame, sizes: MethodSizes) -> bool:

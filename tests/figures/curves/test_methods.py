@@ -32,6 +32,7 @@ from figures.curves.method_runs import (
 from figures.curves.methods import (
     EXACT,
     METHODS_COMPARED,
+    ends_of_grid,
     largest_errors,
     methods_data,
     methods_headline,
@@ -170,6 +171,16 @@ def test_the_headline_names_the_fewest_bytes_near_the_best():
         "0.25 times as many."
     )
     assert methods_headline(table[table.method != "B"]).endswith("with the fewest bytes of those within 2 points.")
+
+
+def test_rates_at_an_end_of_the_grid_are_named():
+    rows = [("choice", "A", rate) for rate in (0.1, 0.3, 1.0)] + [("run", m, r) for m, r in (("A", 0.3), ("B", 1.0))]
+    table = pd.DataFrame(rows, columns=["stage", "method", "rate"]).assign(seed=0, value=0.5, bytes=1, failed=0)
+    table["round"] = 1
+    assert (
+        ends_of_grid(table) == "The largest rate of the grid is best for B, so that a rate beyond it could be better. "
+    )
+    assert ends_of_grid(table[table.method == "A"]) == ""
 
 
 @pytest.fixture(scope="module")
