@@ -97,7 +97,8 @@ def methods_found(table: pd.DataFrame) -> str:
         f"No paper states this. Found: {methods_headline(table)} Test accuracies and bytes in both directions (means "
         f"over the seeds; (p): personal models, on the clients' own test sets): {ends}. The aggregation is exact up to "
         f"rounding with {', '.join(exact)}. The largest error relative to the mean change of the clients' models is: "
-        f"{others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times as long as FedAvg's, with {slowest}."
+        f"{others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times as long as FedAvg's, "
+        f"with {slowest}."
     )
 
 
