@@ -123,7 +123,7 @@ METHOD_SIZES: dict[Scale, MethodSizes] = {
         rounds=16,
         every=2,
         seeds=2,
-        rates=(0.1, 0.3, 1.0),
+        rates=(0.1, 0.3, 1.0, 3.0),
     ),
     "paper": MethodSizes(
         tuple(LABELS),
