@@ -1,1 +1,1 @@
-"""What abstracts of four papers on federated LoRA say about aggregation and cost."""
+"""Statements on aggregation and cost in abstracts of four papers on federated LoRA."""

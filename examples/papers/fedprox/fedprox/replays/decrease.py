@@ -60,7 +60,7 @@ def remark_5_sufficient(values: Values) -> Violation:
 
 @replay("fedprox/cor-7")
 def cor_7(values: Values) -> Violation:
-    """What is stated, less 5 %, against the decrease with mu = 6 B^2, from above, for L = 1."""
+    """The stated decrease, less 5 %, against the one with mu = 6 B^2, from above, for L = 1."""
     B, share = Fraction(values["B"]), Fraction(values["share"])
     root = Fraction(141421, 100000)  # below the root of 2, so that the decrease is bounded from above
     mu = 6 * B**2

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.curves.method_picture import draw_methods
-from figures.curves.method_runs import DATA, FAMILY, METHOD_SIZES, MethodSizes, design_of, measure_rounds
+from figures.curves.method_comparison_picture import draw_methods
+from figures.curves.method_comparison_runs import DATA, FAMILY, METHOD_SIZES, MethodSizes, design_of, measure_rounds
 from figures.experiments.cost import announce_cost
 from figures.experiments.experiment import CHOICE, RUN, finals, run_design
 from figures.figure import Figure, Settings

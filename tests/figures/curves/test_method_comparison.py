@@ -16,8 +16,18 @@ from algorithms.flora import FLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures.aggregation_error import ExchangeRecorder
-from figures.curves import method_runs
-from figures.curves.method_runs import (
+from figures.curves import method_comparison_runs
+from figures.curves.method_comparison import (
+    EXACT,
+    METHODS_COMPARED,
+    ends_of_grid,
+    largest_errors,
+    methods_data,
+    methods_headline,
+    round_times,
+    summary,
+)
+from figures.curves.method_comparison_runs import (
     FAMILY,
     LABELS,
     LEFT_OUT,
@@ -28,16 +38,6 @@ from figures.curves.method_runs import (
     design_of,
     line_of,
     vector,
-)
-from figures.curves.methods import (
-    EXACT,
-    METHODS_COMPARED,
-    ends_of_grid,
-    largest_errors,
-    methods_data,
-    methods_headline,
-    round_times,
-    summary,
 )
 from figures.figure import Settings
 from figures.make import read_table
@@ -123,7 +123,7 @@ TINY = MethodSizes(
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(method_runs, "DATA", "examples.own_images:images")
+        patch.setattr(method_comparison_runs, "DATA", "examples.own_images:images")
         patch.setitem(METHOD_SIZES, "quick", TINY)
         yield methods_data(Settings(runs=tmp_path_factory.mktemp("runs")))
 
