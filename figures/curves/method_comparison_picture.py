@@ -43,9 +43,9 @@ def draw_methods(
             by_bytes.annotate(str(numbers[str(method)]), end, (2, -2), textcoords="offset points", fontsize=6.5)
     by_bytes.set(xscale="log", xlabel="sent in both directions, MB", ylabel="accuracy, %")
     for method, run in table[table.stage == "error"].groupby("method", sort=False):
-        means = run.groupby("round").value.mean().clip(lower=1e-8)
-        by_round.plot(means.index, means, color=colours[families[str(method)]], linewidth=0.9)
-        end = (means.index[-1], means.iloc[-1])
+        errors = run.groupby("round").value.mean().clip(lower=1e-8)
+        by_round.plot(errors.index, errors, color=colours[families[str(method)]], linewidth=0.9)
+        end = (errors.index[-1], errors.iloc[-1])
         by_round.annotate(str(numbers[str(method)]), end, (2, -2), textcoords="offset points", fontsize=6.5)
     by_round.axhline(exact, color="0.45", linewidth=0.8, linestyle=":")
     by_round.set(yscale="log", xlabel="round", ylabel="error of the aggregation")
