@@ -96,9 +96,8 @@ def methods_found(table: pd.DataFrame) -> str:
         f"No paper states this. Found: {methods_headline(table)} Test accuracies and bytes in both directions (means "
         f"over the seeds; (p): personal models, on the clients' own test sets): {ends}. The seeds of a method differ "
         f"by up to {spread:.1f} points, and so few seeds decide no small difference between methods. The aggregation "
-        f"is exact up to rounding with {', '.join(exact)}. The largest error relative to the mean change of the clients' "
-        f"models is: "
-        f"{others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times as long as FedAvg's, "
+        f"is exact up to rounding with {', '.join(exact)}. The largest error relative to the mean change of the "
+        f"clients' models is: {others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times as long as FedAvg's, "
         f"with {slowest}."
     )
 
