@@ -97,8 +97,8 @@ def methods_found(table: pd.DataFrame) -> str:
         f"over the seeds; (p): personal models, on the clients' own test sets): {ends}. The seeds of a method differ "
         f"by up to {spread:.1f} points, and so few seeds decide no small difference between methods. The aggregation "
         f"is exact up to rounding with {', '.join(exact)}. The largest error relative to the mean change of the "
-        f"clients' models is: {others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times as "
-        f"long as FedAvg's, with {slowest}."
+        f"clients' models is: {others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times "
+        f"as long as FedAvg's, with {slowest}."
     )
 
 
