@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from algorithms.adapter import AB, Adapted, Adapter, LoRAState
+from algorithms.adapter import AB, Adapted, Adapter, LoRAState, require_rank_for_each
 from algorithms.descent import Descent, descend
 from algorithms.federation import Client, Cohort, Federation, Memory, Reply, Then
 from algorithms.tree import Tree
@@ -22,13 +22,20 @@ class LoRA:
     Attributes:
         local: Local steps.
         adapter: Rank, scale and initial values of the factors.
+        kept_factor: Name of the factor that every client keeps for itself; then there is no common adapter to export.
     """
 
     local: Descent
     adapter: Adapter
+    kept_factor: ClassVar[str] = ""
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
-        """Broadcast the frozen weights and return the state before the first round."""
+        """Broadcast the frozen weights and return the state before the first round.
+
+        Raises:
+            FederationError: Clients have ranks, but not one for each, or the adapter's rank does not fit a layer.
+        """
+        require_rank_for_each(getattr(self, "ranks", ()), len(fed.clients))  # of methods with ranks by client
         fed.broadcast(base=w)
         return LoRAState(w, self.adapter.factors(w))
 

@@ -8,7 +8,7 @@ its own model is that of a client that has not trained yet, and only the clients
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from algorithms.adapter import AB, Adapter, LoRAState
 from algorithms.descent import Descent, descend
@@ -37,6 +37,7 @@ class FedSALoRA(LoRA):
     """
 
     average_rest: bool = False
+    kept_factor: ClassVar[str] = "B"
 
     def __post_init__(self) -> None:
         if self.average_rest and self.adapter.rest == "frozen":

@@ -12,7 +12,7 @@ from typing import Literal
 
 import torch
 
-from algorithms.adapter import AB, LoRAState, require_rank_for_each, require_ranks_within
+from algorithms.adapter import AB, LoRAState, require_ranks_within
 from algorithms.descent import require_fresh
 from algorithms.federation import Cohort, Federation, FederationError
 from algorithms.fedlora import LoRA
@@ -46,15 +46,6 @@ class FlexLoRA(LoRA):
             raise FederationError(f"split must be one of {SPLITS}, got {self.split!r}")
         require_ranks_within(self.ranks, self.adapter.rank)
         require_fresh(self.local, "FlexLoRA makes its factors of singular vectors")
-
-    def start(self, fed: Federation, w: Tree) -> LoRAState:
-        """Broadcast the frozen weights and return the state before the first round.
-
-        Raises:
-            FederationError: There is not one rank for each client, or the adapter's rank does not fit a layer.
-        """
-        require_rank_for_each(self.ranks, len(fed.clients))
-        return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
         """Do one round and return the new state."""

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from algorithms.adapter import AB, Adapter, require_rank_for_each, require_ranks_within
+from algorithms.adapter import AB, Adapter, require_ranks_within
 from algorithms.descent import Descent, Wrapped, descend, require_fresh
 from algorithms.federation import Client, Cohort, Each, Federation, FederationError, Memory, Reply
 from algorithms.fedlora import LoRA, train_factors
@@ -80,7 +80,6 @@ class HetLoRA(LoRA):
         Raises:
             FederationError: There is not one rank for each client, or the adapter's rank does not fit a layer.
         """
-        require_rank_for_each(self.ranks, len(fed.clients))
         base, factors = super().start(fed, w)
         largest = max(A.shape[1] for A in factors.A.values())  # layers of a given adapter may have several ranks
         return HetLoRAState(base, factors, self.ranks or (largest,) * len(fed.clients))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from algorithms.adapter import AB, LoRAState, require_rank_for_each, require_ranks_within
+from algorithms.adapter import AB, LoRAState, require_ranks_within
 from algorithms.federation import Cohort, Federation
 from algorithms.fedlora import LoRA
 from algorithms.flexlora import first
@@ -44,15 +44,6 @@ class RBLA(LoRA):
 
     def __post_init__(self) -> None:
         require_ranks_within(self.ranks, self.adapter.rank)
-
-    def start(self, fed: Federation, w: Tree) -> LoRAState:
-        """Broadcast the frozen weights and return the state before the first round.
-
-        Raises:
-            FederationError: There is not one rank for each client, or the adapter's rank does not fit a layer.
-        """
-        require_rank_for_each(self.ranks, len(fed.clients))
-        return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
         """Do one round and return the new state."""

@@ -1,1 +1,1 @@
-"""Learning curves of every algorithm."""
+"""Learning curves of the papers' algorithms, and a comparison of all methods."""

@@ -1,4 +1,4 @@
-"""The runs of the learning curves: every algorithm, the choice of its learning rate, and its data."""
+"""The runs of the learning curves: their algorithms, the choice of learning rates, and the data."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ from torch import Tensor, nn
 
 from algorithms.adapter import AB, Adapter
 from algorithms.federation import FederationError
-from algorithms.fedsa_lora import FedSALoRA
 from algorithms.tree import Tree, wide
 from runs.networks.turned_layer import TurnedLayer
 from runs.settings import RunError
@@ -95,8 +94,10 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
             precision, or has another model than its weights and factors.
     """
     adapter: Adapter | None = getattr(algorithm, "adapter", None)
-    if isinstance(algorithm, FedSALoRA):
-        raise RunError("FedSALoRA has no adapter of its own to export, because every client keeps its own B")
+    if kept := getattr(algorithm, "kept_factor", ""):
+        raise RunError(
+            f"{type(algorithm).__name__} has no adapter of its own to export, because every client keeps its own {kept}"
+        )
     if adapter is None or not isinstance(getattr(state, "factors", None), AB):
         raise RunError(
             f"{type(algorithm).__name__} does not train an adapter on frozen weights, and PEFT stores nothing else"

@@ -1,0 +1,1 @@
+"""Statements on aggregation and cost in abstracts of four papers on federated LoRA."""

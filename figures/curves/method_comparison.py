@@ -1,0 +1,177 @@
+"""Comparison of all methods on Fashion-MNIST: accuracy by bytes, error of the aggregation by round, time of a round.
+
+At the scale `paper` the network is a ResNet-10, and `rankproof figure training/methods --scale paper --device cuda`
+makes the runs on an accelerator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from figures.curves.method_comparison_picture import draw_methods
+from figures.curves.method_comparison_runs import DATA, FAMILY, METHOD_SIZES, MethodSizes, design_of, measure_rounds
+from figures.experiments.cost import announce_cost
+from figures.experiments.experiment import CHOICE, RUN, finals, run_design
+from figures.figure import Figure, Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+NEAR = 0.02
+"""Distance from the best accuracy within which the bytes are compared."""
+EXACT = 1e-4
+"""Largest relative error of an aggregation that is exact up to rounding in single precision."""
+
+
+def methods_data(settings: Settings) -> pd.DataFrame:
+    """Choose the learning rates on validation samples, run every method, and measure the rounds of its first seed."""
+    design, sizes = design_of(settings), settings.sizes(METHOD_SIZES)
+    announce_cost(design, settings)
+    table = run_design(design, settings)
+    runs = table[table.stage == RUN]
+    rates = {str(method): float(rate) for method, rate in runs.groupby("method", sort=False).rate.first().items()}
+    rows: list[dict[str, Any]] = []
+    for line in design.lines:
+        label = line.keys["method"]
+        settings.report(f"rounds of {label}")
+        common = {"method": label, "seed": int(runs.seed.min()), "rate": rates[str(label)], "bytes": 0, "failed": 0}
+        rows += [{**common, **row} for row in measure_rounds(line, rates[str(label)], sizes, settings)]
+    return pd.concat([table, pd.DataFrame(rows)[list(table.columns)]], ignore_index=True)
+
+
+def round_times(table: pd.DataFrame) -> dict[str, float]:
+    """Return the time of each method's fastest round, in seconds: other work on the machine only adds to a time."""
+    seconds = table[table.stage == "seconds"]
+    return {str(method): float(value) for method, value in seconds.groupby("method", sort=False).value.min().items()}
+
+
+def largest_errors(table: pd.DataFrame) -> dict[str, float]:
+    """Return the largest error of each method's aggregations, relative to the change of the mean of the models."""
+    errors = table[table.stage == "error"]
+    return {str(method): float(value) for method, value in errors.groupby("method", sort=False).value.max().items()}
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean accuracy, the bytes and the failed runs of each method; a failed run counts as accuracy 0."""
+    ends = finals(table)
+    ends["value"] = ends.value.where(ends.failed == 0, 0.0)
+    return ends.groupby("method", sort=False).agg(
+        value=("value", "mean"), bytes=("bytes", "max"), failed=("failed", "sum"), rate=("rate", "first")
+    )
+
+
+def methods_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the best mean accuracy of a global model, and the fewest bytes near it."""
+    means, seeds = summary(table), finals(table).seed.nunique()
+    common = means[[not str(method).endswith("(p)") for method in means.index]]
+    best = str(common.value.idxmax())
+    near = common[common.value >= common.value.max() - NEAR]
+    fewest = str(near.bytes.idxmin())
+    text = (
+        f"Of {len(common)} methods with a global model {best} has the best mean accuracy over {seeds} "
+        f"seed{'s' * (seeds > 1)} ({100 * common.value.max():.1f} %)"
+    )
+    if fewest == best:
+        return f"{text}, with the fewest bytes of those within {100 * NEAR:.0f} points."
+    share = near.bytes[fewest] / common.bytes[best]
+    return f"{text}; within {100 * NEAR:.0f} points {fewest} sends the fewest bytes, {share:.2g} times as many."
+
+
+def methods_found(table: pd.DataFrame) -> str:
+    """Return the finding: accuracies and bytes of all methods, errors of the aggregation, and times."""
+    means, errors, times = summary(table), largest_errors(table), round_times(table)
+    ends = "; ".join(
+        f"{method} {100 * row.value:.1f} % with {row.bytes / 1e6:.2f} MB" for method, row in means.iterrows()
+    )
+    exact = [method for method, error in errors.items() if error <= EXACT]
+    others = ", ".join(f"{method} {error:.2g}" for method, error in errors.items() if error > EXACT)
+    unit = times.get("FedAvg", float("nan"))
+    groups = finals(table).groupby("method", sort=False).value
+    spread = 100 * float((groups.max() - groups.min()).max())
+    slowest = max(times, key=lambda method: times[method])
+    return (
+        f"No paper states this. Found: {methods_headline(table)} Test accuracies and bytes in both directions (means "
+        f"over the seeds; (p): personal models, on the clients' own test sets): {ends}. The seeds of a method differ "
+        f"by up to {spread:.1f} points, and so few seeds decide no small difference between methods. The aggregation "
+        f"is exact up to rounding with {', '.join(exact)}. The largest error relative to the mean change of the "
+        f"clients' models is: {others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times "
+        f"as long as FedAvg's, with {slowest}."
+    )
+
+
+def methods_sizes(table: pd.DataFrame) -> str:
+    """Describe the sizes of the scale that the table was computed at."""
+    runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
+    sizes = next(of for of in METHOD_SIZES.values() if _is_of(runs, of))
+    federation = sizes.federation
+    rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
+    tried = (
+        f"learning rates from {rates}, by runs as long as the others with seed {int(choice.seed.max())}"
+        if len(choice)
+        else f"learning rate {rates}"
+    )
+    width = f" of width {federation['width']}" if "width" in federation else ""
+    samples = f"{federation['samples']:,}" if "samples" in federation else "all"
+    side = federation.get("side", 28)
+    return (
+        f"{federation['model']}{width} on images of {side} x {side} pixels, {samples} training samples, "
+        f"{federation['clients']} clients (Dirichlet {federation['partition_psi']:g}), "
+        f"{100 * federation['own_share']:.0f} % of each client's samples as its own test set, one local epoch in "
+        f"batches of {federation['batch']}, rank {sizes.rank}, accumulation every {sizes.tau} rounds, {sizes.rounds} "
+        f"rounds, seeds {', '.join(map(str, sorted(set(runs.seed))))}, {tried}."
+    )
+
+
+def ends_of_grid(table: pd.DataFrame) -> str:
+    """Name the methods whose learning rate is the smallest or the largest of those tried, in a sentence; else empty."""
+    tried = sorted(set(table[table.stage == CHOICE].rate))
+    if len(tried) < 3:
+        return ""
+    chosen = summary(table).rate
+    ends = {
+        word: [str(m) for m in chosen.index[chosen == rate]]
+        for word, rate in (("least", tried[0]), ("largest", tried[-1]))
+    }
+    told = [f"the {word} rate of the grid is best for {', '.join(names)}" for word, names in ends.items() if names]
+    text = ", and ".join(told)
+    return f"{text[0].upper()}{text[1:]}, so that a rate beyond it could be better. " if text else ""
+
+
+def _is_of(runs: pd.DataFrame, sizes: MethodSizes) -> bool:
+    return bool(runs["round"].max() == sizes.rounds and runs.method.nunique() == len(sizes.methods))
+
+
+def draw(table: pd.DataFrame) -> Picture:
+    """Draw the three panels."""
+    times, means = round_times(table), summary(table)
+    order: Sequence[str] = [str(method) for method in means.index]
+    return draw_methods(table, order, {method: FAMILY[method] for method in order}, times, EXACT)
+
+
+METHODS_COMPARED = Figure(
+    id="training/methods",
+    title="All methods on Fashion-MNIST: accuracy, bytes, error of the aggregation, time",
+    caption=r"Left, above: test accuracy by bytes in both directions, all clients together, from the first "
+    r"round on; the number at the end of a line is in the list on the right. Solid: the global model on the test "
+    r"set; dashed: personal models (p), each on its client's own test set. Mean over the seeds. Below: error of the "
+    r"aggregation, the distance of the model after a round from the mean of the models that the clients reach "
+    r"without the others, relative to the distance of this mean from the model before; of methods whose clients do "
+    r"the same in a round without the others. Dotted: limit below which we call it rounding. Right: processor time "
+    r"of the fastest round, relative to FedAvg's (on an accelerator: wall time). A round has one local epoch for "
+    r"each kind of local step: two for RoLoRA, pFedLoRU and pFedLoRA. Every method has the same samples, clients "
+    r"and initial weights for a seed, and a learning rate of its own, chosen by the accuracy on samples held out "
+    r"for validation (personal models: on the clients' own held-out samples) with another seed and without test "
+    r"images. All networks train from random weights, which is not what adapters were made for. All other options "
+    r"are the defaults, and all clients have the same rank. Weights that are not factorised are also trained and "
+    r"averaged.",
+    data=methods_data,
+    draw=draw,
+    headline=methods_headline,
+    found=methods_found,
+    sizes=methods_sizes,
+    datasets=(DATA,),
+    quick_decides=False,
+)

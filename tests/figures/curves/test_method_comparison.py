@@ -1,0 +1,220 @@
+"""The comparison of all methods: its runs, the error of an aggregation, and what the stored table shows."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import torch
+from matplotlib import rc_context
+
+from algorithms.adapter import Adapter
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation
+from algorithms.fedlora import FedLoRA
+from algorithms.flora import FLoRA
+from algorithms.rounds import one_round
+from algorithms.tree import Tree
+from figures.aggregation_error import ExchangeRecorder
+from figures.curves import method_comparison_runs
+from figures.curves.method_comparison import (
+    EXACT,
+    METHODS_COMPARED,
+    ends_of_grid,
+    largest_errors,
+    methods_data,
+    methods_headline,
+    round_times,
+    summary,
+)
+from figures.curves.method_comparison_runs import (
+    FAMILY,
+    LABELS,
+    LEFT_OUT,
+    METHOD_SIZES,
+    WHOLE,
+    MethodSizes,
+    aggregation_error,
+    design_of,
+    line_of,
+    vector,
+)
+from figures.figure import Settings
+from figures.make import read_table
+from figures.stored_numbers import stored_numbers
+from figures.style import STYLE
+from runs.catalogue import ALGORITHMS
+from toymodels.quadratic import centred
+
+EXACT_METHODS = {"FedAvg", "FedProx", "FedHM", "FFA-LoRA", "Fed-SB", "FLoRA", "FedEx-LoRA"}
+
+
+def test_every_method_of_the_catalogue_is_compared_or_left_out():
+    assert list(LABELS) == [name for name in ALGORITHMS if name not in LEFT_OUT]
+    assert set(LEFT_OUT) <= set(ALGORITHMS)
+    assert set(FAMILY) == set(LABELS.values())
+    assert set(WHOLE) <= set(LABELS)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_personal_models_are_marked_and_measured_as_such(name):
+    line = line_of(name, METHOD_SIZES["laptop"])
+    assert LABELS[name].endswith("(p)") is (line.metric == "personal_accuracy")
+    assert name not in WHOLE or line.metric == "accuracy"
+
+
+@pytest.mark.parametrize("scale", METHOD_SIZES)
+def test_rates_are_chosen_for_each_method_by_runs_as_long_as_the_others(scale):
+    design = design_of(Settings(scale))
+    assert design.tuning_rounds == design.rounds
+    assert all(line.tuned for line in design.lines)
+    assert len({line.rate_of for line in design.lines}) == len(design.lines)
+
+
+def clients():
+    """Return three clients of 4 x 3 weights, and unequal shares."""
+    rng = torch.Generator().manual_seed(0)
+    roots = torch.randn(3, 12, 12, generator=rng, dtype=torch.float64) / 4
+    centres = torch.randn(3, 4, 3, generator=rng, dtype=torch.float64)
+    return [centred(root @ root.T, centre) for root, centre in zip(roots, centres, strict=True)], (1.0, 2.0, 3.0)
+
+
+def error_of(algorithm, recorder=None):
+    """Return the error of the second round, the states around it, and the algorithm's federation."""
+    losses, shares = clients()
+    fed = Federation(losses, shares=shares, executor=recorder)
+    state = algorithm.start(fed, Tree(W=torch.eye(4, 3, dtype=torch.float64)))
+    state = one_round(algorithm.round, fed, state)
+    if recorder is not None:
+        recorder.exchanges()
+    before = (state, fed.state)
+    after = one_round(algorithm.round, fed, state)
+    return aggregation_error(algorithm, losses, shares, 0, before, after), state, after
+
+
+def test_averages_of_weights_and_stacks_have_no_error():
+    assert error_of(FedAvg(Descent(3, 0.05)))[0] < 1e-12
+    assert error_of(FLoRA(Descent(3, 0.05), Adapter(2)))[0] < 1e-12
+
+
+def test_the_error_of_separate_averages_is_the_one_of_the_uploads():
+    recorder, algorithm = ExchangeRecorder(), FedLoRA(Descent(3, 0.05), Adapter(2))
+    error, before, after = error_of(algorithm, recorder)
+    (exchange,) = recorder.exchanges()
+    models = [vector(algorithm.client_model(before, sent)) for sent in exchange.sent]
+    mean = sum(share * model for share, model in zip(exchange.shares, models, strict=True))
+    expected = (vector(algorithm.weights(after)) - mean).norm() / (mean - vector(algorithm.weights(before))).norm()
+    assert error == pytest.approx(float(expected), rel=1e-9)
+    assert error > 1e-3
+
+
+TINY = MethodSizes(
+    ("fedavg", "fedlora", "flora", "fedsa-lora"),
+    {"model": "perceptron", "width": 8, "clients": 3, "own_share": 0.2, "batch": 20, "held_out": 50},
+    rank=2,
+    tau=2,
+    rounds=2,
+    every=1,
+    seeds=2,
+    rates=(0.1, 0.3),
+)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(method_comparison_runs, "DATA", "examples.own_images:images")
+        patch.setitem(METHOD_SIZES, "quick", TINY)
+        yield methods_data(Settings(runs=tmp_path_factory.mktemp("runs")))
+
+
+def test_a_tiny_version_has_every_stage(tiny):
+    counts = tiny.groupby("stage").size()
+    assert counts["choice"] == 4 * 2
+    assert counts["run"] == 4 * 2 * 3
+    assert counts["seconds"] == 4 * 2
+    assert counts["error"] == 3 * 2
+    assert not tiny.failed.any()
+    assert set(tiny[tiny.stage == "run"].seed) == {0, 1}
+    assert set(tiny[tiny.stage == "choice"].seed) == {99}
+
+
+def test_a_tiny_versions_rates_did_best_on_validation_samples(tiny):
+    choice, runs = tiny[tiny.stage == "choice"], tiny[tiny.stage == "run"]
+    for method, own in choice.groupby("method"):
+        assert set(runs[runs.method == method].rate) == {own.rate[own.value.idxmax()]}
+
+
+def test_a_tiny_versions_errors_and_times(tiny):
+    errors = largest_errors(tiny)
+    assert set(errors) == {"FedAvg", "FedLoRA", "FLoRA"}
+    assert max(errors["FedAvg"], errors["FLoRA"]) < EXACT < errors["FedLoRA"]
+    assert min(round_times(tiny).values()) > 0.0
+
+
+def test_a_failed_run_counts_as_nothing(tiny):
+    assert summary(tiny).value.min() > 0.0
+    bad = tiny.copy()
+    bad.loc[(bad.stage == "run") & (bad.method == "FedAvg") & (bad.seed == 0), ["value", "failed"]] = (float("nan"), 1)
+    means = summary(bad)
+    assert means.failed["FedAvg"] >= 1
+    assert means.value["FedAvg"] < summary(tiny).value["FedAvg"]
+
+
+def test_the_headline_names_the_fewest_bytes_near_the_best():
+    rows = [("A", 0.9, 100), ("B", 0.89, 25), ("C", 0.8, 1), ("D (p)", 0.99, 1)]
+    table = pd.DataFrame([{"stage": "run", "method": m, "seed": 0, "value": v, "bytes": b} for m, v, b in rows])
+    table = table.assign(rate=0.1, failed=0)
+    table["round"] = 1
+    assert methods_headline(table) == (
+        "Of 3 methods with a global model A has the best mean accuracy over 1 seed (90.0 %); within 2 points B sends "
+        "the fewest bytes, 0.25 times as many."
+    )
+    assert methods_headline(table[table.method != "B"]).endswith("with the fewest bytes of those within 2 points.")
+
+
+def test_rates_at_an_end_of_the_grid_are_named():
+    rows = [("choice", "A", rate) for rate in (0.1, 0.3, 1.0)] + [("run", m, r) for m, r in (("A", 0.3), ("B", 1.0))]
+    table = pd.DataFrame(rows, columns=["stage", "method", "rate"]).assign(seed=0, value=0.5, bytes=1, failed=0)
+    table["round"] = 1
+    table = table[["stage", "method", "seed", "rate", "round", "value", "bytes", "failed"]]
+    assert (
+        ends_of_grid(table) == "The largest rate of the grid is best for B, so that a rate beyond it could be better. "
+    )
+    assert ends_of_grid(table[table.method == "A"]) == ""
+
+
+@pytest.fixture(scope="module")
+def stored():
+    entry = stored_numbers(METHODS_COMPARED, Settings("laptop"))
+    assert entry is not None
+    return read_table(entry["csv"])
+
+
+def test_the_stored_table_is_whole(stored):
+    sizes = METHOD_SIZES["laptop"]
+    runs = stored[stored.stage == "run"]
+    assert list(dict.fromkeys(runs.method)) == list(LABELS.values())
+    assert runs[runs.failed == 0].groupby("method").seed.nunique().max() == sizes.seeds
+    rounds = list(range(0, sizes.rounds + 1, sizes.every))
+    for _, run in runs[runs.failed == 0].groupby(["method", "seed"]):
+        assert run["round"].tolist() == rounds
+
+
+def test_the_stored_errors_are_rounding_exactly_where_the_page_says_exact(stored):
+    errors = largest_errors(stored)
+    assert {method for method, error in errors.items() if error < EXACT} == EXACT_METHODS
+
+
+def test_the_stored_picture_has_a_bar_for_each_method(stored):
+    with rc_context(STYLE):
+        picture = METHODS_COMPARED.picture(stored)
+        picture.draw_without_rendering()
+    *_, bars = picture.axes
+    assert [text.get_text().split(" ", 1)[1] for text in bars.get_yticklabels()] == list(LABELS.values())
+
+
+def test_sizes_are_those_of_the_scale(tiny):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(METHOD_SIZES, "quick", replace(TINY, federation={**TINY.federation, "partition_psi": 0.3}))
+        assert "2 rounds, seeds 0, 1, learning rates from 0.1, 0.3" in METHODS_COMPARED.sizes(tiny)
