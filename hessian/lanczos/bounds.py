@@ -80,8 +80,7 @@ def probable_end(krylov: Krylov, sign: float, chance: float) -> float:
     """
     theta, _, _ = krylov.ritz()
     return krylov.remember(
-        ("probable end", sign, chance),
-        lambda: _probable_bound(krylov, chance, [(float((sign * theta).max()), sign)]),
+        ("probable end", sign, chance), lambda: _probable_bound(krylov, chance, [(float((sign * theta).max()), sign)])
     )
 
 

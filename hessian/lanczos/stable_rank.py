@@ -277,10 +277,14 @@ class StableRankEstimator:
             if self.progress is not None:
                 self.progress(f"{krylov.size} Lanczos steps, probe {done} of {count}")
 
-        drawn = draw_probes(
-            self.operator, krylov.span, count, self.rng, self.plan.together, report, self.plan.complement
-        )
+        complement, forms = self.plan.complement, self._keeps_forms
+        drawn = draw_probes(self.operator, krylov.span, count, self.rng, self.plan.together, report, complement, forms)
         return replace(drawn, predicted=predict_rest(krylov))
+
+    @property
+    def _keeps_forms(self) -> bool:
+        """Whether probes keep their quadratic forms."""
+        return False
 
     def _sign_probes(self, krylov: Krylov, count: int) -> Probes:
         def report(done: int) -> None:
@@ -383,10 +387,10 @@ def stable_rank_of(
     if memory is not None:
         plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
     estimator = StableRankEstimator(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
-    return replace(_times(estimator.run(), scaled.unit), given_up=plan.words)
+    return replace(scale_interval(estimator.run(), scaled.unit), given_up=plan.words)
 
 
-def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
+def scale_interval(found: StableRankInterval, scale: float) -> StableRankInterval:
     """Return the interval for the matrix times a number."""
 
     def times(interval: Interval) -> Interval:

@@ -1,0 +1,254 @@
+"""Quantities of a symmetric matrix by one call, each with a confidence interval and all with a common basis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from math import inf
+from numbers import Integral
+
+import numpy as np
+
+from hessian.lanczos.basis_rows import Store
+from hessian.lanczos.krylov import Progress
+from hessian.lanczos.memory import Budget, Plan, plan_basis, plan_pairs
+from hessian.lanczos.probes import PILOT
+from hessian.lanczos.stable_rank import FIRST_STEPS, Searched, scale_interval
+from hessian.numerics.symmetric import CountedOperator, CurvatureError, ScaledOperator, SymmetricOperator
+from hessian.operators.curvature import Curvature
+from hessian.quantities.diagonal import measure_diagonal
+from hessian.quantities.estimates import Estimate, Measured, Measurement, Profile
+from hessian.quantities.names import COUNTS, SMOOTH, Quantity, read_quantities
+from hessian.quantities.quadrature_probes import Goals, deflate, draw_rules
+from hessian.quantities.shared_search import SIGNS, SharedSearch
+
+PARTS = ("basis and probes", "quadrature", "diagonal")
+"""Parts of a measurement, each with a random stream of its own."""
+LEAST_PRODUCTS = FIRST_STEPS + PILOT
+STREAM = 10
+"""First of the streams, apart from those of `hessian.spectrum`."""
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """Settings of a measurement of quantities.
+
+    Attributes:
+        relative_width: Width of each interval, relative to the value; of extreme eigenvalues, relative to the norm; of
+            a count, to at least one; of a distribution function, the median width of the band.
+        confidence: Confidence level of each interval.
+        products: Largest number of products of all parts together.
+        basis: Largest number of rows of the Krylov basis, each as large as the parameters.
+        steps: Largest number of Lanczos steps of a probe of the quadrature.
+        chunk: Probes multiplied together.
+        memory: Budget of memory; None: no limit.
+
+    Raises:
+        CurvatureError: A number out of its range.
+    """
+
+    relative_width: float = 0.05
+    confidence: float = 0.95
+    products: int = 2000
+    basis: int = 120
+    steps: int = 60
+    chunk: int = 1
+    memory: Budget | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.relative_width < inf or not 0.0 < self.confidence < 1.0:
+            raise CurvatureError(
+                f"relative_width must be positive and finite and confidence in (0, 1), got {self.relative_width} and "
+                f"{self.confidence}",
+                keywords=("relative_width", "confidence"),
+            )
+        for name, least in (("products", LEAST_PRODUCTS), ("basis", 1), ("steps", 1), ("chunk", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise CurvatureError(
+                    f"{name} must be a whole number of at least {least}, got {value!r}", keywords=(name,)
+                )
+
+
+def measure(
+    operator: SymmetricOperator,
+    quantities: str | Quantity | Iterable[str | Quantity],
+    *,
+    relative_width: float = 0.05,
+    confidence: float = 0.95,
+    seed: int = 0,
+    products: int = 2000,
+    basis: int = 120,
+    steps: int = 60,
+    chunk: int | None = None,
+    memory: Budget | int | str | None = None,
+    progress: Progress | None = None,
+) -> Measurement:
+    r"""Measure quantities of a symmetric matrix, each with an interval, with a common basis and common probes.
+
+    Args:
+        operator: The matrix, such as `Curvature` or `DenseOperator`.
+        quantities: Names, in a sequence or separated by commas: ``trace``, ``sharpness`` (the largest eigenvalue),
+            ``smallest``, ``frobenius-squared``, ``stable-rank``, ``count-above=T``, ``count-below=T`` (below -T),
+            ``effective-dimension=T``, ``log-det=T``, ``diagonal``, ``density``.
+        relative_width: Width of each interval, relative to the value; of extreme eigenvalues, relative to the norm; of
+            a count, to at least one; of a density, the median width of the band. `reached` says whether it is.
+        confidence: Confidence level of each interval.
+        seed: Seed of starting vectors and probes.
+        products: Largest number of products of all parts together.
+        basis: Largest number of rows of the Krylov basis; memory is basis times P.
+        steps: Largest number of Lanczos steps of a probe, for counts, effective dimension, log-det and density.
+        chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
+        memory: A budget, as in `stable_rank_of`.
+        progress: Called with a description of the current step.
+
+    Raises:
+        CurvatureError: A quantity or a number that is not valid, a matrix that is zero (stable rank) or not positive
+            semidefinite (log-det, effective dimension), or products that are not finite.
+
+    >>> import torch
+    >>> from hessian import DenseOperator
+    >>> found = measure(DenseOperator(torch.diag(torch.tensor([3.0, 1.0, -2.0]).double())), "trace, count-below=1")
+    >>> round(found["trace"].value, 6), 2.0 in found["trace"], found["count-below=1"].value
+    (2.0, True, 1)
+    """
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        raise CurvatureError(f"seed must be a whole number of at least 0, got {seed!r}", keywords=("seed",))
+    if chunk is None:
+        chunk = 1
+        if isinstance(operator, Curvature):
+            chunk = operator.together if operator.keeps_graph else 8
+    settings = MeasureSettings(
+        relative_width, confidence, products, basis, steps, chunk, None if memory is None else Budget.of(memory)
+    )
+    found = measure_with(
+        operator, read_quantities(quantities), settings, lambda part: stream_of(part, int(seed)), progress
+    )
+    if isinstance(operator, Curvature):
+        return replace(found, gradients=operator.cost().gradients)
+    return found
+
+
+def stream_of(part: str, seed: int, *more: int) -> np.random.Generator:
+    """Return the random stream of one of `PARTS`.
+
+    Args:
+        part: The part.
+        seed: Seed of the measurement.
+        more: Further numbers, such as those of a block's name.
+    """
+    return np.random.default_rng([seed, STREAM + PARTS.index(part), *more])
+
+
+def measure_with(
+    operator: SymmetricOperator,
+    quantities: tuple[Quantity, ...],
+    settings: MeasureSettings,
+    streams: Callable[[str], np.random.Generator],
+    progress: Progress | None = None,
+) -> Measurement:
+    """Measure quantities with given settings and random streams, as `measure` does.
+
+    Args:
+        operator: The matrix.
+        quantities: What to measure.
+        settings: Accuracy and limits.
+        streams: Returns the random stream of one of `PARTS`.
+        progress: Called with a description of the current step.
+
+    Raises:
+        CurvatureError: As in `measure`.
+    """
+    names = frozenset(one.name for one in quantities)
+    by_rules = tuple(one for one in quantities if one.name in (*COUNTS, *SMOOTH, "density"))
+    scaled = ScaledOperator(operator)
+    counted = CountedOperator(scaled)
+    plan = Plan(min(settings.basis, operator.P), settings.chunk, Store(), "")
+    if settings.memory is not None:
+        plan = plan_basis(operator, settings.memory, plan.rows, settings.chunk)
+        if by_rules:
+            plan = _leave_room(operator, settings, plan)
+    parts = 1 + bool(by_rules) + ("diagonal" in names)
+    search = SharedSearch(
+        counted,
+        streams(PARTS[0]),
+        settings.relative_width,
+        settings.confidence,
+        max(settings.products // parts, LEAST_PRODUCTS),
+        plan,
+        progress,
+        names,
+        settings.steps if by_rules else 0,
+    )
+    found = search.search()
+    products = {PARTS[0]: counted.count}
+    results: dict[Quantity, Measured] = {}
+    for quantity in quantities:
+        if quantity.name not in (*COUNTS, *SMOOTH, "density", "diagonal"):
+            results[quantity] = _by_search(search, found, quantity, scaled.unit)
+    if by_rules:
+        left = (settings.products - counted.count) // (parts - 1)
+        goals = Goals(by_rules, settings.relative_width, settings.confidence, settings.steps, left, scaled.unit)
+        rules = draw_rules(deflate(counted, found.krylov), goals, streams(PARTS[1]), progress)
+        products[PARTS[1]] = rules.products
+        results |= {quantity: rules.estimate(quantity, goals) for quantity in by_rules}
+    if "diagonal" in names:
+        before = counted.count
+        diagonal = measure_diagonal(
+            counted,
+            found.krylov,
+            rng=streams(PARTS[2]),
+            width=settings.relative_width,
+            confidence=settings.confidence,
+            products=settings.products - before,
+            chunk=plan.together,
+            progress=progress,
+        )
+        products[PARTS[2]] = counted.count - before
+        results[diagonal.quantity] = _times(diagonal, scaled.unit)
+    return Measurement(
+        operator.P,
+        settings.confidence,
+        {quantity: results[quantity] for quantity in quantities},
+        found.krylov.size,
+        products,
+        given_up=plan.words,
+    )
+
+
+def _leave_room(operator: SymmetricOperator, settings: MeasureSettings, plan: Plan) -> Plan:
+    """Return the plan, if the quadrature's basis fits into the budget too.
+
+    Raises:
+        CurvatureError: It does not.
+    """
+    budget, rows = settings.memory, min(settings.steps, operator.P)
+    if budget is None or not plan_pairs(operator, budget, 2 * plan.rows, settings.steps)[1]:
+        return plan
+    raise CurvatureError(
+        f"memory is too small for a basis of {plan.rows} rows and a probe of {rows} steps: allow more memory=, or "
+        "choose fewer steps= and a smaller basis=",
+        keywords=("memory", "steps", "basis"),
+    )
+
+
+def _by_search(search: SharedSearch, found: Searched, quantity: Quantity, unit: float) -> Measured:
+    """Return what the basis and its probes give."""
+    if quantity.name == "stable-rank":
+        return scale_interval(search.build_interval(found), unit)
+    if quantity.name in SIGNS:
+        return _times(search.extreme(found.krylov, quantity), unit)
+    if quantity.name == "trace":
+        return _times(search.trace(found, quantity), unit)
+    return _times(search.square(found, quantity), unit**2)
+
+
+def _times(found: Estimate | Profile, unit: float) -> Estimate | Profile:
+    """Return an estimate for the matrix times a number."""
+    if isinstance(found, Profile):
+        return replace(
+            found, value=found.value * unit, low=found.low * unit, high=found.high * unit, sd=found.sd * unit
+        )
+    return replace(
+        found, value=found.value * unit, low=found.low * unit, high=found.high * unit, uncertain=found.uncertain * unit
+    )
