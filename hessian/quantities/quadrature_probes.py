@@ -25,7 +25,7 @@ from hessian.lanczos.probes import project_out
 from hessian.lanczos.quadrature import DeflatedOperator
 from hessian.numerics.symmetric import CurvatureError, SymmetricOperator, normal_rows
 from hessian.quantities.estimates import Estimate, Profile
-from hessian.quantities.names import COUNTS, SMOOTH, Quantity
+from hessian.quantities.names import COUNTS, Quantity
 from hessian.quantities.random_forms import count_interval, half_width, probes_needed
 from hessian.quantities.rules import Rule
 
@@ -39,7 +39,7 @@ LOOKS = 2
 """How often the number of probes is chosen: by the pilot, and once more by all."""
 RESOLVED = 0.2
 """Fraction of the width asked for that a probe's bounds may differ by when its steps end."""
-POINTS = 128
+POINTS = 48
 """Points of a distribution function."""
 
 
@@ -138,12 +138,12 @@ class QuadratureProbes:
     def more_needed(self, quantity: Quantity, goals: Goals) -> int:
         """Return how many probes more an interval of the width asked for needs."""
         d, N = self.deflation.directions, len(self.rules)
-        found = self.estimate(quantity, goals)
-        if d == 0 or found.reached:
-            return 0
-        if isinstance(found, Profile):
+        if quantity.name == "density":  # the brackets cost much, and more probes do not close them
             level = 2.0 * kstwobign.ppf(goals.confidence) * d / self.deflation.rest.P
             return ceil(2.0 / d * (level / (0.85 * goals.width)) ** 2) - N
+        found = self.estimate(quantity, goals)
+        if isinstance(found, Profile) or found.reached:
+            return 0
         target = goals.width * self._scale(quantity, found)
         half = 0.5 * max(0.85 * target - found.uncertain, target / 3.0)
         if quantity.name in COUNTS:
@@ -353,9 +353,9 @@ def _draw(found: QuadratureProbes, goals: Goals, rng: np.random.Generator) -> tu
 
 def _resolved(found: QuadratureProbes, rule: Rule, goals: Goals) -> bool:
     """Return whether the bounds of a probe are close enough for all quantities."""
+    if any(quantity.name == "density" for quantity in goals.quantities):
+        return False  # more steps always show more of it
     for quantity in goals.quantities:
-        if quantity.name not in COUNTS + SMOOTH:
-            return False
         alone = replace(found, rules=(rule,))
         now = alone.estimate(quantity, goals)
         low, high = alone.bounds(rule, quantity, goals)
