@@ -235,7 +235,7 @@ def _leave_room(operator: SymmetricOperator, settings: MeasureSettings, plan: Pl
 def _by_search(search: SharedSearch, found: Searched, quantity: Quantity, unit: float) -> Measured:
     """Return what the basis and its probes give."""
     if quantity.name == "stable-rank":
-        return scale_interval(search.build_interval(found), unit)
+        return scale_interval(replace(search.build_interval(found), given_up=search.plan.words), unit)
     if quantity.name in SIGNS:
         return _times(search.extreme(found.krylov, quantity), unit)
     if quantity.name == "trace":
