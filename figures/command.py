@@ -366,12 +366,13 @@ def _quantities(request: SpectrumRequest, out: Path) -> int:
         measure_quantities,
         quantities_summary,
         require_quantities_room,
+        steps_of,
         write_quantities,
     )
 
     require_quantities_room(request, out)
     _import_from_here()
-    with report_progress("quantities", 4 + (request.blocks is not None)) as bar:
+    with report_progress("quantities", steps_of(request)) as bar:
         measured = measure_quantities(request, bar.step)
     paths = write_quantities(measured, out)
     print("\n".join(map(printable, quantities_summary(measured).splitlines())))

@@ -20,7 +20,7 @@ from hessian.loss.output_curvature import MATRICES
 from hessian.operators.curvature import Cost
 from hessian.quantities.block_measurements import BlockMeasurement, measure_blocks
 from hessian.quantities.estimates import Measurement
-from hessian.quantities.measurement import measure_with, stream_of
+from hessian.quantities.measurement import measure_with, parts_of, stream_of
 from hessian.quantities.names import Quantity, read_quantities
 from rmt.results import align_rows, plain
 from workloads.files import require_writable
@@ -81,7 +81,7 @@ def measure_quantities(request: SpectrumRequest, progress: Callable[[str], None]
                 settings.for_quantities(),
                 seed=settings.seed,
                 depth=request.blocks or None,
-                progress=progress,
+                progress=None if progress is None else lambda text: progress(f"blocks: {text}"),
             )
     return MeasuredQuantities(
         dataclasses.replace(request, settings=settings),
@@ -92,6 +92,12 @@ def measure_quantities(request: SpectrumRequest, progress: Callable[[str], None]
         cost,
         blocks,
     )
+
+
+def steps_of(request: SpectrumRequest) -> int:
+    """Return the steps of a measurement: model, data, checks, and the parts that the quantities need."""
+    parts = parts_of(read_quantities(request.settings.quantities))
+    return 3 + len(parts) + (request.blocks is not None)
 
 
 def require_quantities_room(request: SpectrumRequest, out: Path) -> None:

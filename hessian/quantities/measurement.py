@@ -19,11 +19,13 @@ from hessian.operators.curvature import Curvature
 from hessian.quantities.diagonal import measure_diagonal
 from hessian.quantities.estimates import Estimate, Measured, Measurement, Profile
 from hessian.quantities.names import COUNTS, SMOOTH, Quantity, read_quantities
-from hessian.quantities.quadrature_probes import Goals, deflate, draw_rules
+from hessian.quantities.quadrature_probes import PILOT_PROBES, Goals, deflate, draw_rules
 from hessian.quantities.shared_search import SIGNS, SharedSearch
 
 PARTS = ("basis and probes", "quadrature", "diagonal")
 """Parts of a measurement, each with a random stream of its own."""
+BY_RULES = (*COUNTS, *SMOOTH, "density")
+"""Quantities by quadrature."""
 LEAST_PRODUCTS = FIRST_STEPS + PILOT
 STREAM = 10
 """First of the streams, apart from those of `hessian.spectrum`."""
@@ -140,6 +142,13 @@ def stream_of(part: str, seed: int, *more: int) -> np.random.Generator:
     return np.random.default_rng([seed, STREAM + PARTS.index(part), *more])
 
 
+def parts_of(quantities: tuple[Quantity, ...]) -> tuple[str, ...]:
+    """Return the parts of `PARTS` that quantities need."""
+    names = {one.name for one in quantities}
+    needed = (True, bool(names.intersection(BY_RULES)), "diagonal" in names)
+    return tuple(part for part, need in zip(PARTS, needed, strict=True) if need)
+
+
 def measure_with(
     operator: SymmetricOperator,
     quantities: tuple[Quantity, ...],
@@ -160,7 +169,7 @@ def measure_with(
         CurvatureError: As in `measure`.
     """
     names = frozenset(one.name for one in quantities)
-    by_rules = tuple(one for one in quantities if one.name in (*COUNTS, *SMOOTH, "density"))
+    by_rules = tuple(one for one in quantities if one.name in BY_RULES)
     scaled = ScaledOperator(operator)
     counted = CountedOperator(scaled)
     plan = Plan(min(settings.basis, operator.P), settings.chunk, Store(), "")
@@ -168,7 +177,7 @@ def measure_with(
         plan = plan_basis(operator, settings.memory, plan.rows, settings.chunk)
         if by_rules:
             plan = _leave_room(operator, settings, plan)
-    parts = 1 + bool(by_rules) + ("diagonal" in names)
+    parts = len(parts_of(quantities))
     search = SharedSearch(
         counted,
         streams(PARTS[0]),
@@ -176,20 +185,20 @@ def measure_with(
         settings.confidence,
         max(settings.products // parts, LEAST_PRODUCTS),
         plan,
-        progress,
+        _report(progress, PARTS[0]),
         names,
-        settings.steps if by_rules else 0,
+        _rows_for_rules(operator.P, settings.steps) if by_rules else 0,
     )
     found = search.search()
     products = {PARTS[0]: counted.count}
     results: dict[Quantity, Measured] = {}
     for quantity in quantities:
-        if quantity.name not in (*COUNTS, *SMOOTH, "density", "diagonal"):
+        if quantity.name not in (*BY_RULES, "diagonal"):
             results[quantity] = _by_search(search, found, quantity, scaled.unit)
     if by_rules:
         left = (settings.products - counted.count) // (parts - 1)
         goals = Goals(by_rules, settings.relative_width, settings.confidence, settings.steps, left, scaled.unit)
-        rules = draw_rules(deflate(counted, found.krylov), goals, streams(PARTS[1]), progress)
+        rules = draw_rules(deflate(counted, found.krylov), goals, streams(PARTS[1]), _report(progress, PARTS[1]))
         products[PARTS[1]] = rules.products
         results |= {quantity: rules.estimate(quantity, goals) for quantity in by_rules}
     if "diagonal" in names:
@@ -202,7 +211,7 @@ def measure_with(
             confidence=settings.confidence,
             products=settings.products - before,
             chunk=plan.together,
-            progress=progress,
+            progress=_report(progress, PARTS[2]),
         )
         products[PARTS[2]] = counted.count - before
         results[diagonal.quantity] = _times(diagonal, scaled.unit)
@@ -214,6 +223,18 @@ def measure_with(
         products,
         given_up=plan.words,
     )
+
+
+def _rows_for_rules(P: int, steps: int) -> int:
+    """Return the rows from which converged pairs are taken out.
+
+    That is as many as one probe costs, or all if they cost less than the pilot's probes and leave nothing to chance.
+    """
+    return P if PILOT_PROBES * steps >= P else steps
+
+
+def _report(progress: Progress | None, part: str) -> Progress | None:
+    return None if progress is None else lambda text: progress(f"{part}: {text}")
 
 
 def _leave_room(operator: SymmetricOperator, settings: MeasureSettings, plan: Plan) -> Plan:

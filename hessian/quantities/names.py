@@ -63,6 +63,8 @@ class Quantity:
             raise CurvatureError(
                 f"the threshold of {self.name} must be finite and {least}, got {given:g}", keywords=("quantities",)
             )
+        if given is not None:
+            object.__setattr__(self, "threshold", float(given) + 0.0)  # neither a number of NumPy nor a negative zero
 
     @property
     def label(self) -> str:
@@ -97,7 +99,7 @@ class Quantity:
             raise CurvatureError(
                 f"the threshold of {name} must be a number, got {given!r}", keywords=("quantities",)
             ) from None
-        return Quantity(name, threshold + 0.0)
+        return Quantity(name, threshold)
 
 
 def read_quantities(given: Any) -> tuple[Quantity, ...]:

@@ -28,6 +28,7 @@ from hessian.quantities.estimates import Estimate, Profile
 from hessian.quantities.names import COUNTS, Quantity
 from hessian.quantities.random_forms import count_interval, half_width, probes_needed
 from hessian.quantities.rules import Rule
+from hessian.quantities.shared_search import SPREAD_MORE
 
 CONVERGED = 1e-8
 """Residual, relative to the norm, up to which a Ritz pair is taken out."""
@@ -272,11 +273,13 @@ class QuadratureProbes:
             goals.confidence,
             N,
             reached,
-            "" if reached else self._limit(2.0 * half < goals.width / 2.0),
+            "" if reached else self._limit(2.0 * half < goals.width / 2.0, goals),
         )
 
-    def _limit(self, unresolved: bool) -> str:
-        return "raise steps" if unresolved else "raise products"
+    def _limit(self, unresolved: bool, goals: Goals) -> str:
+        if unresolved:
+            return "raise steps"
+        return "raise products" if self.products + goals.steps > goals.products else SPREAD_MORE
 
     def _finish(
         self, quantity: Quantity, goals: Goals, value: float, low: float, high: float, uncertain: float
@@ -287,7 +290,7 @@ class QuadratureProbes:
         target = goals.width * self._scale(quantity, found)
         if found.width <= target:
             return found
-        return replace(found, reached=False, limit=self._limit(found.uncertain > target / 2.0))
+        return replace(found, reached=False, limit=self._limit(found.uncertain > target / 2.0, goals))
 
 
 def _mean_of(weights: Sequence[Array], values: Sequence[Array]) -> float:

@@ -18,6 +18,7 @@ from hessian.quantities.random_forms import half_width, probes_needed, shifted_s
 
 SIGNS = {"sharpness": 1.0, "smallest": -1.0}
 """Extreme eigenvalues, and the sign that makes each the largest."""
+SPREAD_MORE = "the probes spread more than the first ones showed"
 BY_PROBES = ("stable-rank", "frobenius-squared", "trace")
 """Quantities that need probes of the complement, with one product each."""
 
@@ -89,7 +90,7 @@ class SharedSearch(StableRankEstimator):
         krylov, probes = found.krylov, found.probes
         interval, slack = self._trace(krylov, probes)
         reached = interval.high - interval.low <= self.width * abs(interval.value)
-        limit = "" if reached else "raise products"
+        limit = "" if reached else "raise products" if self.operator.count >= self.budget else SPREAD_MORE
         count = 0 if probes.exact else len(probes.forms)
         return Estimate(
             quantity, interval.value, interval.low, interval.high, self.confidence, count, reached, limit, 2.0 * slack
