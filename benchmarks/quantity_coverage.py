@@ -42,7 +42,7 @@ from workloads.files import write_whole
 from workloads.image_networks.small import perceptron
 
 Array = NDArray[np.float64]
-WIDTH, STEPS, PRODUCTS, BASIS = 0.1, 16, 450, 30
+WIDTH, STEPS, PRODUCTS, BASIS = 0.1, 12, 270, 24
 FEW_ROWS = 8
 """Rows of a basis in which extreme eigenvalues do not converge."""
 REPETITIONS = 200
@@ -52,14 +52,14 @@ def matrices() -> dict[str, Tensor]:
     """Return matrices of hard spectra, rotated, and exact matrices of two small networks."""
     spectra = {
         **KNOWN,
-        "eigenvalues 1.5 and 149 of modulus 1": np.r_[1.5, np.tile([-1.0, 1.0], 75)[:149]],
-        "ten eigenvalues, twelve times each": np.repeat(np.linspace(-0.4, 1.0, 10), 12),
-        "semidefinite: powers of 0.9": 0.9 ** np.arange(120.0),
-        "semidefinite: rank 30 of 150": np.r_[np.linspace(0.5, 2.0, 30), np.zeros(120)],
+        "eigenvalues 1.5 and 99 of modulus 1": np.r_[1.5, np.tile([-1.0, 1.0], 50)[:99]],
+        "ten eigenvalues, ten times each": np.repeat(np.linspace(-0.4, 1.0, 10), 10),
+        "semidefinite: powers of 0.9": 0.9 ** np.arange(100.0),
+        "semidefinite: rank 20 of 100": np.r_[np.linspace(0.5, 2.0, 20), np.zeros(80)],
     }
     found: dict[str, Tensor] = {}
     generator = torch.Generator().manual_seed(0)
-    inputs = torch.randn(100, 10, generator=generator).double()
+    inputs = torch.randn(100, 6, generator=generator).double()
     targets, labels = (
         torch.randn(100, 3, generator=generator).double(),
         torch.randint(0, 4, (100,), generator=generator),
@@ -69,7 +69,7 @@ def matrices() -> dict[str, Tensor]:
         ("cross-entropy", nn.functional.cross_entropy, 4, labels),
     ):
         for matrix in ("hessian", "gauss-newton"):
-            operator = Curvature(perceptron(10, (9,), outputs, 0), loss, (inputs, given), matrix=matrix)
+            operator = Curvature(perceptron(6, (7,), outputs, 0), loss, (inputs, given), matrix=matrix)
             dense = operator.products(torch.eye(operator.P, dtype=torch.float64))
             kind = "semidefinite: " if matrix == "gauss-newton" else ""
             found[f"{kind}{matrix} of a perceptron, {name}"] = (dense + dense.T) / 2.0
@@ -128,7 +128,13 @@ def case(name: str, matrix: Tensor, repetitions: int) -> list[dict[str, Any]]:
     held: dict[str, list[tuple[float, float, float, bool]]] = {}
     started, products = time.perf_counter(), []
     for seed in tqdm(range(repetitions), desc=name, disable=None):
-        common: dict[str, Any] = {"relative_width": WIDTH, "confidence": CONFIDENCE, "seed": seed, "steps": STEPS}
+        common: dict[str, Any] = {
+            "relative_width": WIDTH,
+            "confidence": CONFIDENCE,
+            "seed": seed,
+            "steps": STEPS,
+            "chunk": 8,
+        }
         found = measure(operator, names, products=PRODUCTS, basis=BASIS, **common)
         few = measure(operator, extremes, products=PRODUCTS, basis=FEW_ROWS, **common)
         products.append(sum(found.products.values()))

@@ -75,7 +75,7 @@ class Quantity:
         return f"{name} {0.0 - self.threshold if self.name == 'count-below' else self.threshold:g}"
 
     def __str__(self) -> str:
-        return self.name if self.threshold is None else f"{self.name}={self.threshold!r}"
+        return self.name if self.threshold is None else f"{self.name}={self.threshold!r}".removesuffix(".0")
 
     @staticmethod
     def of(text: Quantity | str) -> Quantity:

@@ -17,6 +17,8 @@ from hessian.lanczos.krylov import Array, Krylov
 
 AT_ONCE = 64
 """Rules with a prescribed node that are computed together."""
+FAR = 1e7
+"""Largest size of the other end of a rule, relative to all: rounding of more would reach the nodes."""
 APART = 1e-14
 """Least distance of a prescribed node from a Ritz value, relative to the size of all."""
 
@@ -68,7 +70,7 @@ class Rule:
             square = np.zeros((len(at), size + 1, size + 1))
             square[:, np.arange(size), np.arange(size)] = self.nodes
             square[:, size, :size] = square[:, :size, size] = self.couplings
-            square[:, size, size] = at + (self.couplings**2 / gaps).sum(axis=1)
+            square[:, size, size] = np.clip(at + (self.couplings**2 / gaps).sum(axis=1), -FAR * scale, FAR * scale)
             nodes, vectors = np.linalg.eigh(square)
             weights = np.einsum("i,kij->kj", self.starts, vectors[:, :size]) ** 2
             found.append((nodes, weights, np.abs(nodes - at[:, None]).argmin(axis=1)))
