@@ -15,7 +15,7 @@ import numpy as np
 
 from figures.spectrum.as_json import cost_to_json, environment, require_same_subject
 from figures.spectrum.measured_network import SpectrumRequest
-from figures.spectrum.measured_spectrum import explain_memory_errors, operators_of, settings_of
+from figures.spectrum.measured_spectrum import explain_memory_errors, operators_of, settings_of, tied_lines
 from hessian.loss.output_curvature import MATRICES
 from hessian.operators.curvature import Cost
 from hessian.quantities.block_measurements import BlockMeasurement, measure_blocks
@@ -43,6 +43,7 @@ class MeasuredQuantities:
         dtype: Type of the products.
         cost: Cost of the products, without the products of the blocks.
         blocks: Quantities of the modules' blocks, where they were asked for.
+        tied: Other names of parameters that have several, each with the name whose block holds it.
     """
 
     request: SpectrumRequest
@@ -52,6 +53,7 @@ class MeasuredQuantities:
     dtype: str
     cost: Cost
     blocks: tuple[BlockMeasurement, ...] = ()
+    tied: tuple[tuple[str, str], ...] = ()
 
 
 def measure_quantities(request: SpectrumRequest, progress: Callable[[str], None] | None = None) -> MeasuredQuantities:
@@ -91,6 +93,7 @@ def measure_quantities(request: SpectrumRequest, progress: Callable[[str], None]
         str(operator.dtype).removeprefix("torch."),
         cost,
         blocks,
+        tuple(operator.aliases.items()),
     )
 
 
@@ -208,7 +211,6 @@ def _block_lines(measured: MeasuredQuantities) -> list[str]:
             rows.pop("cost")
             lines += [f"    {line}" for line in align_rows({label: _name_options(row) for label, row in rows.items()})]
     products = sum(sum(block.measurement.products.values()) for block in measured.blocks if block.measurement)
-    return [
-        f"blocks         by module, {100 * measured.measurement.confidence:g} % each; {products} more products",
-        *lines,
-    ]
+    lines += tied_lines(measured.tied)
+    level = f"{100 * measured.measurement.confidence:g} % each"
+    return [f"blocks         by module, {level}; {products} more products", *lines]

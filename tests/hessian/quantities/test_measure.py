@@ -80,7 +80,7 @@ def test_every_number_is_near_the_dense_one_and_mostly_within_its_interval(value
 
 def test_all_of_a_small_matrix_is_exact():
     """As many rows as dimensions leave nothing to chance."""
-    values = np.r_[4.0, 1.0, 1.0, 0.0, -2.5]
+    values = np.r_[4.0, 1.2, 1.2, 0.0, -2.5]
     matrix = rotated(values)
     found = measure(DenseOperator(matrix), ALL + ",count-above=0.5,count-below=0")
     for text in (*ALL.split(",")[:7], "count-above=0.5"):
@@ -162,8 +162,10 @@ class Spoiled:
         return self._inner.products(vectors) * (math.nan if self._left < 0 else 1.0)
 
 
-@pytest.mark.parametrize("names", ["trace", "sharpness", "diagonal", "density", "count-above=1"])
-@pytest.mark.parametrize("good", [0, 1, 12, 14, 40])
+@pytest.mark.parametrize(
+    ("names", "good"),
+    [("sharpness", 0), ("sharpness", 5), ("trace", 1), ("trace", 14), ("diagonal", 14), ("density", 40)],
+)
 def test_products_that_are_not_numbers_are_an_error(names, good):
     with pytest.raises(CurvatureError, match="not finite"):
         measure(Spoiled(rotated(OUTLIERS), good), names, relative_width=1e-4, steps=20, basis=60, products=400)
@@ -229,7 +231,8 @@ def test_a_stable_rank_alone_is_within_the_interval_of_the_dedicated_function():
     operator = DenseOperator(rotated(OUTLIERS))
     one = measure(operator, "stable-rank")["stable-rank"]
     other = stable_rank_of(operator, rng=np.random.default_rng(3))
-    assert one.low <= other.high and other.low <= one.high
+    assert one.low <= other.high
+    assert other.low <= one.high
     assert one.steps == other.steps
 
 
@@ -239,9 +242,12 @@ def test_extremes_of_few_rows_have_a_lower_end_that_is_certain():
     for seed in range(20):
         found = measure(operator, "sharpness,smallest", basis=6, seed=seed, relative_width=1e-3)
         top, bottom = found["sharpness"], found["smallest"]
-        assert top.low <= 1.0 and bottom.high >= -1.0
-        assert not top.reached and top.limit == "raise basis"
-        assert top.width > 1e-3 and top.high < 10.0
+        assert top.low <= 1.0
+        assert bottom.high >= -1.0
+        assert not top.reached
+        assert top.limit == "raise basis"
+        assert top.width > 1e-3
+        assert top.high < 10.0
     few = measure(operator, "sharpness", products=22, relative_width=1e-9)["sharpness"]
     assert few.limit == "raise products"
 
@@ -263,9 +269,11 @@ def test_a_distribution_function_is_within_its_band():
     apart = np.abs(values) > 1e-9
     assert (low[apart] <= truth[apart] + 1e-12).all()
     assert (high[apart] >= truth[apart] - 1e-12).all()
-    assert found.bracket(-6.0) == (0.0, 0.0)
-    assert found.bracket(21.0)[0] == 1.0
-    assert (np.diff(found.low) >= 0.0).all() and (np.diff(found.high) >= 0.0).all()
+    outside = found.bracket(np.array([-6.0, 21.0]))
+    assert outside[0][0] == 0.0
+    assert outside[1][1] == 1.0
+    assert (np.diff(found.low) >= 0.0).all()
+    assert (np.diff(found.high) >= 0.0).all()
 
 
 def test_a_diagonal_is_unbiased_with_standard_errors_of_the_right_size():

@@ -28,14 +28,15 @@ def test_masses_are_bounded_at_every_point_and_no_closer_rule_exists(steps, seed
     low, high = rule.masses(places)
     upto = np.array([weights[place + 1e-12 >= VALUES].sum() for place in places])
     below = np.array([weights[place - 1e-12 > VALUES].sum() for place in places])
-    assert (low <= below + 1e-9).all()
-    assert (high >= upto - 1e-9).all()
-    assert (low >= -1e-12).all() and (high <= 1.0 + 1e-12).all()
+    assert (low <= below + 1e-7).all()
+    assert (high >= upto - 1e-7).all()
+    assert (low >= -1e-12).all()
+    assert (high <= 1.0 + 1e-12).all()
     gauss = np.r_[0.0, np.cumsum(rule.weights)]  # the classical bounds at nodes are not closer
     for node, place in zip(rule.nodes, range(steps), strict=True):
         least, most = rule.masses(np.array([node]))
-        assert least[0] >= gauss[place] - 1e-9
-        assert most[0] <= gauss[place + 1] + 1e-9
+        assert least[0] >= gauss[place] - 1e-7
+        assert most[0] <= gauss[place + 1] + 1e-7
 
 
 @pytest.mark.parametrize("steps", [1, 3, 8])
