@@ -175,15 +175,21 @@ def measure_with(
     plan = Plan(min(settings.basis, operator.P), settings.chunk, Store(), "")
     if settings.memory is not None:
         plan = plan_basis(operator, settings.memory, plan.rows, settings.chunk)
-        if by_rules:
-            plan = _leave_room(operator, settings, plan)
+        _require_room(operator, settings, plan, bool(by_rules), "diagonal" in names)
     parts = len(parts_of(quantities))
+    for_diagonal = PILOT if "diagonal" in names else 0
+    reserve = for_diagonal + (min(settings.steps, operator.P) if by_rules else 0)
+    if settings.products < LEAST_PRODUCTS + reserve:
+        raise CurvatureError(
+            f"these quantities need products of at least {LEAST_PRODUCTS + reserve}, got {settings.products}",
+            keywords=("products",),
+        )
     search = SharedSearch(
         counted,
         streams(PARTS[0]),
         settings.relative_width,
         settings.confidence,
-        max(settings.products // parts, LEAST_PRODUCTS),
+        min(max(settings.products // parts, LEAST_PRODUCTS), settings.products - reserve),
         plan,
         _report(progress, PARTS[0]),
         names,
@@ -196,7 +202,8 @@ def measure_with(
         if quantity.name not in (*BY_RULES, "diagonal"):
             results[quantity] = _by_search(search, found, quantity, scaled.unit)
     if by_rules:
-        left = (settings.products - counted.count) // (parts - 1)
+        left = settings.products - counted.count
+        left = min(max(left // (parts - 1), min(settings.steps, operator.P)), left - for_diagonal)
         goals = Goals(by_rules, settings.relative_width, settings.confidence, settings.steps, left, scaled.unit)
         rules = draw_rules(deflate(counted, found.krylov), goals, streams(PARTS[1]), _report(progress, PARTS[1]))
         products[PARTS[1]] = rules.products
@@ -237,20 +244,30 @@ def _report(progress: Progress | None, part: str) -> Progress | None:
     return None if progress is None else lambda text: progress(f"{part}: {text}")
 
 
-def _leave_room(operator: SymmetricOperator, settings: MeasureSettings, plan: Plan) -> Plan:
-    """Return the plan, if the quadrature's basis fits into the budget too.
+def _require_room(
+    operator: SymmetricOperator, settings: MeasureSettings, plan: Plan, by_rules: bool, diagonal: bool
+) -> None:
+    """Check that the quadrature's basis and the vectors of the diagonal fit into the budget next to the basis.
 
     Raises:
-        CurvatureError: It does not.
+        CurvatureError: They do not.
     """
-    budget, rows = settings.memory, min(settings.steps, operator.P)
-    if budget is None or not plan_pairs(operator, budget, 2 * plan.rows, settings.steps)[1]:
-        return plan
-    raise CurvatureError(
-        f"memory is too small for a basis of {plan.rows} rows and a probe of {rows} steps: allow more memory=, or "
-        "choose fewer steps= and a smaller basis=",
-        keywords=("memory", "steps", "basis"),
-    )
+    needs = []
+    if by_rules:  # pairs that are taken out, and the basis of one probe
+        needs.append((2 * plan.rows, settings.steps, f"a probe of {min(settings.steps, operator.P)} steps"))
+    if diagonal:  # a copy of the basis, and a few vectors in double precision
+        needs.append((2 * plan.rows, 12, "a diagonal"))
+    for rows, steps, what in needs:
+        try:
+            fits = settings.memory is None or not plan_pairs(operator, settings.memory, rows, steps)[1]
+        except CurvatureError:
+            fits = False
+        if not fits:
+            raise CurvatureError(
+                f"memory is too small for a basis of {plan.rows} rows and {what}: allow more memory=, or choose fewer "
+                "steps=",
+                keywords=("memory", "steps"),
+            )
 
 
 def _by_search(search: SharedSearch, found: Searched, quantity: Quantity, unit: float) -> Measured:

@@ -260,6 +260,15 @@ def test_products_bound_the_work():
     assert found["diagonal"].limit == "raise products"
 
 
+@pytest.mark.parametrize(("names", "least"), [("trace", 22), ("density", 42), ("count-above=1,diagonal", 52)])
+def test_the_fewest_products_suffice_and_fewer_are_refused(names, least):
+    operator = DenseOperator(rotated(OUTLIERS))
+    found = measure(operator, names, steps=20, products=least)
+    assert sum(found.products.values()) <= least
+    with pytest.raises(CurvatureError, match=f"at least {least}, got {least - 1}"):
+        measure(operator, names, steps=20, products=least - 1)
+
+
 def test_a_distribution_function_is_within_its_band():
     values = np.sort(np.r_[OUTLIERS, np.zeros(20)])
     found = measure(DenseOperator(rotated(values)), "density", steps=30)["density"]
@@ -351,8 +360,9 @@ def test_a_budget_of_memory_is_kept_or_refused():
     assert found.given_up.startswith("basis in float16")
     assert close(found["trace"], OUTLIERS.sum())
     assert found["sharpness"].low <= 20.0 <= found["sharpness"].high
-    with pytest.raises(CurvatureError, match=r"(allow more memory=|is too small)"):
-        measure(DenseOperator(matrix), "density", memory=Budget(40 * row))
+    for names in ("density", "diagonal"):
+        with pytest.raises(CurvatureError, match="memory is too small for a basis of 120 rows and a"):
+            measure(DenseOperator(matrix), names, memory=Budget(90 * row))
 
 
 def test_results_are_plain_values_for_json():
