@@ -19,7 +19,7 @@ import json
 import os
 import sys
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from benchmarks.interval_coverage import CONFIDENCE, KNOWN, rotated
 from figures.provenance import machine, package_versions, sources_digest
 from hessian import Curvature, DenseOperator, Krylov, Profile, measure
 from hessian.lanczos.probes import draw_probes
+from hessian.lanczos.stable_rank import FIRST_STEPS
 from hessian.quantities.names import Quantity
 from workloads.files import write_whole
 from workloads.image_networks.small import perceptron
@@ -209,10 +210,10 @@ def xtrace(matrix: Tensor, products: int, rng: np.random.Generator) -> float:
     return total / half
 
 
-def krylov_and_probes(matrix: Tensor, products: int, rng: np.random.Generator) -> float:
-    """Return the trace on a Krylov basis, with half of the products, and the mean form of probes of the rest."""
+def krylov_and_probes(matrix: Tensor, products: int, rng: np.random.Generator, rows: int | None = None) -> float:
+    """Return the trace on a Krylov basis, of half of the products or fewer, and the mean form of probes of the rest."""
     krylov = Krylov(DenseOperator(matrix), rng)
-    krylov.extend(products // 2)
+    krylov.extend(min(rows or products // 2, products // 2))
     probes = draw_probes(DenseOperator(matrix), krylov.span, products - krylov.size, rng, forms=True)
     return float(krylov.compression.trace() + (probes.forms.sum() if probes.exact else probes.forms.mean()))
 
@@ -225,7 +226,8 @@ ESTIMATORS = {
     "Hutchinson": hutchinson,
     "Hutch++": hutch_plus_plus,
     "XTrace": xtrace,
-    "Krylov basis and probes": krylov_and_probes,
+    "Krylov basis of half, probes": krylov_and_probes,
+    "Krylov basis of 12 rows, probes": partial(krylov_and_probes, rows=FIRST_STEPS),
 }
 
 
