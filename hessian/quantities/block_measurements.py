@@ -50,7 +50,7 @@ def measure_blocks(
 
     Args:
         operator: The whole matrix; the blocks share its graph.
-        quantities: What to measure.
+        quantities: Quantities to measure.
         settings: Accuracy and limits for each block.
         seed: Seed; a block's random stream rests on its name, so that other blocks do not change it.
         depth: Blocks of the modules at this depth, 1 for ``layer1``; default: of every module with parameters.

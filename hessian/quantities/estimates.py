@@ -19,14 +19,14 @@ class Estimate(Result):
     """One number with its confidence interval.
 
     Attributes:
-        quantity: What was measured.
+        quantity: The measured quantity.
         value: The estimate.
         low: Lower end of the interval.
         high: Upper end of the interval.
         confidence: Confidence level of the interval.
         probes: Random probes that the interval rests on; 0 if no probe was needed.
         reached: The width asked for was reached.
-        limit: What would make the interval narrower, in words; empty if the width was reached.
+        limit: Change that would make the interval narrower, in words; empty if the width was reached.
         uncertain: Part of the distance of the ends that more probes would not remove: what the quadrature does not
             resolve, what a starting vector may hide, and rounding.
     """
@@ -62,7 +62,7 @@ class Profile(Result):
     """Many numbers with confidence intervals: the diagonal, or the distribution function of the eigenvalues.
 
     Attributes:
-        quantity: What was measured.
+        quantity: The measured quantity.
         points: Points of the distribution function in increasing order; of the diagonal, the positions.
         value: The estimates.
         low: Lower ends.
@@ -71,7 +71,7 @@ class Profile(Result):
         confidence: Confidence level: of each interval of the diagonal, of the whole band of a distribution function.
         probes: Random probes; 0 if none was needed.
         reached: The width asked for was reached.
-        limit: What would make the intervals narrower, in words; empty if the width was reached.
+        limit: Change that would make the intervals narrower, in words; empty if the width was reached.
     """
 
     quantity: Quantity

@@ -160,7 +160,7 @@ def measure_with(
 
     Args:
         operator: The matrix.
-        quantities: What to measure.
+        quantities: Quantities to measure.
         settings: Accuracy and limits.
         streams: Returns the random stream of one of `PARTS`.
         progress: Called with a description of the current step.
@@ -271,7 +271,7 @@ def _require_room(
 
 
 def _by_search(search: SharedSearch, found: Searched, quantity: Quantity, unit: float) -> Measured:
-    """Return what the basis and its probes give."""
+    """Return a quantity by the basis and its probes."""
     if quantity.name == "stable-rank":
         return scale_interval(replace(search.build_interval(found), given_up=search.plan.words), unit)
     if quantity.name in SIGNS:

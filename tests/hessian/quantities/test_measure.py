@@ -52,7 +52,7 @@ def exact(text, values):
 
 
 def close(found, truth, width=0.1):
-    """Whether an estimate is within three times the half width asked for, whatever its interval says."""
+    """Whether an estimate is near the truth, regardless of its interval."""
     return abs(found.value - truth) <= 1.5 * width * max(abs(truth), 1.0)
 
 
