@@ -11,7 +11,7 @@ from hessian.lanczos.krylov import Array
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import StableRankInterval, format_interval
 from hessian.quantities.names import Quantity
-from rmt.results import LABEL, Result, plain
+from rmt.results import LABEL, Result
 
 
 @dataclass(frozen=True)
@@ -162,11 +162,5 @@ class Measurement(Result):
         rows["cost"] = f"{sum(self.products.values())} products ({parts}){time}"
         return rows | ({"memory": self.given_up} if self.given_up else {})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the results by the text of their quantity."""
-        found = {str(quantity): one.to_dict() for quantity, one in self.found.items()}
-        for quantity, one in self.found.items():
-            if not isinstance(one, StableRankInterval):
-                found[str(quantity)] |= {"quantity": str(quantity)}
-        rest = {name: plain(value, finite_only=False) for name, value in self._values().items() if name != "found"}
-        return {**rest, "found": found}
+    def _values(self) -> dict[str, Any]:
+        return super()._values() | {"found": {str(quantity): one for quantity, one in self.found.items()}}

@@ -1,5 +1,6 @@
 """Quantities against dense eigenvalues: both signs, unequal sizes, one parameter, zero and repeated eigenvalues."""
 
+import json
 import math
 
 import numpy as np
@@ -349,6 +350,8 @@ def test_a_report_holds_further_quantities_and_their_stable_rank():
     assert report.quantities["count-above=1"].value == 3
     assert report.words()["trace"] == report.quantities["trace"].words()["trace"]
     assert sum(report.quantities.products.values()) == report.products["stable rank"]
+    stored = json.loads(json.dumps(report.to_dict()))
+    assert stored["quantities"]["found"]["trace"]["value"] == report.quantities["trace"].value
     with pytest.raises(CurvatureError, match="'spread' is not a quantity"):
         SpectrumSettings(quantities=("spread",))
 
@@ -366,12 +369,10 @@ def test_a_budget_of_memory_is_kept_or_refused():
 
 
 def test_results_are_plain_values_for_json():
-    import json
-
     found = measure(DenseOperator(rotated(OUTLIERS)), "trace,stable-rank,count-above=1,density", steps=10)
     stored = json.loads(json.dumps(found.to_dict()))
     assert set(stored["found"]) == {"trace", "stable-rank", "count-above=1", "density"}
-    assert stored["found"]["trace"]["quantity"] == "trace"
+    assert stored["found"]["count-above=1"]["quantity"] == {"name": "count-above", "threshold": 1.0}
     assert len(stored["found"]["density"]["low"]) == len(found["density"].low)
     assert str(found).splitlines()[0].startswith("trace          ")
     assert list(found.words()) == ["trace", "stable rank", "above 1", "density", "cost"]
