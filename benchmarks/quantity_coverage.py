@@ -267,8 +267,7 @@ def main() -> int:
     if options.traces:
         return compare_traces(options.traces, Path(__file__).with_name("trace_estimators.json"))
     rows: list[dict[str, Any]] = json.loads(options.out.read_text())["cases"] if options.out.exists() else []
-    rows = [row for row in rows if row["estimator"] == digest()]
-    done = {row["matrix"] for row in rows if row["repetitions"] == options.repetitions}
+    done = {row["matrix"] for row in rows if row["estimator"] == digest() and row["repetitions"] == options.repetitions}
     for name, matrix in matrices().items():
         if options.only not in name or name in done:
             continue

@@ -40,6 +40,8 @@ LOOKS = 2
 """How often the number of probes is chosen: by the pilot, and once more by all."""
 RESOLVED = 0.2
 """Fraction of the width asked for that a probe's bounds may differ by when its steps end."""
+ROUNDED = 10.0
+"""Multiple of the rounding up to which a negative Ritz value counts as zero."""
 POINTS = 48
 """Points of a distribution function."""
 
@@ -160,8 +162,8 @@ class QuadratureProbes:
             sided = rule if quantity.name == "count-above" else rule.mirrored()
             least, most = sided.masses(np.array([threshold]))
             return d * float(1.0 - most[0]), d * float(1.0 - least[0])
-        function, moved = _FUNCTIONS[quantity.name], rule.rounding
-        self._require_semidefinite(quantity, threshold, moved, float(rule.nodes[0]), goals)
+        function, least = _FUNCTIONS[quantity.name], float(rule.nodes[0])
+        moved = self._require_semidefinite(quantity, threshold, rule.rounding, least, goals)
         nodes, weights = rule.nodes, rule.weights
         high = float(weights @ function(nodes + moved, threshold))
         if not rule.exact:
@@ -171,18 +173,21 @@ class QuadratureProbes:
 
     def _require_semidefinite(
         self, quantity: Quantity, threshold: float, moved: float, least: float, goals: Goals
-    ) -> None:
-        if least < -moved:
+    ) -> float:
+        """Return by how much eigenvalues may move, which is more if a zero was rounded to a negative number."""
+        if least < -ROUNDED * moved:
             raise CurvatureError(
                 f"{quantity} is for positive semidefinite matrices, but this one has an eigenvalue of at most "
                 f"{least * goals.unit:.3g}: measure matrix='gauss-newton' or 'fisher', or leave {quantity.name} out",
                 keywords=("matrix",),
             )
+        moved = max(moved, -least)
         if threshold <= 2.0 * moved:
             raise CurvatureError(
                 f"the threshold of {quantity} is not above the rounding of the products: choose more than "
                 f"{2.0 * moved * goals.unit:.2g}, or measure in double precision"
             )
+        return moved
 
     def _scale(self, quantity: Quantity, found: Estimate) -> float:
         return max(abs(found.value), 1.0) if quantity.name in COUNTS else abs(found.value)
@@ -212,7 +217,7 @@ class QuadratureProbes:
     def _smooth(self, quantity: Quantity, goals: Goals) -> Estimate:
         function, moved = _FUNCTIONS[quantity.name], self.deflation.coupling
         atoms, threshold = self.deflation.atoms, (quantity.threshold or 0.0) / goals.unit
-        self._require_semidefinite(quantity, threshold, moved, float(atoms.min(initial=0.0)), goals)
+        moved = self._require_semidefinite(quantity, threshold, moved, float(atoms.min(initial=0.0)), goals)
         known = [float(function(np.maximum(atoms, 0.0) + by, threshold).sum()) for by in (-moved, moved)]
         low, high = self._means(quantity, goals)
         half = 0.0

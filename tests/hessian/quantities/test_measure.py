@@ -146,6 +146,16 @@ def test_a_matrix_that_is_not_semidefinite_is_refused_where_it_must_be(name, pla
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32])
+def test_zeros_that_are_rounded_to_negative_numbers_are_zeros(kind):
+    values = np.r_[np.linspace(0.5, 2.0, 20), np.zeros(60)]
+    operator = DenseOperator(rotated(values).to(kind))
+    for seed in range(8):
+        found = measure(operator, "log-det=0.02,effective-dimension=0.02", steps=12, basis=24, seed=seed, products=200)
+        assert close(found["log-det=0.02"], exact("log-det=0.02", values), width=0.2)
+        assert close(found["effective-dimension=0.02"], exact("effective-dimension=0.02", values), width=0.4)
+
+
 def test_a_threshold_below_the_rounding_is_refused():
     with pytest.raises(CurvatureError, match="not above the rounding of the products: choose more than"):
         measure(DenseOperator(rotated(SEMIDEFINITE).float()), "log-det=1e-9")
