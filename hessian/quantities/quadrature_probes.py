@@ -162,8 +162,8 @@ class QuadratureProbes:
             sided = rule if quantity.name == "count-above" else rule.mirrored()
             least, most = sided.masses(np.array([threshold]))
             return d * float(1.0 - most[0]), d * float(1.0 - least[0])
-        function, least = _FUNCTIONS[quantity.name], float(rule.nodes[0])
-        moved = self._require_semidefinite(quantity, threshold, rule.rounding, least, goals)
+        function, lowest = _FUNCTIONS[quantity.name], float(rule.nodes[0])
+        moved = self._require_semidefinite(quantity, threshold, rule.rounding, lowest, goals)
         nodes, weights = rule.nodes, rule.weights
         high = float(weights @ function(nodes + moved, threshold))
         if not rule.exact:
