@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,6 +205,13 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         help="also measure the stable rank of every module, or of the modules at one depth (1: layer1, head)",
     )
     add(
+        "--quantities",
+        metavar="LIST",
+        help="measure these, each with an interval, instead of the whole spectrum: trace, sharpness (largest "
+        "eigenvalue), smallest, frobenius-squared, stable-rank, count-above=T, count-below=T (below -T), "
+        "effective-dimension=T, log-det=T, diagonal, density; separated by commas",
+    )
+    add(
         "--checkpoints",
         type=read_name,
         metavar="DIR",
@@ -292,6 +300,7 @@ def _spectrum(options: argparse.Namespace) -> int:
         write_spectrum,
     )
     from hessian.operators.data_parallel import Workers
+    from hessian.quantities.names import read_quantities
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable
 
@@ -305,6 +314,8 @@ def _spectrum(options: argparse.Namespace) -> int:
         products=options.products,
         memory=_budget(options),
     )
+    if options.quantities is not None:
+        settings = replace(settings, quantities=read_quantities(options.quantities))
     of_run = _require_names(options)
     device = options.device or (None if options.workers is None else Workers(options.workers, options.ray).device)
     request = SpectrumRequest(
@@ -326,9 +337,11 @@ def _spectrum(options: argparse.Namespace) -> int:
     )
     out = Path(options.out)
     require_writable(out)
+    if options.quantities is not None:
+        return _quantities(request, out)
     require_room(request, out, None if options.checkpoints is None else Path(options.checkpoints))
-    if (not of_run or options.trust) and os.getcwd() not in sys.path:  # the folder of a run may hold anything
-        sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
+    if not of_run or options.trust:  # the folder of a run may hold anything
+        _import_from_here()
     if options.checkpoints is not None:
         return _checkpoints(
             request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out, options.trust
@@ -342,6 +355,31 @@ def _spectrum(options: argparse.Namespace) -> int:
     return 0
 
 
+def _import_from_here() -> None:
+    """Make modules of the current folder importable, as `python -m` does; the installed command does not."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+
+
+def _quantities(request: SpectrumRequest, out: Path) -> int:
+    from figures.spectrum.measured_quantities import (
+        measure_quantities,
+        quantities_summary,
+        require_quantities_room,
+        steps_of,
+        write_quantities,
+    )
+
+    require_quantities_room(request, out)
+    _import_from_here()
+    with report_progress("quantities", steps_of(request)) as bar:
+        measured = measure_quantities(request, bar.step)
+    paths = write_quantities(measured, out)
+    print("\n".join(map(printable, quantities_summary(measured).splitlines())))
+    print(printable(", ".join(str(path) for path in paths)))
+    return 0
+
+
 def _require_names(options: argparse.Namespace) -> bool:
     """Return whether a run's folder gives network, data and loss; they must be named otherwise, and only then."""
     from hessian.numerics.symmetric import CurvatureError
@@ -349,6 +387,8 @@ def _require_names(options: argparse.Namespace) -> bool:
 
     if options.blocks is not None and options.checkpoints is not None:
         raise CurvatureError("--blocks and --checkpoints are separate measurements: use one at a time")
+    if options.quantities is not None and options.checkpoints is not None:
+        raise CurvatureError("--quantities and --checkpoints are separate measurements: use one at a time")
     of_run = options.checkpoints is not None and (Path(options.checkpoints) / SETTINGS).is_file()
     given = [name for name in _OF_RUNS if getattr(options, name) is not None]
     lacking = [f"--{name}" for name in ("model", "data") if getattr(options, name) is None]

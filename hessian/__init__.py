@@ -20,6 +20,9 @@ from hessian.operators.data_parallel import Workers
 from hessian.operators.exact import exact_hessian
 from hessian.operators.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.operators.sample_hessians import SampleHessians, sample_hessian_parts, sample_hessians
+from hessian.quantities.estimates import Estimate, Measurement, Profile
+from hessian.quantities.measurement import measure
+from hessian.quantities.names import Quantity
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 
 __all__ = [
@@ -30,12 +33,16 @@ __all__ = [
     "Curvature",
     "CurvatureError",
     "DenseOperator",
+    "Estimate",
     "HessianFit",
     "HessianPrediction",
     "Interval",
     "Krylov",
     "MeasuredFit",
+    "Measurement",
     "Moment",
+    "Profile",
+    "Quantity",
     "RankChange",
     "RitzPairs",
     "RouteWarning",
@@ -57,6 +64,7 @@ __all__ = [
     "fit_difference",
     "fit_measured",
     "fit_spiked",
+    "measure",
     "measure_spectrum",
     "predict",
     "rank_change",

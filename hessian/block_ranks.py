@@ -10,8 +10,8 @@ import numpy as np
 from hessian.lanczos.krylov import Progress
 from hessian.lanczos.stable_rank import stable_rank_of
 from hessian.numerics.intervals import StableRankInterval
-from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
+from hessian.quantities.block_measurements import each_block
 from hessian.spectrum import STREAMS, SpectrumSettings
 from rmt.results import Result
 
@@ -48,33 +48,17 @@ def block_ranks(
     Raises:
         CurvatureError: Products that are not finite.
     """
-    found = []
-    for name, block in operator.blocks(depth).items():
-        if progress is not None:
-            progress(f"block {name or 'of the model itself'}")
-        if set(block.unused) == set(block.names):
-            found.append(BlockRank(name, block.P, None, "the loss does not depend on it"))
-            continue
-        try:
-            block.prepare()
-        except CurvatureError as error:
-            found.append(BlockRank(name, block.P, None, str(error.__cause__ or error)))
-            continue
-        try:
-            rank = stable_rank_of(
-                block,
-                rng=np.random.default_rng([settings.seed, len(STREAMS), crc32(name.encode())]),
-                relative_width=settings.width,
-                confidence=settings.confidence,
-                products=settings.products,
-                basis=settings.basis,
-                chunk=settings.chunk,
-                memory=settings.memory,
-            )
-            found.append(BlockRank(name, block.P, rank, ""))
-        except CurvatureError as error:
-            words = [one for one in ("zero to rounding", "products are rounded") if one in str(error)]
-            if not words:
-                raise
-            found.append(BlockRank(name, block.P, None, words[0]))
-    return tuple(found)
+
+    def measure(name: str, block: Curvature) -> StableRankInterval:
+        return stable_rank_of(
+            block,
+            rng=np.random.default_rng([settings.seed, len(STREAMS), crc32(name.encode())]),
+            relative_width=settings.width,
+            confidence=settings.confidence,
+            products=settings.products,
+            basis=settings.basis,
+            chunk=settings.chunk,
+            memory=settings.memory,
+        )
+
+    return tuple(BlockRank(*one) for one in each_block(operator, measure, depth, progress))

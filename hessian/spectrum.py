@@ -20,6 +20,9 @@ from hessian.loss.product_rounding import describe_limit
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import StableRankInterval
 from hessian.numerics.symmetric import CountedOperator, CurvatureError, SymmetricOperator
+from hessian.quantities.estimates import Measurement
+from hessian.quantities.measurement import MeasureSettings, measure_with, stream_of
+from hessian.quantities.names import Quantity, read_quantities
 from rmt.results import Result, join_texts
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")
@@ -42,6 +45,7 @@ class SpectrumSettings:
         basis: Largest number of rows in memory, each as large as the parameters.
         chunk: Probes of the stable rank multiplied together: more than 1 pays where data are streamed.
         memory: Budget of memory for the whole measurement; None: no limit.
+        quantities: Further quantities to measure, as for `hessian.measure`; the stable rank shares their basis.
 
     Raises:
         CurvatureError: A number out of its range.
@@ -58,6 +62,7 @@ class SpectrumSettings:
     basis: int = 120
     chunk: int = 1
     memory: Budget | None = None
+    quantities: tuple[Quantity | str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 < self.width < inf or not 0.0 < self.confidence < 1.0 or not 0.0 < self.tolerance < inf:
@@ -82,6 +87,18 @@ class SpectrumSettings:
                 f"{self.probes}, {self.steps} and {self.seed}",
                 keywords=("outliers", "probes", "steps", "seed"),
             )
+        if self.quantities:
+            object.__setattr__(self, "quantities", read_quantities(self.quantities))
+
+    def for_quantities(self) -> MeasureSettings:
+        """Return the settings of the quantities' measurement.
+
+        Raises:
+            CurvatureError: A number out of its range.
+        """
+        return MeasureSettings(
+            self.width, self.confidence, self.products, self.basis, self.steps, self.chunk, self.memory
+        )
 
     def rng(self, part: str) -> np.random.Generator:
         """Return the random stream of one of `STREAMS`; a change of one part does not affect the others."""
@@ -111,6 +128,7 @@ class SpectrumReport(Result):
         missed: How far beyond the last values at either end an eigenvalue may be that is missing among them, such as a
             copy of a repeated one, but with a small chance; infinite if there was no search for such.
         limit: Why no number of products would bring the residuals within the tolerance, in words; empty if more may.
+        quantities: The further quantities, with the stable rank; None if there were none.
     """
 
     settings: SpectrumSettings
@@ -130,6 +148,7 @@ class SpectrumReport(Result):
     given_up: str = ""
     missed: float = inf
     limit: str = ""
+    quantities: Measurement | None = None
 
     def __post_init__(self) -> None:
         fix_arrays(self)
@@ -145,8 +164,10 @@ class SpectrumReport(Result):
             lacking = f"; one up to {self.missed:.1g} beyond the last, such as a copy of a repeated one, may be missing"
         else:
             lacking = ""
+        further = {} if self.quantities is None else self.quantities.words()
         return {
             **{label: text for label, text in rank.items() if label != "memory"},
+            **{label: text for label, text in further.items() if label not in ("stable rank", "memory", "cost")},
             "eigenvalues": f"{self.eigenvalues[-1]:.4g} to {self.eigenvalues[0]:.4g}; {self.largest} largest and "
             f"{smallest} smallest computed{unsettled}{lacking}",
             "largest": join_texts([f"{value:.4g}" for value in self.eigenvalues[: self.largest]]),
@@ -187,17 +208,7 @@ def measure_spectrum(
         return (lambda text: progress(f"{part}: {text}")) if progress is not None else _quiet
 
     started = time.perf_counter()
-    rank = stable_rank_of(
-        counted,
-        rng=settings.rng("stable rank"),
-        relative_width=settings.width,
-        confidence=settings.confidence,
-        products=settings.products,
-        basis=settings.basis,
-        chunk=settings.chunk,
-        memory=settings.memory,
-        progress=report("stable rank"),
-    )
+    rank, further = _rank_and_quantities(counted, settings, report("stable rank"))
     finish("stable rank", started)
     started = time.perf_counter()
     pairs = extreme_eigenpairs(
@@ -257,7 +268,36 @@ def measure_spectrum(
         given_up="; ".join(given_up),
         missed=pairs.missed,
         limit=describe_limit(pairs.rounding / rank.spectral_norm.value, operator.dtype) if limited else "",
+        quantities=further,
     )
+
+
+def _rank_and_quantities(
+    operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress
+) -> tuple[StableRankInterval, Measurement | None]:
+    """Return the stable rank, and with it the further quantities if there are any."""
+    if not settings.quantities:
+        rank = stable_rank_of(
+            operator,
+            rng=settings.rng("stable rank"),
+            relative_width=settings.width,
+            confidence=settings.confidence,
+            products=settings.products,
+            basis=settings.basis,
+            chunk=settings.chunk,
+            memory=settings.memory,
+            progress=progress,
+        )
+        return rank, None
+    own = Quantity("stable-rank")
+    found = measure_with(
+        operator,
+        read_quantities((own, *settings.quantities)),
+        settings.for_quantities(),
+        lambda part: stream_of(part, settings.seed),
+        progress,
+    )
+    return found[own], found
 
 
 def _find_tolerance(settings: SpectrumSettings, dtype: str, rank: StableRankInterval) -> float:

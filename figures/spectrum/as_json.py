@@ -12,6 +12,7 @@ from figures.spectrum.measured_network import MeasuredNetwork, SpectrumRequest
 from hessian.fits.spiked_fit import predict
 from hessian.numerics.intervals import StableRankInterval
 from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.curvature import Cost
 from hessian.spectrum import SpectrumReport
 from rmt.results import plain
 
@@ -50,24 +51,35 @@ def to_json(measured: MeasuredNetwork) -> dict[str, Any]:
             {"name": block.name, "parameters": block.P, "reason_for_none": block.why, "stable_rank": _rank(block.rank)}
             for block in measured.blocks
         ],
+        **({} if report.quantities is None else {"quantities": report.quantities.to_dict()}),
         "given_up_for_memory": report.given_up,
         "cost": {
             "products": measured.cost.products,
             "products_by_part": report.products,
             "seconds_by_part": {part: round(seconds, 3) for part, seconds in report.seconds.items()},
-            "seconds_of_products": measured.cost.seconds,
-            "seconds_of_a_gradient": measured.cost.gradient_seconds,
-            "gradients": measured.cost.gradients,
-            "seconds_of_checks": measured.cost.check_seconds,
-            "vectors_together": measured.cost.together,
-            "reason_for_one_vector_at_a_time": measured.cost.fault,
-            "workers": measured.cost.workers,
+            **cost_to_json(measured.cost),
         },
-        **machine(),
-        "packages": package_versions(PACKAGES),
-        "sources_sha256": sources_digest(),
+        **environment(),
     }
     return plain(fields)
+
+
+def cost_to_json(cost: Cost) -> dict[str, Any]:
+    """Return the time of the products and how they were computed."""
+    return {
+        "seconds_of_products": cost.seconds,
+        "seconds_of_a_gradient": cost.gradient_seconds,
+        "gradients": cost.gradients,
+        "seconds_of_checks": cost.check_seconds,
+        "vectors_together": cost.together,
+        "reason_for_one_vector_at_a_time": cost.fault,
+        "workers": cost.workers,
+    }
+
+
+def environment() -> dict[str, Any]:
+    """Return the machine, the versions of packages and the digest of the sources."""
+    return {**machine(), "packages": package_versions(PACKAGES), "sources_sha256": sources_digest()}
 
 
 def require_same_subject(path: Path, request: SpectrumRequest, states: Path | None = None) -> None:

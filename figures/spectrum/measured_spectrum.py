@@ -264,10 +264,14 @@ def _block_lines(measured: MeasuredNetwork) -> list[str]:
         lines.append(f"  {block.name or '(model)':{wide}}  {block.P:>11,} parameters  {found}{wider}")
     products = sum(block.rank.products for block in measured.blocks if block.rank is not None)
     level = f"{100 * measured.report.settings.confidence:g} % each"
-    if measured.tied:
-        shown = [f"{other} is {name}" for other, name in measured.tied[:TIES]]
-        more = len(measured.tied) - len(shown)
-        lines.append(
-            f"  tied parameters, counted in one block only: {', '.join(shown)}" + (f" and {more} more" if more else "")
-        )
+    lines += tied_lines(measured.tied)
     return [f"blocks         stable rank by module, {level}; {products} products more", *lines]
+
+
+def tied_lines(tied: tuple[tuple[str, str], ...]) -> list[str]:
+    """Return a line about parameters that have several names, if there are any."""
+    if not tied:
+        return []
+    shown = [f"{other} is {name}" for other, name in tied[:TIES]]
+    more = len(tied) - len(shown)
+    return [f"  tied parameters, counted in one block only: {', '.join(shown)}" + (f" and {more} more" if more else "")]

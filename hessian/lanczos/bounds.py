@@ -65,13 +65,40 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
 def _probable_norm(krylov: Krylov, chance: float) -> float:
     if krylov.restarted:
         raise CurvatureError("after a restart the first row is not random, so it gives no bound on the norm")
+    theta, _, _ = krylov.ritz()
+    ends = sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True)
+    return _probable_bound(krylov, chance / 2.0, ends)
+
+
+def probable_end(krylov: Krylov, sign: float, chance: float) -> float:
+    """Return an upper bound of the largest eigenvalue of the matrix times a sign, which fails with at most this chance.
+
+    Args:
+        krylov: The basis, whose first row was drawn at random and not restarted.
+        sign: 1 for the upper end of the spectrum, -1 for the lower one.
+        chance: Chance that the row sees too little of an eigenvector.
+    """
+    theta, _, _ = krylov.ritz()
+    return krylov.remember(
+        ("probable end", sign, chance), lambda: _probable_bound(krylov, chance, [(float((sign * theta).max()), sign)])
+    )
+
+
+def _probable_bound(krylov: Krylov, chance: float, ends: list[tuple[float, float]]) -> float:
+    """Return a bound of the matrix times each sign.
+
+    Args:
+        krylov: The basis.
+        chance: Chance that the row sees too little of an eigenvector at one end.
+        ends: Largest Ritz value of the matrix times a sign, and the sign, in decreasing order.
+    """
     theta, S, _ = krylov.ritz()
     first, C = S[0], krylov.coupling @ S
-    low = float(np.abs(theta).max())
-    scale = low + float(np.linalg.norm(C, 2)) if len(C) else 0.0
+    low = ends[0][0]
+    scale = float(np.abs(theta).max()) + float(np.linalg.norm(C, 2)) if len(C) else 0.0
     if scale == 0.0:
         return low  # the basis is invariant, and a random vector has a part along every eigenvector
-    least = float(beta.ppf(chance / 2.0, 0.5, (krylov.P - 1) / 2.0))  # for one end
+    least = float(beta.ppf(chance, 0.5, (krylov.P - 1) / 2.0))
 
     def excess(bound: float, sign: float) -> float:
         return _excess(theta, first, C, least, bound, sign)
@@ -83,7 +110,7 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
         return float(brentq(excess, near, far, args=(sign,), xtol=1e-12 * scale))
 
     found = low
-    for start, sign in sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True):
+    for start, sign in ends:
         near = last = start + 1e-10 * scale
         if krylov.starts == 1:
             # It rises with the bound: this end stays below what is found, or is beyond.

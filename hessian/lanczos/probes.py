@@ -3,7 +3,7 @@ r"""Random probes of a symmetric matrix, and the interval that their spread give
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil, inf, sqrt
 
@@ -87,6 +87,7 @@ class Probes:
         predicted: Prediction by the basis.
         looks: Number of bases of which the probes might have been the last.
         least: Least standard deviation that is assumed for one probe.
+        forms: $z^T C z$ of each probe, where asked for; their mean is the trace of C, or if exact their sum.
     """
 
     squares: Array
@@ -95,6 +96,7 @@ class Probes:
     predicted: Prediction = Prediction()
     looks: int = 1
     least: float = 0.0
+    forms: Array = field(default_factory=lambda: np.empty(0))
 
     @property
     def mean(self) -> float:
@@ -155,7 +157,8 @@ class Probes:
         """Return both together, or only the exact one if there is one."""
         if other.exact:
             return other
-        return replace(self, squares=np.concatenate([self.squares, other.squares]))
+        both = np.concatenate([self.squares, other.squares]), np.concatenate([self.forms, other.forms])
+        return replace(self, squares=both[0], forms=both[1])
 
 
 def inflate_spread(spread: float, directions: float) -> float:
@@ -210,6 +213,7 @@ def draw_probes(
     chunk: int = 1,
     report: Callable[[int], None] | None = None,
     complement: int | None = None,
+    forms: bool = False,
 ) -> Probes:
     """Draw probes uniform on a sphere in the complement of V, or use a whole basis of it if that costs no more.
 
@@ -221,22 +225,28 @@ def draw_probes(
         chunk: Probes multiplied together.
         report: Called with the number of probes done.
         complement: Rows of a complement for which there is room; nothing: any number.
+        forms: Keep $z^T C z$ too, which takes a copy of the probes that are multiplied together.
 
     Raises:
         CurvatureError: A product is not finite.
     """
     left = operator.P - span_size(V)
     if left <= count and (complement is None or left <= complement):
-        return Probes(_squares(operator, V, _complement(operator, V, rng)) if left else np.empty(0), exact=True)
+        whole = _squares(operator, V, _complement(operator, V, rng), forms) if left else (np.empty(0), np.empty(0))
+        return Probes(whole[0], exact=True, forms=whole[1])
     squares, rows = [], empty_rows(operator, min(chunk, count))
     for start in range(0, count, chunk):
         size = min(chunk, count - start)
         drawn = project_out(draw_normal(rows[:size], rng), V)
         drawn *= sqrt(left) / torch.linalg.vector_norm(drawn, dim=1, keepdim=True)
-        squares.append(_squares(operator, V, drawn))
+        squares.append(_squares(operator, V, drawn, forms))
         if report is not None:
             report(start + size)
-    return Probes(np.concatenate(squares), directions=left)
+    return Probes(
+        np.concatenate([one for one, _ in squares]),
+        directions=left,
+        forms=np.concatenate([form for _, form in squares]),
+    )
 
 
 def sign_probes(
@@ -326,14 +336,26 @@ def _sums(terms: Array) -> Array:
     return np.maximum(until[1:] - until[:-1, None], 0.0)
 
 
-def predict_rest(krylov: Krylov) -> Prediction:
-    """Predict the probes of the complement: its directions are taken to be like those that have not converged."""
-    return krylov.remember("predicted rest", lambda: _predict_rest(krylov))
+def predict_rest(krylov: Krylov, shift: float = 0.0) -> Prediction:
+    """Predict the probes of the complement: its directions are taken to be like those that have not converged.
+
+    Args:
+        krylov: The basis.
+        shift: Multiple of the identity that is subtracted from the matrix.
+    """
+    return krylov.remember(("predicted rest", shift), lambda: _predict_rest(krylov, shift))
 
 
-def _predict_rest(krylov: Krylov) -> Prediction:
+def predict_trace(krylov: Krylov) -> float:
+    """Predict the trace of the complement, in the same way."""
     values, counts = measure_unconverged(krylov)
-    largest = krylov.largest**2
+    total = float(counts.sum())
+    return min(krylov.P - krylov.size, total) * float(counts @ values) / total if total > 0.0 else 0.0
+
+
+def _predict_rest(krylov: Krylov, shift: float) -> Prediction:
+    values, counts = measure_unconverged(krylov)
+    values, largest = values - shift, (krylov.largest + abs(shift)) ** 2
     square, total = float(counts @ values**2), float(counts.sum())
     if square <= 0.0:
         return Prediction(0.0, 0.0, largest)
@@ -360,22 +382,33 @@ def project_out(vectors: Tensor, V: Span) -> Tensor:
     return vectors
 
 
-def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
-    """Return the squared norms of the matrix's products with rows, outside of V; the rows are overwritten."""
+def _squares(operator: SymmetricOperator, V: Span, rows: Tensor, forms: bool) -> tuple[Array, Array]:
+    """Return the squared norms of the matrix's products with rows, outside of V, and their products with the rows.
+
+    The rows are overwritten. The second array is empty unless the forms are asked for.
+    """
+    before = rows.clone() if forms else rows[:0]
     images = multiply(operator, rows)
+    inner = _inner_products(before, images) if forms else np.empty(0)
     whole, inside = (
         _require_finite(_square_sums(images), operator),
         project_on(images, V).double().square().sum(dim=1).cpu().numpy(),
     )
     if (inside <= FEW_INSIDE * whole).all():
-        return whole - inside
-    return _square_sums(project_out(images, V))
+        return whole - inside, inner
+    return _square_sums(project_out(images, V)), inner
 
 
 def _require_finite(squares: Array, operator: SymmetricOperator) -> Array:
     if not np.isfinite(squares).all():
         raise not_finite(operator)
     return squares
+
+
+def _inner_products(rows: Tensor, others: Tensor) -> Array:
+    width = max(COLUMNS // len(rows), 1)
+    parts = zip(rows.split(width, dim=1), others.split(width, dim=1), strict=True)
+    return sum((one.double() * other.double()).sum(dim=1) for one, other in parts).cpu().numpy()
 
 
 def _square_sums(rows: Tensor) -> Array:

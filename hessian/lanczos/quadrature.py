@@ -154,7 +154,7 @@ def spectral_measure(
     nodes, weights, rounding = [], [], floor * float(np.abs(atoms).max(initial=0.0))
     for probe in range(probes if left else 0):
         start = project_out(normal_rows(operator, rng, 1), V)[0]
-        count, rest = min(steps, left), _Rest(scaled, V)
+        count, rest = min(steps, left), DeflatedOperator(scaled, V)
         if three_vectors:
             values, coefficients, rounded = _by_three_vectors(rest, start, count)
         else:
@@ -194,7 +194,7 @@ def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) ->
     return values, coefficients, unit * scale
 
 
-class _Rest(OperatorAround):
+class DeflatedOperator(OperatorAround):
     """The operator between projections off some rows."""
 
     def __init__(self, operator: SymmetricOperator, V: Tensor) -> None:
@@ -202,7 +202,9 @@ class _Rest(OperatorAround):
         self._V = V
 
     def products(self, vectors: Tensor) -> Tensor:
+        """Multiply the compression by each row, (k, P) to (k, P)."""
         return self.products_in_place(vectors.clone())
 
     def products_in_place(self, rows: Tensor) -> Tensor:
+        """Multiply the compression by each row, in place."""
         return project_out(multiply(self._operator, project_out(rows, self._V)), self._V)

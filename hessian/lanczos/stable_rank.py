@@ -66,6 +66,21 @@ def _explain_spread(probes: Probes, squares: Array) -> Probes:
 
 
 @dataclass(frozen=True, eq=False)
+class Searched:
+    """A Krylov basis and random probes, as many of both as the width asked for needs.
+
+    Attributes:
+        krylov: The basis, with a random start.
+        probes: Probes of its complement; of the whole matrix if they are signs.
+        signs: The probes are random signs.
+    """
+
+    krylov: Krylov
+    probes: Probes
+    signs: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class StableRankEstimator:
     """Estimator of the stable rank of one matrix.
 
@@ -93,6 +108,14 @@ class StableRankEstimator:
         Raises:
             CurvatureError: The matrix is zero to rounding, or a product is not finite.
         """
+        return self.build_interval(self.search())
+
+    def search(self) -> Searched:
+        """Choose a basis and draw probes.
+
+        Raises:
+            CurvatureError: A product is not finite.
+        """
         # Its first row must be random: the bound of the norm rests on it.
         krylov = Krylov(self.operator, self.rng, store=self.plan.store)
         self._grow(krylov, min(FIRST_STEPS, self.plan.rows))
@@ -100,7 +123,7 @@ class StableRankEstimator:
         while (more := self._room(krylov)) > 0 and self._expects_to_gain(krylov):
             self._grow(krylov, more)
         if (signs := self._pilot_signs(krylov, self._predict_probes(krylov))) is not None:
-            return self._finish_by_signs(krylov, signs)
+            return self._complete_signs(krylov, signs)
         probes = self._probe(krylov, PILOT)
         looks = 1
         while not probes.exact and (more := self._room(krylov)) > 0:
@@ -120,11 +143,28 @@ class StableRankEstimator:
             probes = replace(self._probe(krylov, PILOT), looks=looks)
         needed = self._count_needed(krylov, probes)
         if (signs := self._pilot_signs(krylov, (needed - PILOT) / 2)) is not None:
-            return self._finish_by_signs(krylov, signs)
+            return self._complete_signs(krylov, signs)
         if (more := self._count_more(needed)) > 0 and not probes.exact:
             probes = probes.merge(self._probe(krylov, more))
-        random = 0 if probes.exact else len(probes.squares)
-        return self._build_interval(krylov, probes.interval(self.confidence), random)
+        return Searched(krylov, probes)
+
+    def build_interval(self, found: Searched) -> StableRankInterval:
+        """Return the stable rank by a basis and probes.
+
+        Raises:
+            CurvatureError: The matrix is zero to rounding.
+        """
+        random = 0 if found.probes.exact else len(found.probes.squares)
+        return replace(self._build_interval(found.krylov, self._rest_of(found), random), signs=found.signs)
+
+    def build_square(self, found: Searched) -> Interval:
+        """Return the squared Frobenius norm by a basis and probes."""
+        return _widen_square(found.krylov, self._rest_of(found))
+
+    def _rest_of(self, found: Searched) -> Interval:
+        if found.signs:
+            return self._rest(found.krylov, found.probes)
+        return found.probes.interval(self.confidence)
 
     def _pilot_signs(self, krylov: Krylov, others: float) -> Probes | None:
         """Draw a pilot of signs if the basis and then the pilot promise that few more of them are needed."""
@@ -137,15 +177,15 @@ class StableRankEstimator:
         signs = self._sign_probes(krylov, PILOT)
         return signs if self._count_needed_signs(krylov, signs) <= most + PILOT else None
 
-    def _finish_by_signs(self, krylov: Krylov, signs: Probes) -> StableRankInterval:
-        """Return the interval by signs; the basis may grow for the norm, which does not affect the pilot."""
+    def _complete_signs(self, krylov: Krylov, signs: Probes) -> Searched:
+        """Draw the other signs; the basis may grow for the norm, which does not affect the pilot."""
         while (more := self._room(krylov)) > 0 and self._is_loose(
             spectral_norm(krylov, self._rest(krylov, signs).high, self.confidence)
         ):
             self._grow(krylov, more)
         if (more := self._count_more(self._count_needed_signs(krylov, signs))) > 0:
             signs = signs.merge(self._sign_probes(krylov, more))
-        return replace(self._build_interval(krylov, self._rest(krylov, signs), len(signs.squares)), signs=True)
+        return Searched(krylov, signs, signs=True)
 
     def _rest(self, krylov: Krylov, signs: Probes) -> Interval:
         """Return the squared Frobenius norm by signs, less the part that the basis contains."""
@@ -237,10 +277,14 @@ class StableRankEstimator:
             if self.progress is not None:
                 self.progress(f"{krylov.size} Lanczos steps, probe {done} of {count}")
 
-        drawn = draw_probes(
-            self.operator, krylov.span, count, self.rng, self.plan.together, report, self.plan.complement
-        )
+        complement, forms = self.plan.complement, self._keeps_forms
+        drawn = draw_probes(self.operator, krylov.span, count, self.rng, self.plan.together, report, complement, forms)
         return replace(drawn, predicted=predict_rest(krylov))
+
+    @property
+    def _keeps_forms(self) -> bool:
+        """Whether probes keep their quadratic forms."""
+        return False
 
     def _sign_probes(self, krylov: Krylov, count: int) -> Probes:
         def report(done: int) -> None:
@@ -258,14 +302,13 @@ class StableRankEstimator:
                     f"higher precision, such as model.double() without autocast"
                 )
             raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
-        known = known_square(krylov)
         values, _, residuals = krylov.ritz()
         top = int(np.abs(values).argmax())
         unit = krylov.rounding / norm.low
         slack = 2.0 * unit  # relative error of squares
         least = (1 + slack) / (1 - slack) / (1 - unit) ** 2 - 1  # width that all products would leave
         norm = Interval(norm.value, norm.low - krylov.rounding, norm.high)
-        square = Interval(known + rest.value, (known + rest.low) * (1 - slack), (known + rest.high) * (1 + slack))
+        square = _widen_square(krylov, rest)
         P = float(self.operator.P)  # no stable rank is below 1 or above this
         value, low, high = (
             min(max(end, 1.0), P)
@@ -291,6 +334,13 @@ class StableRankEstimator:
             reached=(high - low) / value <= self.width,
             limit=describe_limit(unit, self.operator.dtype) if least > self.width else "",
         )
+
+
+def _widen_square(krylov: Krylov, rest: Interval) -> Interval:
+    """Return the squared Frobenius norm, given the part outside the basis, with what rounding may change."""
+    known = known_square(krylov)
+    slack = 2.0 * krylov.rounding / krylov.largest if krylov.largest > 0.0 else 0.0
+    return Interval(known + rest.value, (known + rest.low) * (1 - slack), (known + rest.high) * (1 + slack))
 
 
 def stable_rank_of(
@@ -337,10 +387,10 @@ def stable_rank_of(
     if memory is not None:
         plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
     estimator = StableRankEstimator(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
-    return replace(_times(estimator.run(), scaled.unit), given_up=plan.words)
+    return replace(scale_interval(estimator.run(), scaled.unit), given_up=plan.words)
 
 
-def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
+def scale_interval(found: StableRankInterval, scale: float) -> StableRankInterval:
     """Return the interval for the matrix times a number."""
 
     def times(interval: Interval) -> Interval:

@@ -1,0 +1,166 @@
+"""One Krylov basis and one set of probes for several quantities, chosen by the one that needs most of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+
+import numpy as np
+
+from hessian.lanczos.bounds import probable_end
+from hessian.lanczos.krylov import Krylov
+from hessian.lanczos.probes import PILOT, Probes, predict_rest, predict_trace, quantile
+from hessian.lanczos.stable_rank import FIRST_STEPS, Searched, StableRankEstimator
+from hessian.numerics.intervals import Interval
+from hessian.quantities.estimates import Estimate
+from hessian.quantities.names import Quantity
+from hessian.quantities.random_forms import half_width, probes_needed, shifted_squares
+
+SIGNS = {"sharpness": 1.0, "smallest": -1.0}
+"""Extreme eigenvalues, and the sign that makes each the largest."""
+SPREAD_MORE = "the probes spread more than the first ones showed"
+BY_PROBES = ("stable-rank", "frobenius-squared", "trace")
+"""Quantities that need probes of the complement, with one product each."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedSearch(StableRankEstimator):
+    """The search of the stable rank for several quantities.
+
+    Attributes:
+        wanted: Names of the quantities.
+        rows: Least number of rows of the basis, if there is room: those from which converged pairs are taken.
+    """
+
+    wanted: frozenset[str]
+    rows: int
+
+    def search(self) -> Searched:
+        """Choose a basis, and draw probes if a quantity needs them.
+
+        Raises:
+            CurvatureError: A product is not finite.
+        """
+        if self.wanted.intersection(BY_PROBES):
+            return self._complete_trace(super().search())
+        krylov = Krylov(self.operator, self.rng, store=self.plan.store)
+        self._grow(krylov, min(FIRST_STEPS, self.plan.rows))
+        while (more := self._room(krylov)) > 0 and self._expects_to_gain(krylov):
+            self._grow(krylov, more)
+        return Searched(krylov, Probes(np.empty(0), exact=True))
+
+    def _complete_trace(self, found: Searched) -> Searched:
+        """Draw further probes if those that the pilot chose do not suffice for the trace."""
+        if "trace" not in self.wanted or found.probes.exact:
+            return found
+        count = len(found.probes.forms)
+        more = min(self._count_needed(found.krylov, found.probes) - count, self.budget - self.operator.count)
+        if more <= 0:
+            return found
+        return replace(found, probes=found.probes.merge(self._probe(found.krylov, more)))
+
+    def extreme(self, krylov: Krylov, quantity: Quantity) -> Estimate:
+        """Return an extreme eigenvalue: a Ritz value bounds it on one side, the chance of a hidden one on the other.
+
+        Args:
+            krylov: The basis.
+            quantity: `sharpness` or `smallest`.
+        """
+        sign = SIGNS[quantity.name]
+        slack = krylov.rounding + sqrt(krylov.lost_square)
+        values, _, _ = krylov.ritz()
+        value = float((sign * values).max())
+        low, high = value - slack, max(probable_end(krylov, sign, 1.0 - self.confidence), value) + slack
+        ends = (low, high) if sign > 0.0 else (-high, -low)
+        reached = high - low <= self.width * krylov.largest
+        limit = "" if reached else "raise products" if krylov.size < self.plan.rows else "raise basis"
+        ends = (ends[0] + 0.0, ends[1] + 0.0)  # no negative zeros
+        return Estimate(quantity, sign * value + 0.0, *ends, self.confidence, 0, reached, limit, high - low)
+
+    def square(self, found: Searched, quantity: Quantity) -> Estimate:
+        """Return the squared Frobenius norm."""
+        interval = self.build_square(found)
+        probes = 0 if found.probes.exact else len(found.probes.squares)
+        reached = interval.high - interval.low <= self.width * interval.value
+        limit = "" if reached else "raise products"
+        return Estimate(quantity, interval.value, interval.low, interval.high, self.confidence, probes, reached, limit)
+
+    def trace(self, found: Searched, quantity: Quantity) -> Estimate:
+        """Return the trace."""
+        krylov, probes = found.krylov, found.probes
+        interval, slack = self._trace(krylov, probes)
+        reached = interval.high - interval.low <= self.width * abs(interval.value)
+        limit = "" if reached else "raise products" if self.operator.count >= self.budget else SPREAD_MORE
+        count = 0 if probes.exact else len(probes.forms)
+        return Estimate(
+            quantity, interval.value, interval.low, interval.high, self.confidence, count, reached, limit, 2.0 * slack
+        )
+
+    def _trace(self, krylov: Krylov, probes: Probes) -> tuple[Interval, float]:
+        """Return the interval of the trace, and what rounding may change."""
+        known, left = float(krylov.compression.trace()), krylov.P - krylov.size
+        unit = krylov.rounding / krylov.largest if krylov.largest > 0.0 else 0.0
+        if probes.exact:
+            value, half, size = known + float(probes.forms.sum()), 0.0, float(probes.squares.sum())
+        else:
+            value = known + float(probes.forms.mean())
+            square, degrees = self._trace_moments(krylov, probes)
+            count = len(probes.forms)
+            half, size = half_width(square, left, count, degrees * count, self.confidence), probes.mean
+        slack = krylov.size * krylov.rounding + unit * sqrt(left * max(size, 0.0))
+        return Interval(value, value - half - slack, value + half + slack), slack
+
+    def _trace_moments(self, krylov: Krylov, probes: Probes) -> tuple[float, float]:
+        """Return the complement's squared norm about its mean eigenvalue, and the degrees of freedom of one probe."""
+        shift, squares = shifted_squares(probes.forms, probes.squares, probes.directions)
+        about = replace(probes, squares=squares, predicted=predict_rest(krylov, shift))
+        spread = min(about.pilot_spread, sqrt(2.0))
+        return about.mean, 2.0 / spread**2 if spread > 0.0 else inf
+
+    def _expects_to_gain(self, krylov: Krylov) -> bool:
+        if krylov.size < min(self.rows, self.plan.rows):
+            return True
+        for name in sorted(self.wanted.intersection(SIGNS)):
+            if not self.extreme(krylov, Quantity(name)).reached:
+                return True
+        return bool(self.wanted.intersection(BY_PROBES)) and super()._expects_to_gain(krylov)
+
+    def _is_loose(self, norm: Interval) -> bool:
+        return "stable-rank" in self.wanted and super()._is_loose(norm)
+
+    def _share(self, krylov: Krylov, rest_square: float) -> float:
+        return super()._share(krylov, rest_square) if "stable-rank" in self.wanted else 0.85 * self.width
+
+    def _predict_probes(self, krylov: Krylov) -> float:
+        squares = super()._predict_probes(krylov) if self._needs_squares else 0.0
+        if "trace" not in self.wanted:
+            return squares
+        rest, left = predict_trace(krylov), krylov.P - krylov.size
+        if left == 0:
+            return 0.0
+        half = 0.425 * self.width * abs(float(krylov.compression.trace()) + rest)
+        square = max(predict_rest(krylov).square - rest**2 / left, 0.0)
+        forms = 2.0 * square * (quantile(self.confidence) / half) ** 2 if half > 0.0 else inf
+        return max(squares, min(forms, float(left)))
+
+    def _count_needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
+        squares = super()._count_needed(krylov, probes, mean) if self._needs_squares else PILOT
+        if "trace" not in self.wanted or probes.exact:
+            return squares
+        interval, slack = self._trace(krylov, probes)
+        target = self.width * abs(interval.value)
+        half = 0.5 * max(0.85 * target - 2.0 * slack, target / 3.0)
+        square, degrees = self._trace_moments(krylov, probes)
+        needed = probes_needed(square, krylov.P - krylov.size, degrees, self.confidence, half)
+        return max(squares, PILOT, needed)
+
+    @property
+    def _needs_squares(self) -> bool:
+        return bool(self.wanted & {"stable-rank", "frobenius-squared"})
+
+    def _pilot_signs(self, krylov: Krylov, others: float) -> Probes | None:
+        return None if "trace" in self.wanted else super()._pilot_signs(krylov, others)
+
+    @property
+    def _keeps_forms(self) -> bool:
+        return "trace" in self.wanted
