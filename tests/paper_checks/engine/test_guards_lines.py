@@ -256,8 +256,8 @@ def test_a_correction_that_is_not_what_its_author_says_is_a_defect():
     """Where lines in common show it; where there are none, the author's word counts."""
     assert corrected("weaker")[1].defect == ""
     assert corrected("neither")[1].defect == (
-        "the correction is said by asks= to be 'neither', and the compared sides show 'weaker': write asks=\"weaker\", or "
-        "leave asks= out, because the sides show it"
+        "the correction is said by asks= to be 'neither', and the compared sides show 'weaker': write "
+        'asks="weaker", or leave asks= out, because the sides show it'
     )
 
     def renamed(x, K=0.5):
