@@ -543,7 +543,8 @@ class _Reader:
         before = [one for one in every if printed is None or one.start() < printed.start()] or every
         if not before:
             return ""
-        return readable.words(re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, before[-1].end())[0]))
+        title = re.sub(r"\\thanks\s*\{[^{}]*\}", "", braced(self.text, before[-1].end())[0])
+        return readable.words(re.sub(r"\\\\\*?\s*(?:\[[^\]]*\])?", " ", title))  # a line break, perhaps with its height
 
     def _unread(self) -> Iterator[str]:
         """Yield a note if environments that have numbers were not reached, as after an odd dollar sign."""

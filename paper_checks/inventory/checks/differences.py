@@ -27,6 +27,8 @@ _FORMULAS: dict[str, Callable[[Rounded, Rounded], Rounded]] = {
     "a / b": lambda a, b: a / b,
     "100 a / b": lambda a, b: a / b * _HUNDRED,
 }
+_PLAIN = ("a - b", "a / b")
+"""Formulas that are tried for columns whose name says nothing."""
 _MOST_COLUMNS = 12
 _DEFINED = re.compile(
     r"\\[dt]?frac\s*\{\s*(?:\\(?:text|mathrm|mathit|operatorname)\s*\{)?\s*(?P<a>[A-Za-z][\w ]*?)\}?\s*-\s*"
@@ -42,11 +44,15 @@ def differences(document: Document) -> Iterator[Candidate]:
         for part in segments(table):
             for turned in (part, part.turn()):
                 for column in range(turned.labels, turned.width):
-                    if _NAMED.search(clean(turned.name(column))):
-                        yield from _check_column(turned, column, definitions)
+                    named = bool(_NAMED.search(clean(turned.name(column))))
+                    yield from _check_column(turned, column, definitions, named)
 
 
-def _check_column(part: Segment, column: int, definitions: list[re.Match[str]]) -> Iterator[Candidate]:
+def _check_column(part: Segment, column: int, definitions: list[re.Match[str]], named: bool) -> Iterator[Candidate]:
+    """Yield the entries of a column that differ from what two others give in most rows.
+
+    A column whose name does not say that it compares, such as a Sharpe ratio, needs one row against all others.
+    """
     rows = [row for row, numbers in enumerate(part.numbers) if numbers[column] is not None]
     if len(rows) < 3 or len({_number(part, row, column).text for row in rows}) < 3:
         return
@@ -56,10 +62,14 @@ def _check_column(part: Segment, column: int, definitions: list[re.Match[str]]) 
         for at in range(part.labels, part.width)
         if at != column and part.column_is_numeric(at) and not _NAMED.search(clean(part.name(at)))
     ]
+    if not named:  # otherwise each of the three columns could be the wrong one
+        others = [at for at in others if at < column]
     others.sort(key=lambda at: abs(at - column))
     best: tuple[int, str, int, int, list[tuple[int, Rounded]]] | None = None
     for a, b in permutations(others[:_MOST_COLUMNS], 2):
         for formula, compute in _FORMULAS.items():
+            if not named and formula not in _PLAIN:
+                continue
             found = []
             for row in rows:
                 left, right = part.numbers[row][a], part.numbers[row][b]
@@ -76,7 +86,12 @@ def _check_column(part: Segment, column: int, definitions: list[re.Match[str]]) 
     if best is None:
         return
     agree, formula, a, b, found = best
-    if agree < 3 or agree * 5 < len(found) * 3 or not _is_sharp(part, column, found):
+    few = agree == 2 and len(found) == 3
+    if not named and (few or agree != len(found) - 1):
+        return
+    if not (agree >= 3 or few) or agree * 5 < len(found) * 3:
+        return
+    if not _is_sharp(part, column, found, 50 if few else 4 if named else 8):
         return
     words = formula.replace("a", _name(part, a)).replace("b", _name(part, b)) if len(formula) < 4 else formula
     where = f"a = {_name(part, a)}, b = {_name(part, b)}"
@@ -140,9 +155,16 @@ def _positive(value: Rounded) -> Rounded:
     return value
 
 
-def _is_sharp(part: Segment, column: int, found: list[tuple[int, Rounded]]) -> bool:
-    """Return whether rounding leaves so little open that agreement cannot be an accident."""
+def _is_sharp(part: Segment, column: int, found: list[tuple[int, Rounded]], times: int) -> bool:
+    """Return whether rounding leaves so little open that agreement cannot be an accident.
+
+    Args:
+        part: The columns.
+        column: The column that is checked.
+        found: What others give, by row.
+        times: How many times narrower than the column's spread the widest interval must be.
+    """
     values = [_number(part, row, column).value for row, _ in found]
     spread = max(values) - min(values)
     open_width = max(value.high - value.low for _, value in found)
-    return spread > 0 and open_width * 4 < spread
+    return spread > 0 and open_width * times < spread

@@ -349,6 +349,7 @@ Y & one & 7.0 & \multicolumn{2}{c}{8.0} \\ \bottomrule
         (r"\title{The Paper}", r"\maketitle \title{Too late}", "The Paper"),
         (r"\icmltitlerunning{Short}", r"\twocolumn[\icmltitle{The Paper}]", "The Paper"),
         (r"\title{The Paper}", "", "The Paper"),
+        (r"\title{The \\\\[4pt] Paper}", r"\maketitle", "The Paper"),
     ],
 )
 def test_of_several_titles_the_last_before_it_is_printed_counts(tmp_path, titles, body, meant):

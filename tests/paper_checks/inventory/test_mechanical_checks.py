@@ -388,3 +388,64 @@ def test_a_label_that_is_defined_twice_is_found_without_a_reference(tmp_path, te
 def test_a_long_number_with_two_digits_exchanged_is_found(tmp_path, first, second, found):
     text = f"We train on {first} of text.\n\n\\section{{Data}} The set has {second} in it."
     assert [one.check for one in candidates(tmp_path, text)] == ["count"] * found
+
+
+def ratios(head, rows):
+    body = "\n".join(" & ".join(row) + r" \\" for row in rows)
+    return (
+        r"\documentclass{article}\begin{document}\begin{table}\caption{T}\begin{tabular}{lrrr}"
+        + "\n"
+        + " & ".join(head)
+        + r" \\ \hline"
+        + "\n"
+        + body
+        + "\n"
+        + r"\end{tabular}\end{table}\end{document}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "wrong"),
+    [
+        (
+            ("Threads", "Base ms", "Opt. ms", "Speedup"),
+            [("1", "13.527", "13.286", "1.018"), ("2", "6.895", "6.591", "1.064"), ("4", "4.932", "3.465", "1.423")],
+            ["1.0461"],
+        ),
+        (
+            ("cap", "return", "volatility", "Sharpe"),  # a name that does not say that it compares
+            [
+                ("1.0", "0.076", "0.158", "0.484"),
+                ("1.5", "0.096", "0.158", "0.621"),
+                ("2.0", "0.097", "0.178", "0.545"),
+                ("3.0", "0.094", "0.258", "0.365"),
+            ],
+            ["0.6076"],
+        ),
+        (
+            ("cap", "return", "volatility", "Sharpe"),  # two rows of four disagree: another definition
+            [
+                ("1.0", "0.076", "0.158", "0.494"),
+                ("1.5", "0.096", "0.158", "0.621"),
+                ("2.0", "0.097", "0.178", "0.545"),
+                ("3.0", "0.094", "0.258", "0.365"),
+            ],
+            [],
+        ),
+        (
+            ("cap", "return", "volatility", "Sharpe"),  # three rows with such a name are too few
+            [
+                ("1.0", "0.076", "0.158", "0.484"),
+                ("1.5", "0.096", "0.158", "0.621"),
+                ("3.0", "0.094", "0.258", "0.365"),
+            ],
+            [],
+        ),
+    ],
+)
+def test_a_ratio_of_two_columns_that_one_row_breaks_is_shown(tmp_path, head, rows, wrong):
+    (tmp_path / "p.tex").write_text(ratios(head, rows))
+    found = [one.says for one in find_candidates(read_document(tmp_path / "p.tex")) if one.check == "difference"]
+    assert len(found) == len(wrong)
+    for text, value in zip(found, wrong, strict=True):
+        assert f"gives {value}" in text
