@@ -128,7 +128,7 @@ class Figure:
         caption: Description of the picture, with LaTeX between dollars.
         data: Computes the numbers; everything random comes from `settings.rng`.
         draw: Draws the numbers and computes nothing but positions of marks.
-        headline: One short sentence over the picture that says what the numbers show.
+        headline: One fact over the picture, in at most fifteen words for an experiment: what the numbers show.
         found: One neutral sentence from the numbers: what the paper states, and what we find.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, from `workloads.data.datasets.REGISTRY`.
@@ -163,11 +163,26 @@ class Figure:
         """Return the data sets for these settings, without checking that they are complete."""
         return DataChoice(self.datasets) if self.choose is None else self.choose(settings)
 
-    def picture(self, table: DataFrame) -> Picture:
-        """Return the picture of a table, with its headline."""
+    def picture(self, table: DataFrame, settings: Settings | None = None) -> Picture:
+        """Return the picture of a table, with its headline, and under it the scale of an experiment and failed runs.
+
+        Args:
+            table: The numbers.
+            settings: Settings that they were made with; without these the scale is left out.
+        """
+        from figures.experiments.disclosures import failed_runs, scale_line
+
         picture = self.draw(table)
-        set_headline(picture, self.headline(table))
+        scale = "" if settings is None else scale_line(self, settings)
+        set_headline(picture, self.headline(table), ". ".join(filter(None, (scale, failed_runs(table)))))
         return picture
+
+    def finding(self, table: DataFrame) -> str:
+        """Return the statement of the paper and the finding, with the runs that failed."""
+        from figures.experiments.disclosures import failed_runs
+
+        failed = failed_runs(table)
+        return f"{self.found(table)} {failed}." if failed else self.found(table)
 
     @property
     def slug(self) -> str:
