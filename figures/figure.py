@@ -156,8 +156,8 @@ class Figure:
     quick_decides: bool = True
     designs: Callable[[Settings], Sequence[Any]] | None = None
     printed_designs: Callable[[Settings], Sequence[Any]] | None = None
-    conventions: Mapping[str, str] = field(default_factory=dict)
-    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    conventions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def data_choice(self, settings: Settings) -> DataChoice:
         """Return the data sets for these settings, without checking that they are complete."""

@@ -151,4 +151,8 @@ def _by_setting(lines: Sequence[str]) -> str:
     for line in lines:
         setting, _, method = line.rpartition(", ")
         found.setdefault(setting, []).append(method)
-    return ", ".join(" and ".join(methods) + (f" ({setting})" if setting else "") for setting, methods in found.items())
+    told = []
+    for setting, methods in found.items():
+        *most, last = methods
+        told.append((f"{', '.join(most)} and {last}" if most else last) + (f" ({setting})" if setting else ""))
+    return ", ".join(told)

@@ -125,10 +125,11 @@ def lead_headline(one: str, other: str, effects: Sequence[Effect], settings: str
     told = [(word, found[finding]) for finding, word in words.items() if found[finding]]
     if not told:
         return f"{one} and {other} have no setting in common"
-    every = {1: f"the one {settings[:-1]}", 2: f"both {settings}"}.get(count, f"all {count} {settings}")
     (first, often), *more = told
-    where = every if often == count else f"{often} of {count} {settings}"
-    if first not in ("above", "below"):
+    decided = first in ("above", "below")
+    every = {1: f"the one {settings[:-1]}", 2: f"both {settings}"}.get(count, f"all {count} {settings}")
+    where = every if decided and often == count else f"{often} of {count} {settings}"
+    if not decided:
         rest = "".join(f", {word} in {number}" for word, number in more)
         return f"{one} against {other} is {first} in {where}{rest}"
     sizes = sorted(abs(100 * effect.mean) for effect in effects)
