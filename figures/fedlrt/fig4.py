@@ -162,8 +162,8 @@ def describe_curvature(table: pd.DataFrame) -> str:
     low, median, high = OTHER_DRAWS
     return (
         "All quotients rest on one draw of points. FedLin's rounds grow as 1 over the least curvature, which is "
-        f"{least:.2g} in the first reading; over 40 other draws its median is {median:.2g} ({low:.2g} to {high:.2g}), so "
-        f"there FedLin needs {median / least:.1f} times fewer rounds at the median."
+        f"{least:.2g} in the first reading; over 40 other draws its median is {median:.2g} ({low:.2g} to {high:.2g}), "
+        f"so there FedLin needs {median / least:.1f} times fewer rounds at the median."
     )
 
 

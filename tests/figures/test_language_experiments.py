@@ -256,7 +256,7 @@ def test_a_run_that_failed_is_said():
 
 
 def test_a_statement_about_later_rounds_is_not_reached():
-    """The paper's statement begins after round 25, so that a difference after 12 rounds neither supports nor refutes."""
+    """The paper's statement begins after round 25, so a difference after 12 rounds neither supports nor refutes it."""
     table = pd.DataFrame(
         [
             {

@@ -121,7 +121,7 @@ def test_figure_4_shows_the_first_reading_twice_and_what_each_reading_has(fig4):
     longer = fig4[fig4.reading == "first reading"].assign(reading="followed longer")
     table = pd.concat([fig4, longer[longer["round"] <= 9]], ignore_index=True)
     picture = styled(fedlrt_fig4.draw_fig4, table)
-    assert key(picture) == ["$C=1$", "$C=2$", "yes", "no"]
+    assert key(picture) == ["$C=1$", "$C=2$", "yes", "no", "not reached"]
     panels = iter(picture.axes)
     for reading, rounds in (("first reading", 12), ("followed longer", 9)):
         losses = []
@@ -322,7 +322,8 @@ def test_figure_4_says_what_its_rows_say():
         "FedLin 10, 1.0 times as many; C = 2: 1e-05 in 5 rounds, FedLin 10, 2.0 times as many"
     )
     assert two == (
-        "two: at round 12, rank 2 in 2 of 3 runs (ranks up to 4), below it at some time in 1; distance 1e-5 not reached within 12 rounds, median distance 1.0e-02 "
+        "two: at round 12, rank 2 in 2 of 3 runs (ranks up to 4), below it at some time in 1; distance 1e-5 "
+        "not reached within 12 rounds, median distance 1.0e-02 "
         "to 1.0e-02; C = 1: 1e-02 in 12 rounds, FedLin not within the rounds followed"
     )
     # 1/(12 L s) with L = 5, 4, 1 and s = 20: the step of 1e-3 is admitted by the last two alone.
