@@ -163,26 +163,11 @@ class Figure:
         """Return the data sets for these settings, without checking that they are complete."""
         return DataChoice(self.datasets) if self.choose is None else self.choose(settings)
 
-    def picture(self, table: DataFrame, settings: Settings | None = None) -> Picture:
-        """Return the picture of a table, with its headline, and under it the scale of an experiment and failed runs.
-
-        Args:
-            table: The numbers.
-            settings: Settings that they were made with; without these the scale is left out.
-        """
-        from figures.experiments.disclosures import failed_runs, scale_line
-
+    def picture(self, table: DataFrame, below: str = "") -> Picture:
+        """Return the picture of a table, with its headline, and a smaller text under it if there is one."""
         picture = self.draw(table)
-        scale = "" if settings is None else scale_line(self, settings)
-        set_headline(picture, self.headline(table), ". ".join(filter(None, (scale, failed_runs(table)))))
+        set_headline(picture, self.headline(table), below)
         return picture
-
-    def finding(self, table: DataFrame) -> str:
-        """Return the statement of the paper and the finding, with the runs that failed."""
-        from figures.experiments.disclosures import failed_runs
-
-        failed = failed_runs(table)
-        return f"{self.found(table)} {failed}." if failed else self.found(table)
 
     @property
     def slug(self) -> str:

@@ -112,15 +112,18 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     stale = entry["identity"]["sources_sha256"] != sources
     table = read_table(entry["csv"])
     settings.report("drawing")
+    from figures.experiments.disclosures import finding, under_headline
+
     apart, told = _differences(figure, settings)
-    contents = {**render(lambda: figure.picture(table, settings)), "csv": entry["csv"].encode()}
+    below = under_headline(figure, table, settings)
+    contents = {**render(lambda: figure.picture(table, below)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
         **entry["identity"],
         "title": figure.title,
         "caption": _caption_with_origin(figure, settings, table, entry, stored, stale) + told,
         **({"data_note": entry["note"]} if entry["note"] else {}),
-        "found": figure.finding(table),
+        "found": finding(figure, table),
         **({"differences": apart} if apart else {}),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",

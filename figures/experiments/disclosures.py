@@ -1,4 +1,4 @@
-"""What every experiment says besides its result: its scale, runs that failed, and rates at an end of the grid."""
+"""Facts that every experiment states besides its result: scale, failed runs, and rates at an end of the grid."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ NAMES: Mapping[str, str] = {
     "rated-sentences": "rated sentences",
 }
 """Names of data sets and models in texts; others are written as on the command line."""
+
+
+def under_headline(figure: Figure, table: DataFrame, settings: Settings) -> str:
+    """Return the text under the headline of a picture: the scale of an experiment, and runs that failed."""
+    return ". ".join(filter(None, (scale_line(figure, settings), failed_runs(table))))
+
+
+def finding(figure: Figure, table: DataFrame) -> str:
+    """Return the statement of the paper and the finding, with the runs that failed."""
+    failed = failed_runs(table)
+    return f"{figure.found(table)} {failed}." if failed else figure.found(table)
 
 
 def scale_line(figure: Figure, settings: Settings) -> str:
@@ -104,7 +115,7 @@ def rates_at_an_end(table: DataFrame) -> str:
     for _, line in choice.groupby(columns, sort=False):
         tried = sorted(set(line.rate))
         values = line.value.where(line.failed == 0, 0.0)
-        best = float(line.rate.loc[values.idxmax()])
+        best = float(line.rate.to_numpy()[int(values.to_numpy().argmax())])
         if len(tried) > 1 and best in (tried[0], tried[-1]):
             end = f"{best:g}, the {'smallest' if best == tried[0] else 'largest'}"
             found.setdefault(end, []).append(_label(line.iloc[0], keys))
