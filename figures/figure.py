@@ -128,7 +128,7 @@ class Figure:
         caption: Description of the picture, with LaTeX between dollars.
         data: Computes the numbers; everything random comes from `settings.rng`.
         draw: Draws the numbers and computes nothing but positions of marks.
-        headline: One short sentence over the picture that says what the numbers show.
+        headline: One fact over the picture, in at most fifteen words for an experiment: what the numbers show.
         found: One neutral sentence from the numbers: what the paper states, and what we find.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, from `workloads.data.datasets.REGISTRY`.
@@ -156,17 +156,17 @@ class Figure:
     quick_decides: bool = True
     designs: Callable[[Settings], Sequence[Any]] | None = None
     printed_designs: Callable[[Settings], Sequence[Any]] | None = None
-    conventions: Mapping[str, str] = field(default_factory=dict)
-    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    conventions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def data_choice(self, settings: Settings) -> DataChoice:
         """Return the data sets for these settings, without checking that they are complete."""
         return DataChoice(self.datasets) if self.choose is None else self.choose(settings)
 
-    def picture(self, table: DataFrame) -> Picture:
-        """Return the picture of a table, with its headline."""
+    def picture(self, table: DataFrame, below: str = "") -> Picture:
+        """Return the picture of a table, with its headline, and a smaller text under it if there is one."""
         picture = self.draw(table)
-        set_headline(picture, self.headline(table))
+        set_headline(picture, self.headline(table), below)
         return picture
 
     @property

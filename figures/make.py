@@ -112,15 +112,18 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     stale = entry["identity"]["sources_sha256"] != sources
     table = read_table(entry["csv"])
     settings.report("drawing")
+    from figures.experiments.disclosures import finding, under_headline
+
     apart, told = _differences(figure, settings)
-    contents = {**render(lambda: figure.picture(table)), "csv": entry["csv"].encode()}
+    below = under_headline(figure, table, settings)
+    contents = {**render(lambda: figure.picture(table, below)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
         **entry["identity"],
         "title": figure.title,
         "caption": _caption_with_origin(figure, settings, table, entry, stored, stale) + told,
         **({"data_note": entry["note"]} if entry["note"] else {}),
-        "found": figure.found(table),
+        "found": finding(figure, table),
         **({"differences": apart} if apart else {}),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",
@@ -288,7 +291,12 @@ def _caption_with_origin(
     origin += f"{entry['note']}. " if entry["note"] else ""
     changed = ", which have changed since" if stale else ""
     kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}{changed}." if stored else ""
-    return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
+    from figures.experiments.disclosures import borrowed_rates, failed_runs, rates_at_an_end
+
+    failed, rates = failed_runs(table), rates_at_an_end(table)
+    parts = (f"{failed}." if failed else "", rates, borrowed_rates(figure, settings))
+    told = "".join(f"{part} " for part in parts if part)
+    return f"{figure.caption} {figure.sizes(table)} {told}{origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
 
 
 def _differences(figure: Figure, settings: Settings) -> tuple[list[dict[str, str]], str]:

@@ -55,12 +55,29 @@ WIDTH = 7.0
 """Inches: the text width of a page."""
 LETTERS = 14
 """Characters of a headline per inch."""
+SMALLER = 7.5
+"""Font size of the line under a headline."""
 
 
-def set_headline(picture: Picture, text: str) -> None:
-    """Set the headline of a picture, left-aligned, on as many lines as it needs."""
-    lines = fill(text, round(LETTERS * picture.get_figwidth()), break_on_hyphens=False)
-    picture.suptitle(lines, x=0.01, ha="left", fontsize=9)
+def set_headline(picture: Picture, text: str, below: str = "") -> None:
+    """Set the headline of a picture, left-aligned, on as many lines as it needs.
+
+    Args:
+        picture: The picture.
+        text: The headline.
+        below: A second text, which is smaller, under the headline; empty: none.
+    """
+    from matplotlib.text import Annotation
+
+    width = picture.get_figwidth()
+    lines = fill(text, round(LETTERS * width), break_on_hyphens=False)
+    smaller = fill(below, round(LETTERS * 9 / SMALLER * width), break_on_hyphens=False)
+    # Empty lines of the headline reserve the space, because layouts move only one title.
+    title = picture.suptitle(lines + "\n" * len(smaller.splitlines()), x=0.01, ha="left", fontsize=9)
+    if smaller:
+        under = Annotation(smaller, (0, 0), xycoords=title, ha="left", va="bottom", fontsize=SMALLER, color="0.35")
+        under.set_in_layout(False)
+        picture.add_artist(under)
 
 
 def plain_log_ticks(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:

@@ -1,6 +1,7 @@
 """Results of comparisons: the difference paired over seeds, its interval, and the smallest detectable difference.
 
-`supports`, `contradicts` and `undecided` refer to our runs, never to the paper's scale.
+`supports`, `contradicts` and `undecided` refer to our runs, never to the paper's scale. A statement about a regime that
+no run enters, such as later rounds, is `not reached`, regardless of the difference.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from runs.listing import LEVEL, paired_difference
 
 POWER = 0.8
 """Probability of detecting a difference of the smallest detectable size."""
-Finding = Literal["supports", "contradicts", "undecided"]
+Finding = Literal["supports", "contradicts", "undecided", "not reached"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Effect:
             that scatter as these do, finds with probability 0.8; infinite for fewer than two seeds.
         failed: Seeds left out since a run of either line failed.
         unit: Unit of its hundredths.
+        limit: Where all runs end, such as `12 rounds`, if the statement is about later ones; else empty.
     """
 
     pairs: int
@@ -41,6 +43,7 @@ class Effect:
     detectable: float
     failed: int = 0
     unit: str = "points"
+    limit: str = ""
 
     @property
     def low(self) -> float:
@@ -55,9 +58,20 @@ class Effect:
     @property
     def above(self) -> Finding:
         """Finding on the statement that the first line is above the second."""
+        if self.limit:
+            return "not reached"
         if self.low > 0.0:
             return "supports"
         return "contradicts" if self.high < 0.0 else "undecided"
+
+    @property
+    def verdict(self) -> str:
+        """The finding in words, with the end of the runs if they do not reach what the statement is about.
+
+        >>> Effect(2, -0.026, 0.007, 0.01, limit="12 rounds").verdict
+        'not reached within 12 rounds'
+        """
+        return f"{self.above} within {self.limit}" if self.limit else self.above
 
     @property
     def reversed(self) -> Effect:
@@ -73,11 +87,14 @@ class Effect:
         """
         if not self.pairs:
             return "no seed without a failed run"
+        failed = f", {self.failed} of {self.pairs + self.failed} seeds left out because a run failed" * bool(
+            self.failed
+        )
         if not np.isfinite(self.half_width):
-            return f"{100 * self.mean:+z.1f} {self.unit}, one seed"
+            return f"{100 * self.mean:+z.1f} {self.unit}, one seed{failed}"
         return (
             f"{100 * self.mean:+z.1f} [{100 * self.low:+z.1f}, {100 * self.high:+z.1f}] {self.unit}, smallest "
-            f"detectable {100 * self.detectable:.1f}"
+            f"detectable {100 * self.detectable:.1f}{failed}"
         )
 
 

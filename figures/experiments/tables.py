@@ -20,7 +20,7 @@ from figures.style import BLUE, VERMILION, WIDTH
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-COLOURS: dict[Finding, str] = {"supports": BLUE, "contradicts": VERMILION, "undecided": "0.55"}
+COLOURS: dict[Finding, str] = {"supports": BLUE, "contradicts": VERMILION, "undecided": "0.55", "not reached": "0.55"}
 ROW = 0.19
 """Inches of a row."""
 FULL_TINT = 30.0
@@ -100,10 +100,42 @@ def count_effects(one: str, other: str, effects: Sequence[Effect]) -> str:
     found = Counter(effect.above for effect in effects)
     words = [f"below in {found['contradicts']}"] if found["contradicts"] else []
     words += [f"{found['undecided']} undecided"] if found["undecided"] else []
+    words += [f"{found['not reached']} not reached"] if found["not reached"] else []
     of = f"{found['supports']} of {len(effects)} setting{'s'[: len(effects) - 1]}"
     means = sorted(100 * effect.mean for effect in effects if effect.pairs)
     span = " to ".join(f"{mean:+z.1f}" for mean in dict.fromkeys((*means[:1], *means[-1:])))
     return f"{one} is above {other} in {', '.join([of, *words])} ({f'{span} points' if span else 'runs failed'})"
+
+
+def lead_headline(one: str, other: str, effects: Sequence[Effect], settings: str = "settings") -> str:
+    """Return the headline of a comparison in several settings: one fact, in at most fifteen words.
+
+    >>> lead_headline("FedLoRU", "FedAvg", [Effect(5, -0.02, 0.01, 0.02), Effect(5, -0.01, 0.005, 0.01)])
+    'FedLoRU is below FedAvg in both settings, by 1.0 to 2.0 points'
+    >>> lead_headline("FedLoRU", "FedAvg", [Effect(5, 0.02, 0.01, 0.02), Effect(5, 0.01, 0.03, 0.04)])
+    'FedLoRU is above FedAvg in 1 of 2 settings, undecided in 1'
+    """
+    found, count = Counter(effect.above for effect in effects), len(effects)
+    words: dict[Finding, str] = {
+        "supports": "above",
+        "contradicts": "below",
+        "undecided": "undecided",
+        "not reached": "not reached",
+    }
+    told = [(word, found[finding]) for finding, word in words.items() if found[finding]]
+    if not told:
+        return f"{one} and {other} have no setting in common"
+    (first, often), *more = told
+    decided = first in ("above", "below")
+    every = {1: f"the one {settings[:-1]}", 2: f"both {settings}"}.get(count, f"all {count} {settings}")
+    where = every if decided and often == count else f"{often} of {count} {settings}"
+    if not decided:
+        rest = "".join(f", {word} in {number}" for word, number in more)
+        return f"{one} against {other} is {first} in {where}{rest}"
+    sizes = sorted(abs(100 * effect.mean) for effect in effects)
+    span = " to ".join(dict.fromkeys(f"{size:.1f}" for size in (sizes[0], sizes[-1])))
+    rest = "".join(f", {word} in {number}" for word, number in more) if more else f", by {span} points"
+    return f"{one} is {first} {other} in {where}{rest}"
 
 
 def draw_table(values: Sequence[Value], contrasts: Sequence[Contrast], unit: str = "accuracy, %") -> Picture:

@@ -14,7 +14,7 @@ import pandas as pd
 from figures.experiments.cost import announce_cost
 from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
 from figures.experiments.experiment import CHOICE, RUN, Design, finals, run_design
-from figures.experiments.tables import Contrast, Value, count_effects, draw_table
+from figures.experiments.tables import Contrast, Value, count_effects, draw_table, lead_headline
 from figures.fedloru.designs import (
     EVALUATIONS,
     LEFT_OUT,
@@ -213,6 +213,15 @@ PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 """Comparisons of each table."""
+HEADED: Mapping[str, tuple[str, str]] = {
+    "1": ("FedLoRU", "FedAvg"),
+    "3": ("pFedLoRU", "pFedLoRA(1)"),
+    "4": ("mFedLoRU", "FedHM"),
+    "6": ("FedLoRU", "FedAvg"),
+    "7": ("FedLoRU", "FedAvg"),
+    "restarts": ("Accumulation", "FedLoRA"),
+}
+"""The comparison in the headline of each table."""
 STATED: Mapping[str, str] = {
     "1": "FedLoRU is always above FedLoRA, above FedHM in most cells, and slightly below FedAvg in most settings",
     "3": "pFedLoRU is above both forms of pFedLoRA",
@@ -223,8 +232,8 @@ STATED: Mapping[str, str] = {
 }
 
 
-def lead_headline(table: pd.DataFrame, of: str) -> str:
-    """Return the headline: in how many settings the first method of each comparison leads, and by how much."""
+def lead_outcome(table: pd.DataFrame, of: str) -> str:
+    """Return the outcome: in how many settings the first method of each comparison leads, and by how much."""
     if of == "restarts":
         return "; ".join(
             count_effects(
@@ -253,8 +262,15 @@ def drawing(of: str) -> Callable[[pd.DataFrame], Picture]:
 
 
 def headline(of: str) -> Callable[[pd.DataFrame], str]:
-    """Return the function that gives the headline, with the table's number."""
-    return lambda table: f"{f'Table {of}: ' if of.isdigit() else ''}{lead_headline(table, of)}."
+    """Return the function that gives the headline: the comparison of `HEADED`."""
+
+    def told(table: pd.DataFrame) -> str:
+        one, other = HEADED[of]
+        pairs = [pair for pair in PAIRS[of] if (of == "restarts" and pair[1] == other) or pair == (one, other)]
+        effects = [contrast.effect for contrast in contrasts(table, of, pairs)]
+        return lead_headline(one, other, effects, "forms" if of == "restarts" else "settings")
+
+    return told
 
 
 JUDGED = {
@@ -270,7 +286,7 @@ def found_in(of: str) -> Callable[[pd.DataFrame], str]:
     def found(table: pd.DataFrame) -> str:
         each = ". ".join(map(_describe, contrasts(table, of, PAIRS[of])))
         told = JUDGED.get(of, "The printed order of the two")
-        return f"Stated: {STATED[of]}. Found: {lead_headline(table, of)}. {told}: {each}."
+        return f"Stated: {STATED[of]}. Found: {lead_outcome(table, of)}. {told}: {each}."
 
     return found
 

@@ -195,9 +195,8 @@ def fig1_headline(table: pd.DataFrame) -> str:
     told = []
     for weights in WEIGHTS:
         both = pairs(table, weights, ESTIMATORS[2])
-        where = "their own weights" if weights == "own" else "common ones"
-        told.append(f"{int((both.client > both.server).sum())} of {len(both)} measurements at {where}")
-    return f"The Hessian of {few} samples has a larger stable rank than that of {many} in {', '.join(told)}"
+        told.append(f"{int((both.client > both.server).sum())} of {len(both)}")
+    return f"Larger stable rank with {few} samples than with {many}: in {' and '.join(told)} measurements"
 
 
 def fig1_found(table: pd.DataFrame) -> str:

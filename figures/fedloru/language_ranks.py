@@ -286,8 +286,8 @@ def counts(of: pd.DataFrame) -> str:
     )
 
 
-def ranks_headline(table: pd.DataFrame) -> str:
-    """Return the headline: the counts by model, state and number of samples."""
+def ranks_outcome(table: pd.DataFrame) -> str:
+    """Return the outcome: the counts by model, state and number of samples."""
     parts = [
         f"{_state(model, number)}, {samples} samples: {counts(of)}"
         for (model, number, samples), of in compare_with_server(table).groupby(
@@ -298,12 +298,12 @@ def ranks_headline(table: pd.DataFrame) -> str:
 
 
 def heading(table: pd.DataFrame) -> str:
-    """Return the headline: the counts by model and state only."""
+    """Return the headline: the counts by model only."""
     parts = [
-        f"{_state(model, number)} {int((of.value > of.server).sum())} of {len(of)}"
-        for (model, number), of in compare_with_server(table).groupby(["model", "round"], sort=False)
+        f"{NAMES.get(str(model), model)} {int((of.value > of.server).sum())} of {len(of)}"
+        for model, of in compare_with_server(table).groupby("model", sort=False)
     ]
-    return f"Block's stable rank of a client above the server's: {', '.join(parts)}"
+    return f"Larger stable rank of a client's block: {', '.join(parts)}"
 
 
 def _state(model: object, number: object) -> str:
@@ -357,7 +357,7 @@ def ranks_found(table: pd.DataFrame) -> str:
     )
     return (
         "Stated: at any weights the Hessian of a client has a larger stable rank than that of the server. Found: "
-        f"{ranks_headline(table)}. {by_layer}."
+        f"{ranks_outcome(table)}. {by_layer}."
     )
 
 

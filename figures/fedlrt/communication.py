@@ -99,10 +99,7 @@ def communication_headline(table: pd.DataFrame) -> str:
         largest_rank(table, figure, "simplified correction", STATED[figure][0]) for figure in ("fig-5", "fig-8")
     )
     low, high = (largest_rank(table, "fig-6", "simplified correction", share) for share in reversed(STATED["fig-6"]))
-    return (
-        f"The stated savings (dotted) require rank {head} in ResNet18's head, {low} to {high} in AlexNet's, {vit} in "
-        f"the transformer."
-    )
+    return f"The stated savings require rank {head} (ResNet18), {low} to {high} (AlexNet), {vit} (transformer)"
 
 
 def communication_found(table: pd.DataFrame) -> str:

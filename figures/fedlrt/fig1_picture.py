@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.fedlrt.fig1_properties import properties
+from figures.fedlrt.fig1_properties import properties, unreached
 from figures.property_matrix import ROW, draw_matrix
 from figures.style import BLACK, BLUE, GREEN, ORANGE, VERMILION, WIDTH
 
@@ -38,7 +38,7 @@ def draw_fig1(table: pd.DataFrame) -> Picture:
     from matplotlib.figure import Figure as Picture
 
     splits = list(dict.fromkeys(table.split))
-    has = properties(table)
+    has, later = properties(table), unreached(table)
     split_of = table.drop_duplicates("reading").set_index("reading").split
     count = len(has) // len(splits)
     picture = Picture(figsize=(WIDTH, 4.3 + ROW * count))
@@ -48,7 +48,11 @@ def draw_fig1(table: pd.DataFrame) -> Picture:
         _draw_curves(curves[place], table[table.reading == own.index[0]])
         curves[place].set_title(f"({'abc'[place]}) {split} points")
         draw_matrix(
-            cells[place], own.rename(lambda name, split=split: name.removesuffix(f", {split}")), WORDS, place == 0
+            cells[place],
+            own.rename(lambda name, split=split: name.removesuffix(f", {split}")),
+            WORDS,
+            place == 0,
+            unreached=later.loc[own.index],
         )
         curves[place].sharey(curves[0])
         if place:

@@ -63,6 +63,36 @@ def properties(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
 
 
+def unreached(table: pd.DataFrame) -> pd.DataFrame:
+    """Return where the rounds of a reading do not reach what a property is about.
+
+    A method has not been followed far enough if its distance is still falling, or, for FeDLRT, if its rounds are fewer
+    than half of those that FedLin needs for 1e-5.
+
+    Returns:
+        Index reading, in the table's order; bool columns plateau, exact, faster and single, as in `properties`. Where
+        true, later rounds may change the property.
+    """
+    ends = summary(table)
+    plain, full = LOW_RANK["none"], LOW_RANK["full"]
+    rows = {}
+    for name, part in table.groupby("reading", sort=False):
+        of, rounds = ends.loc[name], part.groupby("method")["round"].max()
+        needed = float(of.close["FedLin"])
+        early = {method: rounds[method] < 0.5 * needed for method in LOW_RANK.values() if method in rounds}
+        going = {method: bool(not of.resting[method] or early.get(method, False)) for method in of.index}
+        close = of.end <= CLOSE
+        both = ("FedLin", full)
+        exact = not close[list(both)].all() and all(close[method] or going[method] for method in both)
+        rows[name] = {
+            "plateau": bool(not close[["FedAvg", plain]].any() and (going["FedAvg"] or going[plain])),
+            "exact": bool(exact),
+            "faster": bool(exact and not rounds[full] > needed),
+            "single": bool(of.end[full] > SINGLE * of["size"][full] and going[full]),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
+
+
 def _spread(part: pd.DataFrame, methods: Sequence[str]) -> float:
     """Return the largest difference between methods in median distance over the rounds, relative to the start."""
     lines = part[part.method.isin(methods)].pivot(index="round", columns="method", values="distance")

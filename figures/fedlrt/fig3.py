@@ -150,10 +150,7 @@ def fig3_headline(table: pd.DataFrame) -> str:
     """Return the headline: the smallest and the largest rank of equal cost."""
     n = int(table.n.iloc[0])
     points = [amortised(table, low, full, panel, "counted") for panel in PANELS for low, full in PAIRS]
-    return (
-        f"FeDLRT costs less than its full-rank counterpart up to rank {min(points):.0f} to {max(points):.0f} "
-        f"({min(points) / n:.0%} to {max(points) / n:.0%}), depending on cost and method; stated: about {STATED} (40 %)"
-    )
+    return f"FeDLRT costs less up to rank {min(points):.0f} to {max(points):.0f} of {n}; stated: about {STATED}"
 
 
 def fig3_found(table: pd.DataFrame) -> str:

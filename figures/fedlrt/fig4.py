@@ -48,6 +48,8 @@ class Fig4Sizes:
     names: tuple[str, ...]
 
 
+OTHER_DRAWS = (0.00024, 0.0055, 0.11)
+"""Least curvature with one client in 40 draws of 10,000 points, uniform basis, n = 20: smallest, median, largest."""
 _LOCAL = Descent(20, 1e-3)
 _ALL_C = (1, 2, 4, 8, 16, 32)
 _NAMES = tuple(reading.name for reading in OTHERS)
@@ -100,13 +102,10 @@ def fig4_data(settings: Settings) -> pd.DataFrame:
 
 
 def fig4_headline(table: pd.DataFrame) -> str:
-    """Return the headline: how many readings show what is stated."""
-    has = properties(table).sum()
-    return (
-        f"Of {table.reading.nunique()} readings the rank is found in {has.right} and never underestimated in "
-        f"{has.above}, the distance falls to 1e-5 in {has.close}, FeDLRT is ahead of FedLin in {has.faster}; Theorem 2 "
-        f"admits the step in {has.admitted}"
-    )
+    """Return the headline: in how many readings the rank is found and never underestimated, as is stated."""
+    has = properties(table)
+    count = int((has.right & has.above).sum())
+    return f"FeDLRT finds the rank, never underestimating it, in {count} of {len(has)} readings"
 
 
 def fig4_found(table: pd.DataFrame) -> str:
@@ -129,7 +128,8 @@ def fig4_found(table: pd.DataFrame) -> str:
         d = (
             "distance 1e-5 reached " + ", ".join(f"at round {int(n)} with C = {C}" for C, n in reached)
             if reached
-            else f"median distance {last.distance.min():.1e} to {last.distance.max():.1e}"
+            else f"distance 1e-5 not reached within {int(last['round'].iloc[0])} rounds, median distance "
+            f"{last.distance.min():.1e} to {last.distance.max():.1e}"
         )
         ratios = []
         for C in last.clients:
@@ -150,8 +150,20 @@ def fig4_found(table: pd.DataFrame) -> str:
     return (
         "Stated: the rank is found within a few rounds and never underestimated, the distance falls to 1e-5, faster "
         "with more clients and up to 10 times faster than FedLin's, with a step that Theorem 2 admits. Found: "
-        f"{'. '.join(lines)}. The step {table.learning_rate.iloc[0]:g} against 1/(12 L s): in the first reading "
+        f"{'. '.join(lines)}. {describe_curvature(table)} "
+        f"The step {table.learning_rate.iloc[0]:g} against 1/(12 L s): in the first reading "
         f"{admissible}; admitted for every C shown in {', '.join(every) if every else 'no reading'}."
+    )
+
+
+def describe_curvature(table: pd.DataFrame) -> str:
+    """Describe the least curvature of the one draw of points in the first reading, which FedLin's rounds depend on."""
+    least = table[table.reading == table.reading.iloc[0]].curvature.iloc[0]
+    low, median, high = OTHER_DRAWS
+    return (
+        "All quotients rest on one draw of points. FedLin's rounds grow as 1 over the least curvature, which is "
+        f"{least:.2g} in the first reading; over 40 other draws its median is {median:.2g} ({low:.2g} to {high:.2g}), "
+        f"so there FedLin needs {median / least:.1f} times fewer rounds at the median."
     )
 
 

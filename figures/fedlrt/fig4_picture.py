@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from figures.fedlrt.fig4_properties import properties
+from figures.fedlrt.fig4_properties import properties, unreached
 from figures.property_matrix import ROW, draw_matrix
 from figures.style import BLACK, SERIES, WIDTH
 
@@ -54,7 +54,7 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
         for axes, (_, _, title) in zip(row, COLUMNS, strict=True):
             axes.set_title(title if reading == shown[0] else "")
         row[0].set_title(f"{row[0].get_title(loc='left')}\n{reading}, {rounds} rounds".strip(), fontsize=8)
-    draw_matrix(matrix, has, WORDS, wide=True)
+    draw_matrix(matrix, has, WORDS, wide=True, unreached=unreached(table))
     handles = {text: line for row in panels for line, text in zip(*row[0].get_legend_handles_labels(), strict=True)}
     marks, named = matrix.get_legend_handles_labels()
     picture.legend(

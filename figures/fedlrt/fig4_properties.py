@@ -33,6 +33,18 @@ def properties(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
 
 
+def unreached(table: pd.DataFrame) -> pd.DataFrame:
+    """Return where the rounds of a reading do not reach what a property is about.
+
+    The distance is the only such property: it falls by ever smaller amounts for thousands of rounds, so a reading that
+    has not come within 1e-5 may still do so.
+
+    Returns:
+        Index reading, in the table's order; bool column close, as in `properties`.
+    """
+    return ~properties(table)[["close"]]
+
+
 def ratio_to_fedlin(low: pd.DataFrame, full: pd.DataFrame) -> tuple[float, float, float]:
     """Return both methods' rounds to FeDLRT's smallest median distance, at least 1e-5, and that distance."""
     level = max(float(low.distance.min()), CLOSE)

@@ -114,8 +114,8 @@ def draw_vision(table: pd.DataFrame) -> Picture:
     return draw_rows(finals(table), savings(table))
 
 
-def vision_headline(table: pd.DataFrame) -> str:
-    """Return the headline: the differences and the savings, in one sentence."""
+def vision_outcome(table: pd.DataFrame) -> str:
+    """Return the outcome: the differences and the savings, in one sentence."""
     ends, saved = finals(table), savings(table)
     apart: list[float] = []
     for row, (_, other, _) in VARIANTS.items():
@@ -132,6 +132,11 @@ def vision_headline(table: pd.DataFrame) -> str:
         f"FeDLRT's mean accuracy is {_between(min(apart), max(apart))} its counterpart's; for the factorised layers it "
         f"sends {sent}."
     )
+
+
+def vision_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the differences of mean accuracies."""
+    return vision_outcome(table).split(";")[0]
 
 
 def _between(least: float, most: float) -> str:
@@ -161,7 +166,7 @@ def vision_found(stated: str, table: pd.DataFrame) -> str:
         for one in saved.to_dict("records")
     )
     return (
-        f"Stated: {stated}. Found, at this scale: {vision_headline(table)} Differences of accuracies: {effects}. "
+        f"Stated: {stated}. Found, at this scale: {vision_outcome(table)} Differences of accuracies: {effects}. "
         f"Communication saved of the factorised layers: {told}."
     )
 

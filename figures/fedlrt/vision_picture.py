@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from figures.fedlrt.vision_runs import VARIANTS, method_name
-from figures.style import BLUE, ORANGE, WIDTH
+from figures.style import BLUE, ORANGE, VERMILION, WIDTH
 from runs.listing import paired_difference
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
         _errors(left, mine, "of_layers", BLUE, "o-", "factorised layers")
         _errors(left, mine, "saved", BLUE, "o:", "all weights", open=True)
         other = VARIANTS[row][1]
+        failed = sorted(set(ends[ends.method.isin((row, other)) & (ends.failed > 0)].clients))
+        if failed:
+            at = right.get_xaxis_transform()
+            right.plot(
+                failed, [0.04] * len(failed), "x", color=VERMILION, markersize=7, transform=at, label="a run failed"
+            )
         left.axhline(0.0, color="black", linewidth=0.6)
         left.set_ylabel(f"saved against {other} (%)", fontsize=8.5)
         left.set_title(f"FeDLRT {method_name(row)}", fontsize=8.5)

@@ -90,11 +90,18 @@ def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
     return found
 
 
-def fig2_headline(table: pd.DataFrame) -> str:
-    """Return the headline: the first start that learns, in one sentence."""
+def fig2_outcome(table: pd.DataFrame) -> str:
+    """Return the outcome: the first start that learns, in one sentence."""
     ends = finals(table)
     start = next(name for name in LEARNING if name in set(ends.start))
     return f"The printed start does not learn; with 1 as ReLU's derivative at 0, {means_by_method(table, start, 0)}."
+
+
+def fig2_headline(table: pd.DataFrame) -> str:
+    """Return the headline: the methods with the most clients, from the first start that learns."""
+    ends = finals(table)
+    start = next(name for name in LEARNING if name in set(ends.start))
+    return f"{start.capitalize()}, {means_by_method(table, start, 0).split('; ')[-1]}"
 
 
 def means_by_method(table: pd.DataFrame, start: str, digits: int) -> str:
@@ -129,7 +136,7 @@ def fig2_found(table: pd.DataFrame) -> str:
             f"As printed, with 0 as ReLU's derivative at 0, every run stays at {spread} %, that of a constant answer"
         )
     for start in (name for name in LEARNING if name in set(ends.start)):
-        effects = [f"{name}: {one.above}, {one.text}" for name, one in statements(table, start).items()]
+        effects = [f"{name}: {one.verdict}, {one.text}" for name, one in statements(table, start).items()]
         ends_told = f"{means_by_method(table, start, 1)}; FFA-LoRA ends at {ends_of_ffa(table, start)}"
         parts.append(f"{start.capitalize()}: {ends_told}; {'; '.join(effects)}")
     return (

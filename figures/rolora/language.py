@@ -14,7 +14,7 @@ import pandas as pd
 
 from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
 from figures.experiments.experiment import RUN, finals
-from figures.experiments.tables import Contrast, Value, count_effects, draw_table
+from figures.experiments.tables import Contrast, Value, count_effects, draw_table, lead_headline
 from figures.figure import Figure, Settings
 from figures.language.designs import (
     ALGORITHMS,
@@ -167,13 +167,18 @@ def contrasts(table: pd.DataFrame, stated: Iterable[tuple[str, Effect]]) -> list
     return found + [Contrast("stated", name, None, effect) for name, effect in stated]
 
 
-def language_headline(table: pd.DataFrame) -> str:
-    """Return the headline: in how many settings RoLoRA is above each other method."""
+def language_outcome(table: pd.DataFrame) -> str:
+    """Return the outcome: in how many settings RoLoRA is above each other method."""
     found = leads(table)
     names = dict.fromkeys(other for _, other, _ in found)
     return "; ".join(
         count_effects(ROLORA, name, [effect for _, other, effect in found if other == name]) for name in names
     )
+
+
+def headline_against(other: str) -> Callable[[pd.DataFrame], str]:
+    """Return the function that gives the headline: the comparison of RoLoRA with another method."""
+    return lambda table: lead_headline(ROLORA, other, [effect for _, name, effect in leads(table) if name == other])
 
 
 def no_statements(table: pd.DataFrame) -> list[tuple[str, Effect]]:
@@ -195,8 +200,8 @@ def found_in(
         each = [
             f"RoLoRA minus {other}, {describe_setting(keys)}: {effect.text}" for keys, other, effect in leads(table)
         ]
-        each += [f"{name}: {effect.above}, {effect.text}" for name, effect in stated(table)]
-        return f"Stated: {says}. Found, at this scale: {language_headline(table)}. {'; '.join(each)}."
+        each += [f"{name}: {effect.verdict}, {effect.text}" for name, effect in stated(table)]
+        return f"Stated: {says}. Found, at this scale: {language_outcome(table)}. {'; '.join(each)}."
 
     return found
 
@@ -273,7 +278,7 @@ CLIENTS_FIGURE = Figure(
     NAMED + "Left: final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     clients_data,
     drawing(falls),
-    language_headline,
+    headline_against(FFA),
     found_in(CLIENTS_SAY, falls),
     sizes_of,
     (TEXTS,),
@@ -289,7 +294,7 @@ FIG_3 = Figure(
     "ranges. The runs are those of rolora/clients-texts.",
     clients_data,
     draw_curves,
-    language_headline,
+    headline_against(LORA),
     found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", no_statements),
     sizes_of,
     (TEXTS,),
@@ -306,7 +311,7 @@ FIG_4 = Figure(
     + DIFFERENCES,
     budgets_data,
     drawing(robustness),
-    language_headline,
+    headline_against(FFA),
     found_in("with fewer parameters FFA-LoRA loses more than RoLoRA, which stays comparable to LoRA", robustness),
     sizes_of,
     (TEXTS,),
@@ -322,7 +327,7 @@ FIG_5 = Figure(
     "per round, apart from the head. Left: final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     uplinks_data,
     drawing(no_statements),
-    language_headline,
+    headline_against(LORA),
     found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", no_statements),
     sizes_of,
     (TEXTS,),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from figures.fedlrt.vision import PEAK, contrasts, vision_headline
+from figures.fedlrt.vision import PEAK, contrasts, vision_outcome
 from paper_checks.claim import Claim
 from paper_checks.methods.experiments import Comparisons, experiment
 
@@ -31,7 +31,7 @@ def matches(table: pd.DataFrame) -> str:
         if "client" in name and ": " not in name and "against none" not in name
     ]
     told = "; ".join(f"{name}: {effect.text}" for name, effect in pairs)
-    return f"differences of accuracies, without a sign of their own: {told}. {vision_headline(table).rstrip('.')}"
+    return f"differences of accuracies, without a sign of their own: {told}. {vision_outcome(table).rstrip('.')}"
 
 
 WHY = (

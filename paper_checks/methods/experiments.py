@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from figures.experiments.disclosures import finding
 from figures.experiments.effects import Effect
 from figures.figure import Figure, Settings
 from figures.ledger import select
@@ -71,13 +72,15 @@ def judge_runs(
         scope = f"no runs at laptop scale are stored yet; `rankproof figure {id} --scale laptop` makes them"
         return Evidence(None, scope, cases=0, reason=reason)
     if comparisons is None:
-        return Evidence(None, f"at laptop scale ({id}): {runs.figure.found(runs.table)}", reason=reason)
+        return Evidence(None, f"at laptop scale ({id}): {finding(runs.figure, runs.table)}", reason=reason)
     found = list(comparisons(runs.table))
     counts = Counter(effect.above for _, effect in found)
-    told = "; ".join(f"{stated}: {effect.above}, {effect.text}" for stated, effect in found)
+    told = "; ".join(f"{stated}: {effect.verdict}, {effect.text}" for stated, effect in found)
+    missed = counts["not reached"]
+    unreached = f", {missed} {'is' if missed == 1 else 'are'} not reached by the runs" if missed else ""
     scope = (
         f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
-        f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided: {told}"
+        f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided{unreached}: {told}"
     )
     if remark is not None:
         scope = f"{scope}; {remark(runs.table)}"

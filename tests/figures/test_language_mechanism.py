@@ -191,11 +191,11 @@ def test_the_mechanism_in_words_and_drawn():
     table = pd.DataFrame(rows)
     assert (table.groupby("method").size() == 2).all()
     assert table.few_error.notna().sum() == 2  # LoRA's rounds alone
-    assert "FFA-LoRA and RoLoRA: only rounding" in mechanism.mechanism_headline(table)
+    assert "FFA-LoRA and RoLoRA: only rounding" in mechanism.mechanism_outcome(table)
     assert "theory: " in mechanism.mechanism_found(table)
     assert "rank 4" in mechanism.mechanism_sizes(table)
     worse = table.assign(error=table.error.where(table.method != "RoLoRA", table.norm / 2))
-    assert "RoLoRA: up to 0.5" in mechanism.mechanism_headline(worse)
+    assert "RoLoRA: up to 0.5" in mechanism.mechanism_outcome(worse)
     assert len(mechanism.draw_mechanism(table).axes) == 3
 
 
@@ -299,13 +299,13 @@ def layers_table(client=(3.0, 2.8, 3.2), server=(2.0, 1.9, 2.1)):
 
 def test_ranks_of_layers_in_words_and_drawn():
     table = layers_table()
-    assert "MiniLM after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.ranks_headline(table)
-    assert "SmolLM2 pretrained, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.ranks_headline(table)
-    low = ranks.ranks_headline(layers_table(client=(1.0, 0.9, 1.1)))
+    assert "MiniLM after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.ranks_outcome(table)
+    assert "SmolLM2 pretrained, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.ranks_outcome(table)
+    low = ranks.ranks_outcome(layers_table(client=(1.0, 0.9, 1.1)))
     assert "MiniLM pretrained with a new head, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
     assert "above in 1 of 2" in ranks.ranks_found(table)
     assert "4 samples of the server" in ranks.ranks_sizes(table)
-    other = ranks.ranks_headline(table.replace({"model": {"minilm": "FacebookAI/roberta-large"}}))
+    other = ranks.ranks_outcome(table.replace({"model": {"minilm": "FacebookAI/roberta-large"}}))
     assert "FacebookAI/roberta-large after training, 2 samples: 1 of 2" in other
     assert "SmolLM2 on instructions" in ranks.ranks_sizes(table)
     assert [axes.get_title().partition("\n")[2] for axes in ranks.draw_language_ranks(table).axes] == [

@@ -196,9 +196,7 @@ def test_restarts_are_compared_with_no_accumulation_and_with_one_another():
     assert says["A kept", "minus FedLoRA"] == pytest.approx(0.1)
     assert says["both kept", "minus A anew"] == pytest.approx(0.0, abs=1e-12)
     assert len(says) == 9
-    assert tables.lead_headline(table, "restarts").startswith(
-        "A form that accumulates is above FedLoRA in 1 of 5 forms"
-    )
+    assert tables.lead_outcome(table, "restarts").startswith("A form that accumulates is above FedLoRA in 1 of 5 forms")
 
 
 def test_a_line_that_fails_is_said_to_and_decides_nothing():
@@ -208,7 +206,7 @@ def test_a_line_that_fails_is_said_to_and_decides_nothing():
     (found,) = tables.contrasts(table, "7", [("FedLoRU", "FedHM")])[:1]
     assert (found.effect.above, found.effect.failed) == ("undecided", 5)
     assert "no seed without a failed run" in tables.found_in("7")(table)
-    assert "FedLoRU is above FedHM in 0 of 2 settings, 2 undecided (runs failed)" in tables.lead_headline(table, "7")
+    assert "FedLoRU is above FedHM in 0 of 2 settings, 2 undecided (runs failed)" in tables.lead_outcome(table, "7")
     texts = {text.get_text() for axes in tables.drawing("7")(table).axes for text in axes.texts}
     assert "- (5 failed)" in texts
 
@@ -291,7 +289,7 @@ def test_alignment_is_compared_at_the_start_and_after_the_twentieth_round():
     table = pd.DataFrame(rows)
     said = {(of.start, effect.above): effect.mean for _, _, of, effect in aligned.differences(table)}
     assert said == {(1, "contradicts"): pytest.approx(-0.1), (21, "supports"): pytest.approx(0.05)}
-    assert "below in rounds 1 to 5 (-0.100), above in rounds 21 to 40 (+0.050)" in aligned.alignment_headline(table)
+    assert "below in rounds 1 to 5 (-0.100), above in rounds 21 to 40 (+0.050)" in aligned.alignment_outcome(table)
     assert [len(axes.get_lines()) for axes in aligned.draw_alignment(table).axes] == [3, 3]
 
 
@@ -325,7 +323,7 @@ def test_a_client_is_above_its_server_where_the_intervals_say_so():
         assert (found.above.sum(), found.below.sum()) == (above, below)
     assert (
         "before training in 2 of 2 (intervals apart: 0 above, 0 below), later with FedAvg in 2 of 2 (inter"
-        in trained.ranks_headline(ranks(2.1, 2.0))
+        in trained.ranks_outcome(ranks(2.1, 2.0))
     )
 
 

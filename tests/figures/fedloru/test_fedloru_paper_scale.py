@@ -42,7 +42,7 @@ def test_methods_are_compared_after_as_many_rounds_and_as_many_bytes():
         "and reaches "
         "37.0 %"
     )
-    assert scale.paper_scale_headline(table) == words
+    assert scale.paper_scale_outcome(table) == words
     assert words in PAPER_SCALE.found(table)
     assert PAPER_SCALE.sizes(table) == "22 rounds, 100 clients, seed 0, learning rate 0.1."
 

@@ -198,7 +198,7 @@ def test_curves_show_the_means_and_the_range():
         same(drawn(axes), marks)
         assert texts(axes) == (f"Fashion-MNIST, IID, K = {clients}", "round", "test accuracy, %" * (clients == 20))
     assert key(picture.axes[1]) == list(SPEED)
-    assert fedloru_curves.curves_headline(table) == (
+    assert fedloru_curves.curves_outcome(table) == (
         "Rounds to 2 points below FedAvg's end, K = 20: FedAvg 4, FedLoRU 2; K = 100: FedAvg 4, FedLoRU 2"
     )
 
@@ -230,7 +230,7 @@ def test_costs_show_medians_seeds_and_what_is_not_reached():
         )
         assert [label.get_text() for label in axes.get_xticklabels()] == list(SPEED)
         assert texts(axes) == (f"Fashion-MNIST, K = {clients}, 78.1 %", "", "MB to the target" * (clients == 20))
-    assert fedloru_curves.costs_headline(table) == (
+    assert fedloru_curves.costs_outcome(table) == (
         "Bytes of FedLoRU to the target, K = 20: 0.50 of FedAvg; K = 100: 0.50 of FedAvg"
     )
 
@@ -265,10 +265,10 @@ def test_gains_show_runs_and_printed_ratios():
         ]
     same(drawn(axes), marks)
     assert texts(axes) == ("", "clients K", "accuracy against FedAvg's, %")
-    assert fedloru_curves.gains_headline(table) == (
+    assert fedloru_curves.gains_outcome(table) == (
         "Against FedAvg: FedLoRA -19.2 % at K = 20, -19.2 % at K = 100; FedLoRU +21.2 % at K = 20, +21.2 % at K = 100"
     )
-    assert fedloru_curves.gains_headline(table) in fedloru_curves.gains_found(table)
+    assert fedloru_curves.gains_outcome(table) in fedloru_curves.gains_found(table)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from seen import band, curve, drawn, key, level, same, styled, texts, within
 
 from algorithms.descent import Descent
@@ -13,9 +14,11 @@ from figures.fedlrt import fig1 as fedlrt_fig1
 from figures.fedlrt import fig3 as fedlrt_fig3
 from figures.fedlrt import fig4 as fedlrt_fig4
 from figures.fedlrt.fig1_properties import properties, summary
+from figures.fedlrt.fig1_properties import unreached as fedlrt_fig1_unreached
 from figures.fedlrt.legendre_readings import Plan
 from figures.fedlrt.vision_runs import VARIANTS
 from figures.figure import Settings
+from toymodels.legendre import many_targets
 
 METHODS = ("FedAvg", "FedLin", "FeDLRT", "FeDLRT, simplified", "FeDLRT, full")
 PLAN = Plan(Descent(5, 1e-2), (1, 2), 3, 100, {"uniform": 12, "plain": 3}, 64, 2)
@@ -118,7 +121,7 @@ def test_figure_4_shows_the_first_reading_twice_and_what_each_reading_has(fig4):
     longer = fig4[fig4.reading == "first reading"].assign(reading="followed longer")
     table = pd.concat([fig4, longer[longer["round"] <= 9]], ignore_index=True)
     picture = styled(fedlrt_fig4.draw_fig4, table)
-    assert key(picture) == ["$C=1$", "$C=2$", "yes", "no"]
+    assert key(picture) == ["$C=1$", "$C=2$", "yes", "no", "not reached"]
     panels = iter(picture.axes)
     for reading, rounds in (("first reading", 12), ("followed longer", 9)):
         losses = []
@@ -250,6 +253,7 @@ def lines_of(reading, ends, rounds=12, clients=1, **known):
         "tau": 0.1,
         "learning_rate": 1e-3,
         "smoothness": 1.0,
+        "curvature": 0.001,
         "below": 0,
         "rank_high": 2.0,
         "right": 3,
@@ -267,6 +271,37 @@ def lines_of(reading, ends, rounds=12, clients=1, **known):
                 }
                 | known
             )
+
+
+@pytest.mark.slow
+def test_least_curvatures_of_other_draws():
+    aim = torch.zeros(1, 1, 20, 20, dtype=torch.float64)
+    found = []
+    for seed in range(40):
+        (client,) = many_targets(aim, np.random.default_rng(seed), samples=10_000, basis="uniform", split="random")
+        found.append(float(torch.linalg.eigvalsh(client.H)[0]))
+    assert pytest.approx((min(found), np.median(found), max(found)), rel=0.05) == fedlrt_fig4.OTHER_DRAWS
+
+
+def test_what_the_rounds_of_figure_1_do_not_reach():
+    ends = {"FedAvg": (1e-2, 2), "FeDLRT": (1e-2, 2), "FeDLRT, simplified": (1e-6, 6), "FedLin": (1e-6, 8)}
+    cut = {"rounds": 3}
+    table = pd.DataFrame(
+        [
+            *figure_1("stalls", ends | {"FeDLRT, full": (1e-3, 2)}),
+            *figure_1("falling", ends | {"FeDLRT, full": (1e-3, 8)}),
+            *(row for row in figure_1("short", ends | {"FeDLRT, full": (1e-3, 2)}) if _kept(row, **cut)),
+        ]
+    )
+    later = fedlrt_fig1_unreached(table)
+    assert later.loc["stalls"].tolist() == [False, False, False, False]
+    assert later.loc["falling"].tolist() == [False, True, False, True]
+    assert later.loc["short"].tolist() == [True, True, True, True]
+
+
+def _kept(row, rounds):
+    """Whether a row is of FedLin or FedAvg, or of one of FeDLRT's first rounds."""
+    return not row["method"].startswith("FeDLRT") or row["round"] <= rounds
 
 
 def test_figure_4_says_what_its_rows_say():
@@ -287,7 +322,8 @@ def test_figure_4_says_what_its_rows_say():
         "FedLin 10, 1.0 times as many; C = 2: 1e-05 in 5 rounds, FedLin 10, 2.0 times as many"
     )
     assert two == (
-        "two: at round 12, rank 2 in 2 of 3 runs (ranks up to 4), below it at some time in 1; median distance 1.0e-02 "
+        "two: at round 12, rank 2 in 2 of 3 runs (ranks up to 4), below it at some time in 1; distance 1e-5 "
+        "not reached within 12 rounds, median distance 1.0e-02 "
         "to 1.0e-02; C = 1: 1e-02 in 12 rounds, FedLin not within the rounds followed"
     )
     # 1/(12 L s) with L = 5, 4, 1 and s = 20: the step of 1e-3 is admitted by the last two alone.

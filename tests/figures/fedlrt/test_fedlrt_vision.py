@@ -122,7 +122,7 @@ def test_the_stated_differences_are_paired_over_seeds():
     assert found["full correction against none, 32 clients"] == pytest.approx(0.15)
     assert found["FeDLRT without correction: 1 client against 32"] == pytest.approx(0.2)
     assert found["FeDLRT with full correction against FedLin, 1 client"] == pytest.approx(-0.01)
-    assert "accuracy is 0.0 to 2.0 points below its counterpart's" in vision.vision_headline(written())
+    assert "accuracy is 0.0 to 2.0 points below its counterpart's" in vision.vision_outcome(written())
     assert "7 with 32 clients (240/C, rounded down with 32, so every run" in vision.vision_sizes("fig-5", written())
 
 
@@ -162,8 +162,8 @@ def test_more_communication_than_of_all_weights_is_not_called_saved(first, secon
     table = written()
     table.loc[table.method.isin(VARIANTS), "bytes"] = first
     table.loc[table.method.isin(VARIANTS) & (table.clients == 32), "bytes"] = second
-    assert told in vision.vision_headline(table)
-    assert ("more" in vision.vision_headline(table)) is (second == 4400)
+    assert told in vision.vision_outcome(table)
+    assert ("more" in vision.vision_outcome(table)) is (second == 4400)
 
 
 def test_four_clients_are_compared_with_fewer_and_more_where_all_take_as_many_steps():

@@ -9,7 +9,7 @@ from seen import band, curve, drawn, key, level, same, styled, texts
 
 from figures.experiments.experiment import RUN
 from figures.figure import Settings
-from figures.rolora.fig2 import draw_fig2, fig2_data, fig2_found, fig2_headline, plateau, statements, trips
+from figures.rolora.fig2 import draw_fig2, fig2_data, fig2_found, fig2_outcome, plateau, statements, trips
 from figures.rolora.fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, designs, tuning_designs, whole_designs
 from runs.plan import make_plan
 from workloads.data.datasets import find
@@ -127,7 +127,7 @@ def test_the_stated_differences_are_paired_over_seeds():
     assert {effect.above for effect in found.values()} == {"supports"}
     told = fig2_found(table)
     assert "FFA-LoRA ends at 55.0 +- 2.5 % with 5 clients (supports)" in told
-    assert "5 clients: LoRA 65 %, FFA-LoRA 55 %, RoLoRA 80 %" in fig2_headline(table)
+    assert "5 clients: LoRA 65 %, FFA-LoRA 55 %, RoLoRA 80 %" in fig2_outcome(table)
 
 
 @pytest.mark.parametrize(
