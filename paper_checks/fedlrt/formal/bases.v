@@ -69,8 +69,8 @@ Definition nabla_V {r} (before : factors r) : M (columns r) (rank before) :=
 Definition holds_the_gradients (r : round) (before : factors r) : Prop :=
   U r × (U r)^T × nabla_U before = nabla_U before /\ V r × (V r)^T × nabla_V before = nabla_V before.
 
-(** The augmented bases hold nothing beyond the old ones and the gradients. So they leave no choice to the QR
-    decompositions, which complete a basis where the gradients lie in the old ones. *)
+(** The augmented bases hold nothing beyond the old ones and the gradients. Without this the QR decompositions have
+    completed them with vectors of their own. *)
 Definition spanned_by_the_gradients (r : round) (before : factors r) : Prop :=
   (exists A B : M (rank before) (width r), U r = U_before before × A ⊕ nabla_U before × B) /\
   exists A B : M (rank before) (width r), V r = V_before before × A ⊕ nabla_V before × B.

@@ -12,7 +12,8 @@ Definition thm_2_printed {constant leading share : R}
   <= - (leading * (s_ r * lambda r)) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + share * (L r * theta t).
 
-(** It fails with either rule. The gradients force the augmented bases, as none lies in the old ones. *)
+(** It fails with either rule. The gradients of U and V are not in the old bases, so that they force the augmented
+    ones. *)
 Definition thm_2_fails {constant leading share : R} : Prop :=
   forall counted : nat, (counted <= 1)%nat ->
   exists (r : round) (before : factors r) (t : truncation r (S_star r)),

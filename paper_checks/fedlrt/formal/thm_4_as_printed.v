@@ -18,7 +18,7 @@ Definition printed_C {twelve first second : R} (r : round) (delta : R) : R :=
   s_ r * lambda r * (1 - first * delta ^ 2 - twelve * (s_ r * lambda r) * L r + second * delta ^ 2 * (s_ r * lambda r)).
 
 (** Under Assumption 1 the loss can rise where the printed inequality promises a descent, however small delta is. The
-    gradients force the augmented bases, as none lies in the old ones. *)
+    gradients of U and V are not in the old bases, so that they force the augmented ones. *)
 Definition thm_4_fails {twelve first second : R} : Prop :=
   forall (counted : nat) (delta : R), (counted <= 1)%nat -> 0 < delta <= 1 / 10 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
@@ -44,7 +44,7 @@ Definition thm_4_promises_states {twelve first second : R} : Prop :=
   ~ change <= - promised * ‖(nabla_S r (S r))‖ ^ 2 + L r * theta t.
 
 (** Truncation can cost more than L theta, for every delta up to 1, under Assumption 1 and the corrected one. The
-    gradients lie in the old bases, and QR completes the bases. *)
+    gradients of U and V lie in the old bases, and QR completes the bases. *)
 Definition thm_4_truncation_states : Prop :=
   forall (counted : nat) (delta : R), (counted <= 1)%nat -> 0 < delta <= 1 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
