@@ -62,7 +62,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because="Assumption 1 bounds what the correction leaves out only by the client's own gradient; for "
+    because="Assumption 1 bounds what is left out only by the client's own gradient; for "
     r"$\delta \le 1/5$ and $L < \delta^2/12$ $C$ promises too much.",
     expect=("corrected", "kernel"),
     intended=Intended(
