@@ -40,13 +40,13 @@ from paper_checks.methods.relations import Relation, Relations, relations
         \delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2$, $\delta \le 1$, and $s_*\lambda L \le 1$:
         $\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_{\tilde
         S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ with $\kappa = \frac12(1
-        + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. For $L < \delta^2/12$ the printed term
+        + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. For $\delta \le 1/5$ and $L < \delta^2/12$ the printed term
         $\delta^2s_*\lambda$ promises more descent than there is: with $\delta = 1/10$, $L = 1/2400$, one
         client, one step, $s_*\lambda = 200$ and a gradient of norm 1 the loss falls by 191.7 and C
-        promises 398. Truncation can cost more than stated (fedlrt/eq-36).
-        Nothing is asked at later steps, and no $\delta^2$ is lost; for $\delta
-        = 0$ it is Theorem 2 with its best constant. No smaller $\kappa$ serves all small learning rates, from two
-        clients on. Under (14) the loss can rise instead, however small $\delta > 0$ is.""",
+        promises 398. Truncation can cost more than stated (fedlrt/eq-36). Nothing is asked at later steps, and no
+        $\delta^2$ is lost; for $\delta = 0$, where no client's gradient has a part outside of the block, it is Theorem
+        2 with its best constant. No smaller $\kappa$ serves all small learning rates, from two clients on. Under (14)
+        the loss can rise instead, however small $\delta > 0$ is.""",
         {"assumption": "outside", "form": "root", "loss": "gradient", "most": 1.0, "limit": 1.0},
         mutants=({"constant": 0.9}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -62,8 +62,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because="Assumption 1 bounds what the correction leaves out only by the client's own gradient; for "
-    r"$L < \delta^2/12$ $C$ promises too much.",
+    because="Assumption 1 bounds what is left out only by the client's own gradient; for "
+    r"$\delta \le 1/5$ and $L < \delta^2/12$ $C$ promises too much.",
     expect=("corrected", "kernel"),
     intended=Intended(
         "literal",

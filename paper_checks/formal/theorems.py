@@ -29,7 +29,7 @@ AXIOMS = (
     "FunctionalExtensionality.functional_extensionality_dep",
     "Classical_Prop.classic",
 )
-"""Axioms of Coq's own library of the real numbers; a theorem assumes no others."""
+"""Axioms that Coq's standard library uses for real numbers and classical logic; a theorem assumes no others."""
 COMMAND = "python -m paper_checks.formal"
 AS_RECORDED = "recorded by the package's author, not compiled here"
 """Status of a theorem of a package outside of the toolkit, whose record anybody can write."""

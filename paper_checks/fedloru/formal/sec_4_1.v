@@ -19,15 +19,16 @@ Definition claim_comm_states {half sides : R} : Prop :=
   (INR r < half * Rmin (INR m) (INR n) -> (fedloru_sends M m n r < fedavg_sends M m n)%nat) /\
   ((fedloru_sends M m n r < fedavg_sends M m n)%nat <-> INR r < INR m * INR n / (INR m + INR n)).
 
-(** As printed, a rank far below one of the sides is enough: however far below, it is not. *)
+(** As printed, a rank far below one of the sides is enough. However far below, it is not, for any number of clients and
+    a rank below both sides. *)
 Definition claim_comm_fails {sides : R} : Prop :=
   forall (far M : nat), (1 <= M)%nat ->
-  exists m n r : nat, (1 <= r)%nat /\ (1 <= n)%nat /\ (far * r <= m)%nat /\
+  exists m n r : nat, (1 <= r < Nat.min m n)%nat /\ (far * r <= m)%nat /\
   ~ sides * (INR M * INR r * (INR m + INR n)) < INR M * INR m * INR n.
 
 (** No larger share of the smaller side than a half serves all matrices. *)
 Definition claim_comm_least_states : Prop :=
-  forall share : R, 1 / 2 < share -> exists m n r : nat, (1 <= m)%nat /\ (1 <= n)%nat /\
+  forall share : R, 1 / 2 < share -> exists m n r : nat, (1 <= r < Nat.min m n)%nat /\
   INR r < share * Rmin (INR m) (INR n) /\ forall M, (fedavg_sends M m n <= fedloru_sends M m n r)%nat.
 
 Lemma counted M m n r :
@@ -60,8 +61,10 @@ Qed.
 (* refutes: fedloru-v2/claim-comm *)
 Theorem claim_comm_as_printed : claim_comm_fails (sides := 1).
 Proof.
-  intros far M some. exists far, 1%nat, 1%nat. repeat split; try lia.
-  assert (0 < INR M) by now apply lt_0_INR. assert (0 <= INR far) by apply pos_INR. cbn [INR]. nra.
+  intros far M some. set (k := (far + 2)%nat). exists (k * k)%nat, (k + 1)%nat, k.
+  assert (two : (2 <= k)%nat) by (unfold k; lia).
+  split; [split; [lia|apply Nat.min_glb_lt; nia]|]. split; [apply Nat.mul_le_mono_r; unfold k; lia|].
+  rewrite Rmult_1_l, <- plus_INR, <- !mult_INR. intro less. apply INR_lt in less. nia.
 Qed.
 
 (* part of: fedloru-v2/claim-comm@far-below-both-sides: no share of the smaller side above a half serves *)
@@ -74,7 +77,7 @@ Proof.
   assert (large : 1 / (share - 1 / 2) < INR k).
   { unfold k. rewrite INR_IZR_INZ, Z2Nat.id; [assumption|]. apply le_IZR. lra. }
   assert (k_positive : 0 < INR k) by lra. assert (some : (0 < k)%nat) by now apply INR_lt.
-  exists (2 * k)%nat, (2 * k)%nat, k. split; [lia|]. split; [lia|]. split.
+  exists (2 * k)%nat, (2 * k)%nat, k. split; [lia|]. split.
   - rewrite Rmin_left by lra. rewrite mult_INR. cbn [INR].
     assert (step : 1 < (share - 1 / 2) * INR k).
     { apply (Rmult_lt_compat_l (share - 1 / 2)) in large; [|lra].

@@ -59,11 +59,25 @@ Definition decreasing {r X} (t : truncation r X) : Prop :=
 Definition W_next {r X} (t : truncation r X) : M (rows r) (columns r) :=
   (U r × first (kept t) (P t)) × diagonal (kept t) (sigma t) × (V r × first (kept t) (Q t))^T.
 
-(** What Algorithm 1 asks of the augmented bases: they hold the gradients of U and V. *)
+(** The gradients of U and V, by which Algorithm 1 augments the bases. *)
+Definition nabla_U {r} (before : factors r) : M (rows r) (rank before) :=
+  nabla r (W_before before) × V_before before × (S_before before)^T.
+Definition nabla_V {r} (before : factors r) : M (columns r) (rank before) :=
+  (nabla r (W_before before))^T × U_before before × S_before before.
+
+(** The augmented bases hold the gradients of U and V. Square ones hold everything. *)
 Definition holds_the_gradients (r : round) (before : factors r) : Prop :=
-  let nabla_U := nabla r (W_before before) × V_before before × (S_before before)^T in
-  let nabla_V := (nabla r (W_before before))^T × U_before before × S_before before in
-  U r × (U r)^T × nabla_U = nabla_U /\ V r × (V r)^T × nabla_V = nabla_V.
+  U r × (U r)^T × nabla_U before = nabla_U before /\ V r × (V r)^T × nabla_V before = nabla_V before.
+
+(** The augmented bases hold nothing beyond the old ones and the gradients. Without this the QR decompositions have
+    completed them with vectors of their own. *)
+Definition spanned_by_the_gradients (r : round) (before : factors r) : Prop :=
+  (exists A B : M (rank before) (width r), U r = U_before before × A ⊕ nabla_U before × B) /\
+  exists A B : M (rank before) (width r), V r = V_before before × A ⊕ nabla_V before × B.
+
+(** The augmented bases have twice the old rank, and the old factors the coefficients 1. *)
+Definition augmented (r : round) (before : factors r) : Prop :=
+  width r = (2 * rank before)%nat /\ S_before before = identity (rank before).
 
 (** The norm of the singular values after the first k. *)
 Definition tail_after {r X} (t : truncation r X) (k : nat) : R :=

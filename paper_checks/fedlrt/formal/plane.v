@@ -92,8 +92,21 @@ Proof. rewrite augmentation_keeps. apply plane_model. Qed.
 
 Lemma plane_holds : holds_the_gradients plane_round plane_factors.
 Proof.
-  split; cbv zeta; change (U plane_round) with (identity 2); change (V plane_round) with (identity 2);
+  split; change (U plane_round) with (identity 2); change (V plane_round) with (identity 2);
     now rewrite transpose_identity, !identity_product.
+Qed.
+
+Lemma plane_augmented : augmented plane_round plane_factors.
+Proof. split; reflexivity. Qed.
+
+(** The start is e_1 e_1^T. A gradient that is not diagonal there forces both bases to be the whole plane. *)
+Lemma plane_spanned x y z w : nabla plane_round start = two x y z w -> y <> 0 -> z <> 0 ->
+  spanned_by_the_gradients plane_round plane_factors.
+Proof.
+  intros is other_y other_z. unfold spanned_by_the_gradients, nabla_U, nabla_V. rewrite plane_before, is.
+  set (to k l := from_entries 1 2 (fun _ j => match j with O => k | _ => l end) : M 1 2).
+  split; [exists (to 1 (- (x / z))), (to 0 (/ z))|exists (to 1 (- (x / y))), (to 0 (/ y))];
+    apply two_eq; cbn; now field.
 Qed.
 
 (** The truncation of coefficients of rank one, of which nothing is lost. *)
@@ -144,4 +157,115 @@ Proof.
     replace (0 + a * (a * 1) + 0 * (0 * 1)) with (a * a) by ring. rewrite sqrt_square; lra.
 Qed.
 End PlaneTruncation.
+
+(** The truncation of coefficients of rank two with two values of which none is cut. *)
+Section BothKept.
+Variables (X : M 2 2) (a b : R) (counted : nat) (theta : R).
+Hypothesis is : X = two a b b 0.
+Hypothesis positive : 0 < a.
+
+Definition apart : R := sqrt (a * a + 4 * (b * b)).
+Definition larger : R := (apart + a) / 2.
+Definition smaller : R := (apart - a) / 2.
+
+Hypothesis few : (counted <= 1)%nat.
+Hypothesis high : theta <= larger.
+Hypothesis below_both : counted = 0%nat -> 0 < theta <= smaller.
+Hypothesis between : counted = 1%nat -> smaller < theta.
+
+Lemma apart_square : apart * apart = a * a + 4 * (b * b).
+Proof. apply sqrt_sqrt. assert (0 <= b * b) by apply Rle_0_sqr. nra. Qed.
+
+Lemma apart_low : a <= apart.
+Proof.
+  unfold apart. rewrite <- (sqrt_square a) at 1 by lra. apply sqrt_le_1_alt. assert (0 <= b * b) by apply Rle_0_sqr. lra.
+Qed.
+
+Definition turn_cos : R := sqrt (larger / apart).
+Definition turn_sin : R := b / (apart * turn_cos).
+
+Lemma turn_squares :
+  turn_cos * turn_cos = larger / apart /\ turn_sin * turn_sin = smaller / apart /\ turn_cos * turn_sin = b / apart.
+Proof.
+  assert (low := apart_low). assert (square := apart_square).
+  assert (long : 0 < larger / apart) by (apply Rdiv_lt_0_compat; unfold larger; lra).
+  assert (cosine : turn_cos * turn_cos = larger / apart) by (apply sqrt_sqrt; lra).
+  assert (some : 0 < turn_cos) by now apply sqrt_lt_R0.
+  split; [exact cosine|]. split; [|unfold turn_sin; field; lra].
+  transitivity (b * b / (apart * apart * (turn_cos * turn_cos))); [unfold turn_sin; field; lra|].
+  rewrite cosine. unfold larger, smaller. apply Rmult_eq_reg_r with (apart * (apart + a)); [|nra].
+  field_simplify; [nra|lra|lra].
+Qed.
+
+Definition turn_P : M 2 2 := two turn_cos (- turn_sin) turn_sin turn_cos.
+Definition turn_Q : M 2 2 := two turn_cos turn_sin turn_sin (- turn_cos).
+Definition two_values (i : nat) : R := match i with O => larger | _ => smaller end.
+
+Lemma turn_P_orthonormal : orthonormal turn_P.
+Proof.
+  destruct turn_squares as (cc & ss & _). assert (low := apart_low).
+  assert (one : turn_cos * turn_cos + turn_sin * turn_sin = 1) by (rewrite cc, ss; unfold larger, smaller; field; lra).
+  unfold orthonormal, turn_P. rewrite two_transpose, two_product, two_identity. apply two_same; lra.
+Qed.
+
+Lemma turn_Q_orthonormal : orthonormal turn_Q.
+Proof.
+  destruct turn_squares as (cc & ss & _). assert (low := apart_low).
+  assert (one : turn_cos * turn_cos + turn_sin * turn_sin = 1) by (rewrite cc, ss; unfold larger, smaller; field; lra).
+  unfold orthonormal, turn_Q. rewrite two_transpose, two_product, two_identity. apply two_same; lra.
+Qed.
+
+Lemma turn_decomposition : X = turn_P × diagonal 2 two_values × turn_Q^T.
+Proof.
+  destruct turn_squares as (cc & ss & cs). assert (low := apart_low).
+  rewrite is, diagonal_two. unfold turn_P, turn_Q, two_values. rewrite two_transpose, !two_product. apply two_same.
+  - transitivity (turn_cos * turn_cos * larger - turn_sin * turn_sin * smaller); [|ring].
+    rewrite cc, ss. unfold larger, smaller. field. lra.
+  - transitivity (turn_cos * turn_sin * (larger + smaller)); [|ring]. rewrite cs. unfold larger, smaller. field. lra.
+  - transitivity (turn_cos * turn_sin * (larger + smaller)); [|ring]. rewrite cs. unfold larger, smaller. field. lra.
+  - transitivity (turn_sin * turn_sin * larger - turn_cos * turn_cos * smaller); [|ring].
+    rewrite cc, ss. field. lra.
+Qed.
+
+Definition whole_truncation : truncation plane_round X.
+Proof.
+  refine (Truncation plane_round X turn_P turn_Q two_values 2 theta turn_P_orthonormal turn_Q_orthonormal
+    turn_decomposition (le_n 2) _).
+  change (sqrt 0 <= theta). rewrite sqrt_0. assert (low := apart_low). destruct counted as [|[|more]]; [| |lia].
+  - destruct (below_both eq_refl). lra.
+  - assert (0 <= smaller) by (unfold smaller; lra). assert (less := between eq_refl). lra.
+Defined.
+
+Lemma whole_next : W_next whole_truncation = X.
+Proof.
+  rewrite next_coefficients, plane_model.
+  change (turn_P × diagonal 2 (kept_values 2 two_values) × turn_Q^T = X). rewrite turn_decomposition, !diagonal_two.
+  reflexivity.
+Qed.
+
+Lemma whole_decreasing : decreasing whole_truncation.
+Proof.
+  assert (low := apart_low). intros i j order _. change (0 <= two_values j <= two_values i).
+  unfold two_values, larger, smaller. destruct i, j; try lia; lra.
+Qed.
+
+Lemma whole_keeps : keeps_the_least counted whole_truncation.
+Proof.
+  assert (low := apart_low). unfold keeps_the_least. change (kept whole_truncation) with 2%nat.
+  change (bases.theta whole_truncation) with theta.
+  assert (none : tail_after whole_truncation 2 = 0) by (change (sqrt 0 = 0); apply sqrt_0).
+  assert (last : tail_after whole_truncation 1 = smaller).
+  { change (sqrt (0 + smaller * (smaller * 1)) = smaller).
+    replace (0 + smaller * (smaller * 1)) with (smaller * smaller) by ring. apply sqrt_square. unfold smaller. lra. }
+  assert (all : larger <= tail_after whole_truncation 0).
+  { change (larger <= sqrt (0 + larger * (larger * 1) + smaller * (smaller * 1))).
+    rewrite <- (sqrt_square larger) at 1 by (unfold larger; lra). apply sqrt_le_1_alt.
+    assert (0 <= smaller * smaller) by apply Rle_0_sqr. lra. }
+  assert (cases : counted = 0%nat \/ counted = 1%nat) by lia.
+  split; [lia|]. destruct cases as [no|one]; [rewrite no|rewrite one]; cbn [Nat.sub].
+  - destruct (below_both no) as [some least]. rewrite none. split; [assumption|].
+    intros k below. destruct k as [|[|k]]; [| |lia]; cbn [Nat.sub]; [|rewrite last]; lra.
+  - rewrite last. split; [exact (between one)|]. intros k below. replace k with 1%nat by lia. cbn [Nat.sub]. lra.
+Qed.
+End BothKept.
 End PlaneRound.

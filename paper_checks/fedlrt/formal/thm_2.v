@@ -24,13 +24,14 @@ Definition thm_2_bounded_states : Prop :=
      + L r * theta t.
 
 (** No constant below 1 - 1/(2s) serves all small rates of losses with L = 1 and all small thresholds, for any number
-    of steps: one client runs Algorithm 1, and its truncation, by either rule, loses nothing. *)
+    of steps: one client runs Algorithm 1, and its truncation, by either rule, loses nothing. The gradient lies in the
+    old bases, and QR completes the bases. *)
 Definition thm_2_least_states : Prop :=
   forall (s counted : nat) (constant : R), (1 <= s)%nat -> (counted <= 1)%nat -> constant < 1 - 1 / (2 * INR s) ->
   forall small, 0 < small ->
   exists (r : round) (before : factors r) (t : truncation r (S_star r)),
   steps r = s /\ clients r = 1%nat /\ L r = 1 /\ 0 < lambda r <= small /\ s_ r * lambda r * L r <= 1 /\
-  holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\ 0 < theta t <= small /\
+  augmented r before /\ holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\ 0 < theta t <= small /\
   mean_L r (W_next t) - mean_L r (W_before before)
   > - (s_ r * lambda r) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
     + theta t * ‖(nabla r (W_star r))‖ + L r / 2 * theta t ^ 2.
@@ -177,7 +178,7 @@ Proof.
   exists r, factors, t.
   split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|]. change (s_ r) with n.
   change (lambda r) with l. change (L r) with 1. change (bases.theta t) with theta.
-  split; [lra|]. split; [lra|]. split; [apply plane_holds|].
+  split; [lra|]. split; [lra|]. split; [apply plane_augmented|]. split; [apply plane_holds|].
   split; [now apply plane_decreasing|]. split; [now apply plane_keeps|]. split; [lra|].
   assert (next : @W_next r (S_star r) t = S_star r) by apply plane_next.
   assert (first : @W_before r factors = start) by apply plane_before.

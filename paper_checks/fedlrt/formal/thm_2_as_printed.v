@@ -12,11 +12,13 @@ Definition thm_2_printed {constant leading share : R}
   <= - (leading * (s_ r * lambda r)) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + share * (L r * theta t).
 
-(** It fails with either rule. *)
+(** It fails with either rule. The gradients of U and V are not in the old bases, so that they force the augmented
+    ones. *)
 Definition thm_2_fails {constant leading share : R} : Prop :=
   forall counted : nat, (counted <= 1)%nat ->
   exists (r : round) (before : factors r) (t : truncation r (S_star r)),
-  0 < L r /\ 0 < lambda r <= 1 / (constant * L r * s_ r) /\ holds_the_gradients r before /\
+  0 < L r /\ 0 < lambda r <= 1 / (constant * L r * s_ r) /\
+  augmented r before /\ holds_the_gradients r before /\ spanned_by_the_gradients r before /\
   decreasing t /\ keeps_the_least counted t /\
   ~ thm_2_printed (constant := constant) (leading := leading) (share := share) r before t.
 
@@ -89,6 +91,16 @@ Proof.
   apply two_eq; reflexivity.
 Defined.
 
+Lemma integer_spanned : spanned_by_the_gradients integer_round integer_factors.
+Proof.
+  assert (before : W_before integer_factors = two 1 0 0 0) by (rewrite augmentation_keeps; apply model_is).
+  assert (slope : nabla integer_round (W_before integer_factors) = two (- 64) (- 48) (- 48) (- 136)).
+  { rewrite before, nabla_is. unfold target. rewrite two_sub. apply two_same; ring. }
+  unfold spanned_by_the_gradients, nabla_U, nabla_V. rewrite slope.
+  set (to k l := from_entries 1 2 (fun _ j => match j with O => k | _ => l end) : M 1 2).
+  split; exists (to 1 (- (4 / 3))), (to 0 (- (1 / 48))); apply two_eq; cbn; field.
+Qed.
+
 Definition singular_values (i : nat) : R := match i with O => 2 | _ => 1 end.
 
 Definition integer_truncation (theta : R) (enough : 1 <= theta) : truncation integer_round (S_star integer_round).
@@ -121,10 +133,12 @@ Proof.
   set (cut := if Nat.eqb counted 0 then 3 / 2 else 9 / 4).
   assert (range : 1 <= cut <= 9 / 4) by (unfold cut; destruct (Nat.eqb counted 0); lra).
   exists integer_round, integer_factors, (integer_truncation cut (proj1 range)).
-  split; [exact Rlt_0_1|]. split; [|split; [|split; [|split]]].
+  split; [exact Rlt_0_1|]. split; [|split; [|split; [|split; [|split; [|split]]]]].
   - change (0 < 1 / 100 <= 1 / (12 * 1 * 1)). lra.
-  - split; cbv zeta; change (U integer_round) with (identity 2); change (V integer_round) with (identity 2);
+  - split; reflexivity.
+  - split; change (U integer_round) with (identity 2); change (V integer_round) with (identity 2);
       now rewrite transpose_identity, !identity_product.
+  - exact integer_spanned.
   - intros i j order low. change (width integer_round) with 2%nat in low. cbn [sigma integer_truncation].
     unfold singular_values. destruct i, j; try lia; lra.
   - unfold keeps_the_least, tail_after. cbn [kept theta sigma integer_truncation]. change (width integer_round) with 2%nat.

@@ -42,7 +42,8 @@ Definition thm_4_states {constant most limit : R} : Prop :=
   <= - (s_ r * lambda r) * (1 - constant * kappa * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
      + theta t * ‖(nabla r (model r (S_simplified before)))‖ + L r / 2 * theta t ^ 2.
 
-(** For delta = 0 it is Theorem 2 with its best constant: no correction is left out, and kappa is 1 - 1/(2s). *)
+(** For delta = 0 no client has a gradient outside of the block at the start. In that case it is Theorem 2 with its best
+    constant: no correction is left out, and kappa is 1 - 1/(2s). *)
 Definition thm_4_at_0_states {constant : R} : Prop :=
   forall (r : round) (before : factors r) (delta : R), delta = 0 ->
   mean (clients r) (fun c => ‖(hat before c)‖ ^ 2) <= delta ^ 2 * ‖(nabla_S r (S r))‖ ^ 2 ->

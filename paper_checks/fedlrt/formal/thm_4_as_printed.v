@@ -17,49 +17,53 @@ Definition assumption_1 {r : round} (before : factors r) (delta : R) : Prop :=
 Definition printed_C {twelve first second : R} (r : round) (delta : R) : R :=
   s_ r * lambda r * (1 - first * delta ^ 2 - twelve * (s_ r * lambda r) * L r + second * delta ^ 2 * (s_ r * lambda r)).
 
-(** Under Assumption 1 the loss can rise where the printed inequality promises a descent, however small delta is. *)
+(** Under Assumption 1 the loss can rise where the printed inequality promises a descent, however small delta is. The
+    gradients of U and V are not in the old bases, so that they force the augmented ones. *)
 Definition thm_4_fails {twelve first second : R} : Prop :=
   forall (counted : nat) (delta : R), (counted <= 1)%nat -> 0 < delta <= 1 / 10 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
   0 < L r /\ 0 < lambda r <= 1 / (twelve * L r * s_ r) /\ assumption_1 before delta /\
-  holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\
+  augmented r before /\ holds_the_gradients r before /\ spanned_by_the_gradients r before /\
+  decreasing t /\ keeps_the_least counted t /\
   let promised := printed_C (twelve := twelve) (first := first) (second := second) r delta in
   let change := mean_L r (W_next t) - mean_L r (W_before before) in
   0 < promised /\ 0 < change /\ ~ change <= - promised * ‖(nabla_S r (S r))‖ ^ 2 + L r * theta t.
 
-(** For L < delta^2 / 12 the printed C promises too much at the largest rate. One client with one step shows it. Its
-    gradient is in the block, so that Assumption 1 and the corrected one are met. At delta = 1/10 and L = 1/2400 the
-    loss falls by 191.7, which is 23/24 of 200, and C is 398. *)
+(** For delta <= 1/5 and L < delta^2 / 12 the printed C promises too much at the largest rate. One client with one step
+    shows it. Its gradient is in the block, so that Assumption 1 and the corrected one are met, and QR completes the
+    bases. At delta = 1/10 and L = 1/2400 the loss falls by 191.7, which is 23/24 of 200, and C is 398. *)
 Definition thm_4_promises_states {twelve first second : R} : Prop :=
   forall (counted : nat) (delta K : R), (counted <= 1)%nat -> 0 < delta <= 1 / 5 -> 0 < K < delta ^ 2 / 12 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
   clients r = 1%nat /\ steps r = 1%nat /\ L r = K /\ lambda r = 1 / (12 * K) /\ ‖(nabla_S r (S r))‖ = 1 /\
   assumption_1 before delta /\ hat before 0 = zero /\
-  holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\
+  augmented r before /\ holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\
   let promised := printed_C (twelve := twelve) (first := first) (second := second) r delta in
   let change := mean_L r (W_next t) - mean_L r (W_before before) in
   change = - (23 / 24 * lambda r) /\ promised = delta ^ 2 * lambda r * (lambda r - 1) /\
   ~ change <= - promised * ‖(nabla_S r (S r))‖ ^ 2 + L r * theta t.
 
-(** Truncation can cost more than L theta, for every delta, under Assumption 1 and the corrected one. *)
+(** Truncation can cost more than L theta, for every delta up to 1, under Assumption 1 and the corrected one. The
+    gradients of U and V lie in the old bases, and QR completes the bases. *)
 Definition thm_4_truncation_states : Prop :=
   forall (counted : nat) (delta : R), (counted <= 1)%nat -> 0 < delta <= 1 ->
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
   0 < L r /\ 0 < lambda r <= 1 / (12 * L r * s_ r) /\ assumption_1 before delta /\
   mean (clients r) (fun c => ‖(hat before c)‖ ^ 2) <= delta ^ 2 * ‖(nabla_S r (S r))‖ ^ 2 /\
-  holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\
+  augmented r before /\ holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\
   mean_L r (W_next t) - mean_L r (model r (S_simplified before)) > L r * theta t.
 
 Lemma two_norm a b c d : ‖(two a b c d)‖ = sqrt (a ^ 2 + b ^ 2 + c ^ 2 + d ^ 2).
 Proof. unfold norm. now rewrite two_square. Qed.
 
-Lemma close a d e : d ^ 2 < 2 * Rabs a * e -> 0 < e -> sqrt (a ^ 2 + 0 ^ 2 + 0 ^ 2 + d ^ 2) - Rabs a < e.
+Lemma close a b d e : b ^ 2 + b ^ 2 + d ^ 2 < 2 * Rabs a * e -> 0 < e -> sqrt (a ^ 2 + b ^ 2 + b ^ 2 + d ^ 2) - Rabs a < e.
 Proof.
   intros near positive. assert (low := Rabs_pos a).
   assert (square : Rabs a * Rabs a = a ^ 2) by (unfold Rabs; destruct (Rcase_abs a); ring).
-  assert (sqrt (a ^ 2 + 0 ^ 2 + 0 ^ 2 + d ^ 2) < Rabs a + e); [|lra].
+  assert (sqrt (a ^ 2 + b ^ 2 + b ^ 2 + d ^ 2) < Rabs a + e); [|lra].
   rewrite <- (sqrt_square (Rabs a + e)) by lra. apply sqrt_lt_1_alt.
-  assert (0 <= d ^ 2) by apply pow2_ge_0. assert (0 <= a ^ 2) by apply pow2_ge_0. nra.
+  assert (0 <= b ^ 2) by apply pow2_ge_0. assert (0 <= d ^ 2) by apply pow2_ge_0.
+  assert (0 <= a ^ 2) by apply pow2_ge_0. nra.
 Qed.
 
 Lemma block_two a b c d : block 1 (two a b c d) = two a 0 0 0.
@@ -80,8 +84,8 @@ Proof.
   unfold norm. rewrite <- sqrt_Rsqr_abs. f_equal. unfold Rsqr. cbn. ring.
 Qed.
 
-Lemma met_by a d most : d ^ 2 < 2 * Rabs a * most -> 0 < most ->
-  ‖(plane^T × two a 0 0 d × plane)‖ - ‖((U_before before)^T × two a 0 0 d × V_before before)‖ < most.
+Lemma met_by a b d most : b ^ 2 + b ^ 2 + d ^ 2 < 2 * Rabs a * most -> 0 < most ->
+  ‖(plane^T × two a b b d × plane)‖ - ‖((U_before before)^T × two a b b d × V_before before)‖ < most.
 Proof. intros near positive. rewrite narrow_norm, plane_both, two_norm. now apply close. Qed.
 
 (** One step of a client. *)
@@ -94,7 +98,8 @@ Proof.
 Qed.
 End Plane.
 
-(** Two clients with the losses s (P w11 + Q w22 + w11 w22) + w11 for s = 1 and s = -1, w the way from the start. *)
+(** Two clients with the losses s (P w11 + Q w22 + w11 w22) + w11 + e (w12 + w21) for s = 1 and s = -1, w the way from
+    the start. *)
 Definition swap (X : M 2 2) : M 2 2 := two (entry X 1 1) 0 0 (entry X 0 0).
 Definition side (c : nat) : R := match c with O => 1 | _ => -1 end.
 
@@ -114,8 +119,8 @@ Lemma swap_sub (X Y : M 2 2) : swap X ⊖ swap Y = swap (X ⊖ Y).
 Proof. unfold swap. rewrite two_sub, !entry_sub by lia. apply two_same; ring. Qed.
 
 Section Saddle.
-Variables (P Q : R).
-Definition pull (c : nat) : M 2 2 := two (side c * P + 1) 0 0 (side c * Q).
+Variables (P Q e : R).
+Definition pull (c : nat) : M 2 2 := two (side c * P + 1) e e (side c * Q).
 Definition saddle (c : nat) (X : M 2 2) : R :=
   ⟨ pull c, X ⊖ start ⟩ + side c * / 2 * ⟨ swap (X ⊖ start), X ⊖ start ⟩.
 Definition saddle_gradient (c : nat) (X : M 2 2) : M 2 2 := pull c ⊕ side c ⋅ swap (X ⊖ start).
@@ -143,20 +148,21 @@ Proof.
     rewrite dot_scale, dot_scale_r, <- Rmult_assoc, side_square, Rmult_1_l. apply swap_shorter.
 Qed.
 
-Lemma saddle_gradient_is c a d :
-  saddle_gradient c (two a 0 0 d) = two (side c * (P + d) + 1) 0 0 (side c * (Q + (a - 1))).
+Lemma saddle_gradient_is c a b d :
+  saddle_gradient c (two a b b d) = two (side c * (P + d) + 1) e e (side c * (Q + (a - 1))).
 Proof.
   unfold saddle_gradient, pull, start. rewrite two_sub. unfold swap.
-  replace (entry (two (a - 1) (0 - 0) (0 - 0) (d - 0)) 1 1) with (d - 0) by reflexivity.
-  replace (entry (two (a - 1) (0 - 0) (0 - 0) (d - 0)) 0 0) with (a - 1) by reflexivity.
+  replace (entry (two (a - 1) (b - 0) (b - 0) (d - 0)) 1 1) with (d - 0) by reflexivity.
+  replace (entry (two (a - 1) (b - 0) (b - 0) (d - 0)) 0 0) with (a - 1) by reflexivity.
   rewrite two_scale, two_add. apply two_same; ring.
 Qed.
 
-Lemma saddle_is c a d : saddle c (two a 0 0 d) = (side c * (P + d) + 1) * (a - 1) + side c * Q * d.
+Lemma saddle_is c a b d :
+  saddle c (two a b b d) = (side c * (P + d) + 1) * (a - 1) + 2 * (e * b) + side c * Q * d.
 Proof.
   unfold saddle, pull, start. rewrite two_sub, swap_product.
-  replace (entry (two (a - 1) (0 - 0) (0 - 0) (d - 0)) 1 1) with (d - 0) by reflexivity.
-  replace (entry (two (a - 1) (0 - 0) (0 - 0) (d - 0)) 0 0) with (a - 1) by reflexivity.
+  replace (entry (two (a - 1) (b - 0) (b - 0) (d - 0)) 1 1) with (d - 0) by reflexivity.
+  replace (entry (two (a - 1) (b - 0) (b - 0) (d - 0)) 0 0) with (a - 1) by reflexivity.
   cbn. field.
 Qed.
 
@@ -171,83 +177,103 @@ Definition saddle_round : round :=
 Definition saddle_factors : factors saddle_round :=
   plane_factors 2 2 1 (1 / 48) saddle saddle_gradient (le_S _ _ (le_n 1)) (le_S _ _ (le_n 1)) Rle_0_1 step_nonneg saddle_small.
 
-Lemma saddle_nabla a d : nabla saddle_round (two a 0 0 d) = start.
+Lemma saddle_nabla a b d : nabla saddle_round (two a b b d) = two 1 e e 0.
 Proof.
-  change (vmean 2 (fun c => saddle_gradient c (two a 0 0 d)) = start). unfold vmean. cbn [vsum].
-  rewrite !saddle_gradient_is. unfold start, side. change (INR 2) with 2.
+  change (vmean 2 (fun c => saddle_gradient c (two a b b d)) = two 1 e e 0). unfold vmean. cbn [vsum].
+  rewrite !saddle_gradient_is. unfold side. change (INR 2) with 2.
   apply two_eq; cbn; field.
 Qed.
 
-Lemma saddle_mean a : mean_L saddle_round (two a 0 0 0) = a - 1.
+Lemma saddle_mean a b : mean_L saddle_round (two a b b 0) = a - 1 + 2 * (e * b).
 Proof.
-  change (mean 2 (fun c => saddle c (two a 0 0 0)) = a - 1). unfold mean. cbn [sum]. rewrite !saddle_is. unfold side.
-  change (INR 2) with 2. field.
+  change (mean 2 (fun c => saddle c (two a b b 0)) = a - 1 + 2 * (e * b)). unfold mean. cbn [sum].
+  rewrite !saddle_is. unfold side. change (INR 2) with 2. field.
 Qed.
 
-Lemma saddle_slope : nabla_S saddle_round start = start.
-Proof. etransitivity; [apply plane_mean_slope|]. exact (saddle_nabla 1 0). Qed.
+Lemma saddle_slope : nabla_S saddle_round start = two 1 e e 0.
+Proof. etransitivity; [apply plane_mean_slope|]. exact (saddle_nabla 1 0 0). Qed.
 
-Lemma saddle_next c i a d : @simplified saddle_round saddle_factors c i = two a 0 0 d ->
+Lemma saddle_next c i a b d : @simplified saddle_round saddle_factors c i = two a b b d ->
   @simplified saddle_round saddle_factors c (Datatypes.S i)
-  = two (a - 1 / 48 * (side c * d + 1)) 0 0 (d - 1 / 48 * (side c * (Q + (a - 1)))).
+  = two (a - 1 / 48 * (side c * d + 1)) (b - 1 / 48 * e) (b - 1 / 48 * e) (d - 1 / 48 * (side c * (Q + (a - 1)))).
 Proof.
   intro is. etransitivity; [apply plane_step|]. fold saddle_round saddle_factors. rewrite is, saddle_gradient_is.
-  assert (first : saddle_gradient c start = two (side c * P + 1) 0 0 (side c * Q)).
-  { transitivity (two (side c * (P + 0) + 1) 0 0 (side c * (Q + (1 - 1)))); [apply saddle_gradient_is|].
+  assert (first : saddle_gradient c start = two (side c * P + 1) e e (side c * Q)).
+  { transitivity (two (side c * (P + 0) + 1) e e (side c * (Q + (1 - 1)))); [apply saddle_gradient_is|].
     apply two_same; ring. }
-  assert (mean : nabla saddle_round start = start) by exact (saddle_nabla 1 0).
-  rewrite first, mean. unfold start.
+  assert (mean : nabla saddle_round start = two 1 e e 0) by exact (saddle_nabla 1 0 0).
+  rewrite first, mean.
   rewrite !block_two, two_sub, two_add, two_scale, two_sub. apply two_same; ring.
 Qed.
 
-Lemma saddle_first c : @simplified saddle_round saddle_factors c 1 = two (47 / 48) 0 0 (- (1 / 48 * (side c * Q))).
+Lemma saddle_first c : @simplified saddle_round saddle_factors c 1
+  = two (47 / 48) (- (e / 48)) (- (e / 48)) (- (1 / 48 * (side c * Q))).
 Proof.
-  etransitivity; [apply (saddle_next c 0 1 0); reflexivity|]. apply two_same; field.
+  etransitivity; [apply (saddle_next c 0 1 0 0); reflexivity|]. apply two_same; field.
 Qed.
 
-Lemma saddle_end : Q = 192 -> S_simplified saddle_factors = two (25 / 24) 0 0 0.
+Lemma saddle_end : Q = 192 -> S_simplified saddle_factors = two (25 / 24) (- (e / 24)) (- (e / 24)) 0.
 Proof.
   intro is.
   assert (second : forall c, @simplified saddle_round saddle_factors c 2
-    = two (25 / 24) 0 0 (side c * (1 / 2304 - 8))).
-  { intro c. etransitivity; [apply (saddle_next c 1 _ _ (saddle_first c))|]. rewrite is.
-    assert (one := side_square c). apply two_same; try ring; [|field].
+    = two (25 / 24) (- (e / 24)) (- (e / 24)) (side c * (1 / 2304 - 8))).
+  { intro c. etransitivity; [apply (saddle_next c 1 _ _ _ (saddle_first c))|]. rewrite is.
+    assert (one := side_square c). apply two_same; try field.
     transitivity (47 / 48 - 1 / 48 + 4 / 48 * (side c * side c)); [field|rewrite one; field]. }
-  unfold S_simplified. change (vmean 2 (fun c => @simplified saddle_round saddle_factors c 2) = two (25 / 24) 0 0 0).
+  unfold S_simplified.
+  change (vmean 2 (fun c => @simplified saddle_round saddle_factors c 2) = two (25 / 24) (- (e / 24)) (- (e / 24)) 0).
   unfold vmean. cbn [vsum]. rewrite !second. unfold side. change (INR 2) with 2.
   apply two_eq; cbn; field.
 Qed.
 End Saddle.
 
-Lemma saddle_assumption delta : 0 < delta <= 1 / 10 ->
-  assumption_1 (saddle_factors (20000 / delta) 192) delta.
+(** The length of the gradient. *)
+Definition saddle_length (delta : R) : R := sqrt (1 + 2 * delta ^ 2).
+
+Lemma saddle_length_is P Q delta : ‖(nabla_S (saddle_round P Q delta) start)‖ = saddle_length delta.
 Proof.
-  intros [low high]. set (P := 20000 / delta). set (r := saddle_round P 192). set (before := saddle_factors P 192).
+  transitivity ‖(two 1 delta delta 0)‖; [f_equal; apply saddle_slope|]. rewrite two_norm. unfold saddle_length.
+  f_equal. ring.
+Qed.
+
+Lemma saddle_length_low delta : 1 <= saddle_length delta.
+Proof.
+  unfold saddle_length. rewrite <- sqrt_1 at 1. apply sqrt_le_1_alt. assert (0 <= delta ^ 2) by apply pow2_ge_0. lra.
+Qed.
+
+Lemma saddle_assumption delta : 0 < delta <= 1 / 10 ->
+  assumption_1 (saddle_factors (20000 / delta) 192 delta) delta.
+Proof.
+  intros [low high]. set (P := 20000 / delta). set (r := saddle_round P 192 delta).
+  set (before := saddle_factors P 192 delta).
   assert (P_delta : P * delta = 20000) by (unfold P; field; lra).
   assert (P_large : 200000 <= P) by nra.
-  assert (slope_is : ‖(nabla_S r start)‖ = 1).
-  { transitivity ‖start‖; [f_equal; apply saddle_slope|exact start_norm]. }
+  assert (slope_is : ‖(nabla_S r start)‖ = saddle_length delta) by apply saddle_length_is.
+  assert (long := saddle_length_low delta). set (g := saddle_length delta) in *. clearbody g.
+  assert (more : delta <= delta * g) by nra. assert (small : delta ^ 2 <= 1 / 100) by nra.
   assert (met : forall a d, 0 <= Rabs d <= 192 -> P - 5 <= Rabs a ->
-    ‖(plane^T × two a 0 0 d × plane)‖ - ‖((@U_before r before)^T × two a 0 0 d × @V_before r before)‖ < delta).
-  { intros a d small large. apply met_by; [|assumption].
+    ‖(plane^T × two a delta delta d × plane)‖
+    - ‖((@U_before r before)^T × two a delta delta d × @V_before r before)‖ < delta * g).
+  { intros a d few large. apply met_by; [|lra].
     assert (square : d ^ 2 = Rabs d * Rabs d) by (unfold Rabs; destruct (Rcase_abs d); ring). rewrite square.
     assert (Rabs d * Rabs d <= 192 * 192) by (apply Rmult_le_compat; lra).
-    assert ((P - 5) * delta <= Rabs a * delta) by (apply Rmult_le_compat_r; lra). lra. }
-  assert (mean_met : ‖(plane^T × start × plane)‖ - ‖((@U_before r before)^T × start × @V_before r before)‖
-    < delta).
-  { apply met_by; [|assumption]. rewrite Rabs_R1. lra. }
-  assert (places : forall c i, (i < 2)%nat -> exists a d,
-    @simplified r before c i = two a 0 0 d /\ -4 <= d <= 4 /\ 47 / 48 <= a <= 1).
+    assert ((P - 5) * delta <= Rabs a * (delta * g)) by (apply Rmult_le_compat; lra). lra. }
+  assert (mean_met : ‖(plane^T × two 1 delta delta 0 × plane)‖
+    - ‖((@U_before r before)^T × two 1 delta delta 0 × @V_before r before)‖ < delta * g).
+  { apply met_by; [|lra]. rewrite Rabs_R1. nra. }
+  assert (places : forall c i, (i < 2)%nat -> exists a b d,
+    @simplified r before c i = two a b b d /\ -4 <= d <= 4 /\ 47 / 48 <= a <= 1).
   { intros c i few. destruct i as [|[|i]]; [| |lia].
-    - exists 1, 0. split; [reflexivity|]. lra.
-    - exists (47 / 48), (- (1 / 48 * (side c * 192))). split; [apply saddle_first|]. unfold side. destruct c; lra. }
+    - exists 1, 0, 0. split; [reflexivity|]. lra.
+    - exists (47 / 48), (- (delta / 48)), (- (1 / 48 * (side c * 192))). split; [apply saddle_first|].
+      unfold side. destruct c; lra. }
   intros c i other _ few _. cbv zeta. change (i < 2)%nat in few.
-  destruct (places c i few) as (a & d & is & d_range & a_range).
-  assert (W_is : model r (@simplified r before c i) = two a 0 0 d) by (etransitivity; [apply plane_model|exact is]).
-  rewrite W_is. change (S r) with start. rewrite slope_is, Rmult_1_r. split.
-  - assert (mean : nabla r (two a 0 0 d) = start) by apply saddle_nabla. rewrite mean. exact mean_met.
-  - assert (own : gradient r other (two a 0 0 d) = two (side other * (P + d) + 1) 0 0 (side other * (192 + (a - 1))))
-      by apply saddle_gradient_is.
+  destruct (places c i few) as (a & b & d & is & d_range & a_range).
+  assert (W_is : model r (@simplified r before c i) = two a b b d) by (etransitivity; [apply plane_model|exact is]).
+  rewrite W_is. change (S r) with start. rewrite slope_is. split.
+  - assert (mean : nabla r (two a b b d) = two 1 delta delta 0) by apply saddle_nabla. rewrite mean. exact mean_met.
+  - assert (own : gradient r other (two a b b d)
+      = two (side other * (P + d) + 1) delta delta (side other * (192 + (a - 1)))) by apply saddle_gradient_is.
     rewrite own. apply met.
     + unfold side. unfold Rabs. destruct other; destruct (Rcase_abs _); lra.
     + unfold side. unfold Rabs. destruct other; destruct (Rcase_abs _); lra.
@@ -257,23 +283,39 @@ Qed.
 Theorem thm_4_fails_as_printed : thm_4_fails (twelve := 12) (first := 1) (second := 1).
 Proof.
   intros counted delta few [low high]. set (P := 20000 / delta).
-  set (r := saddle_round P 192). set (before := saddle_factors P 192).
-  assert (star_is : @S_simplified r before = two (25 / 24) 0 0 0) by (apply saddle_end; reflexivity).
-  set (t := plane_truncation 2 2 1 (1 / 48) _ _ _ _ Rle_0_1 step_nonneg (saddle_small P 192) (@S_simplified r before)
-    (25 / 24) counted (1 / 24) star_is few ltac:(lra) : truncation r (@S_simplified r before)).
+  set (r := saddle_round P 192 delta). set (before := saddle_factors P 192 delta).
+  set (b := - (delta / 24)).
+  assert (star_is : @S_simplified r before = two (25 / 24) b b 0) by (apply saddle_end; reflexivity).
+  (* the smaller singular value is not 0, and small *)
+  assert (positive : 0 < 25 / 24) by lra.
+  assert (square := apart_square (25 / 24) b). assert (far := apart_low (25 / 24) b positive).
+  assert (b_square : 0 < b * b <= 1 / 57600) by (unfold b; split; nra).
+  assert (some : 0 < smaller (25 / 24) b <= 1 / 50000) by (unfold smaller; split; nra).
+  assert (large : 1 <= larger (25 / 24) b) by (unfold larger; lra).
+  set (theta := if Nat.eqb counted 0 then smaller (25 / 24) b else 1 / 24).
+  assert (theta_high : theta <= 1 / 24) by (unfold theta; destruct (Nat.eqb counted 0); lra).
+  assert (theta_larger : theta <= larger (25 / 24) b) by lra.
+  assert (below_both : counted = 0%nat -> 0 < theta <= smaller (25 / 24) b) by (intros ->; unfold theta; cbn; lra).
+  assert (between : counted = 1%nat -> smaller (25 / 24) b < theta) by (intros ->; unfold theta; cbn; lra).
+  set (t := whole_truncation 2 2 1 (1 / 48) _ _ _ _ Rle_0_1 step_nonneg (saddle_small P 192 delta) (@S_simplified r before)
+    (25 / 24) b counted theta star_is positive few below_both between : truncation r (@S_simplified r before)).
   exists r, before, t.
-  assert (slope_is : ‖(nabla_S r (S r))‖ = 1).
-  { transitivity ‖start‖; [f_equal; apply saddle_slope|exact start_norm]. }
-  assert (next : mean_L r (@W_next r (@S_simplified r before) t) = 1 / 24).
-  { transitivity (mean_L r (two (25 / 24) 0 0 0)); [f_equal; etransitivity; [apply plane_next|exact star_is]|].
+  assert (slope_is : ‖(nabla_S r (S r))‖ = saddle_length delta) by apply saddle_length_is.
+  assert (next : mean_L r (@W_next r (@S_simplified r before) t) = 1 / 24 + 2 * (delta * b)).
+  { transitivity (mean_L r (two (25 / 24) b b 0)); [f_equal; etransitivity; [apply whole_next|exact star_is]|].
     etransitivity; [apply saddle_mean|field]. }
   assert (first : mean_L r (@W_before r before) = 0).
   { transitivity (mean_L r (two 1 0 0 0)); [f_equal; apply plane_before|]. etransitivity; [apply saddle_mean|ring]. }
   unfold printed_C. change (s_ r) with 2. change (lambda r) with (1 / 48). change (L r) with 1.
-  change (bases.theta t) with (1 / 24). rewrite next, first, slope_is.
-  split; [lra|]. split; [lra|]. split; [apply saddle_assumption; lra|]. split; [apply plane_holds|].
-  split; [apply plane_decreasing; lra|]. split; [apply plane_keeps; lra|]. cbv zeta.
-  assert (0 <= delta ^ 2 <= 1 / 100) by (split; [apply pow2_ge_0|nra]). repeat split; nra.
+  change (bases.theta t) with theta. rewrite next, first, slope_is.
+  split; [lra|]. split; [lra|]. split; [apply saddle_assumption; lra|]. split; [apply plane_augmented|].
+  split; [apply plane_holds|].
+  split; [apply (plane_spanned _ _ _ _ _ _ _ _ _ _ _ 1 delta delta 0); [exact (saddle_nabla P 192 delta 1 0 0)|lra|lra]|].
+  split; [apply whole_decreasing; assumption|]. split; [apply whole_keeps; assumption|]. cbv zeta.
+  assert (0 <= delta ^ 2 <= 1 / 100) by (split; [apply pow2_ge_0|nra]).
+  assert (fall : 0 <= - (2 * (delta * b)) <= 1 / 1200) by (unfold b; split; nra).
+  assert (g_square : saddle_length delta ^ 2 = 1 + 2 * delta ^ 2) by (unfold saddle_length; rewrite pow2_sqrt; lra).
+  rewrite g_square. repeat split; nra.
 Qed.
 
 (** A bowl with its lowest point beyond the start, and one client with one step. *)
@@ -330,7 +372,7 @@ Proof.
   assert (W_is : model beyond_round (@simplified beyond_round beyond_factors c 0) = start) by apply plane_model.
   rewrite W_is. change (S beyond_round) with start.
   assert (own : gradient beyond_round other start = two (- (K * A)) 0 0 (- (K * B))) by apply beyond_gradient.
-  assert (square : (- (K * B)) ^ 2 = (K * B) ^ 2) by ring.
+  assert (square : 0 ^ 2 + 0 ^ 2 + (- (K * B)) ^ 2 = (K * B) ^ 2) by ring.
   split; [rewrite beyond_nabla|rewrite own]; (apply met_by; [rewrite square|]; assumption).
 Qed.
 
@@ -380,7 +422,7 @@ Proof.
     rewrite K_A, Rmult_0_r. assert (0 < 2 * Rabs (- (1)) * delta); [|lra].
     rewrite Rabs_left by lra. lra. }
   split; [etransitivity; [apply beyond_hat|]; apply two_eq; cbn; ring|].
-  split; [apply plane_holds|]. split; [apply plane_decreasing; lra|]. split; [apply plane_keeps; lra|].
+  split; [apply plane_augmented|]. split; [apply plane_holds|]. split; [apply plane_decreasing; lra|]. split; [apply plane_keeps; lra|].
   split; [reflexivity|]. split; [reflexivity|].
   assert (K <= 1 / 300) by lra. assert (l < delta ^ 2 * l * l) by nra. nra.
 Qed.
@@ -431,7 +473,7 @@ Proof.
     assert (0 <= B ^ 2) by apply pow2_ge_0. assert (0 <= delta ^ 2) by apply pow2_ge_0.
     replace (delta ^ 2 * (A ^ 2 + B ^ 2)) with ((A * delta) ^ 2 + delta ^ 2 * B ^ 2) by ring. rewrite A_delta.
     assert (0 <= delta ^ 2 * B ^ 2) by now apply Rmult_le_pos. lra. }
-  split; [apply plane_holds|]. split.
+  split; [apply plane_augmented|]. split; [apply plane_holds|]. split.
   { intros i j order _. change (0 <= values j <= values i). unfold values. destruct i, j; try lia; lra. }
   split.
   { unfold keeps_the_least. change (kept t) with 1%nat. change (bases.theta t) with theta.

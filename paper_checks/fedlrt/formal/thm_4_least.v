@@ -7,7 +7,7 @@ Open Scope R_scope.
 
 (** No constant below kappa serves all small rates of losses with L = 1 and all small thresholds, for any number of
     steps and any number of clients from two on: they run Algorithm 5, and its truncation, by either rule, loses
-    nothing. *)
+    nothing. The mean gradient lies in the old bases, and QR completes the bases. *)
 Definition thm_4_least_states : Prop :=
   forall (s C counted : nat) (delta constant : R),
   (1 <= s)%nat -> (2 <= C)%nat -> (counted <= 1)%nat -> 0 <= delta <= 1 ->
@@ -16,7 +16,7 @@ Definition thm_4_least_states : Prop :=
   exists (r : round) (before : factors r) (t : truncation r (S_simplified before)),
   steps r = s /\ clients r = C /\ L r = 1 /\ 0 < lambda r <= small /\ s_ r * lambda r * L r <= 1 /\
   mean (clients r) (fun c => ‖(hat before c)‖ ^ 2) = delta ^ 2 * ‖(nabla_S r (S r))‖ ^ 2 /\
-  holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\ 0 < theta t <= small /\
+  augmented r before /\ holds_the_gradients r before /\ decreasing t /\ keeps_the_least counted t /\ 0 < theta t <= small /\
   mean_L r (W_next t) - mean_L r (W_before before)
   > - (s_ r * lambda r) * (1 - constant * (s_ r * lambda r) * L r) * ‖(nabla_S r (S r))‖ ^ 2
     + theta t * ‖(nabla r (model r (S_simplified before)))‖ + L r / 2 * theta t ^ 2.
@@ -524,7 +524,7 @@ Proof.
   assert (slope_is : ‖(nabla_S r start)‖ = 1).
   { transitivity ‖start‖; [f_equal; apply least_mean_slope|exact start_norm]. }
   rewrite slope_is.
-  split; [lra|]. split; [fold x; lra|]. split; [|split; [apply plane_holds|]].
+  split; [lra|]. split; [fold x; lra|]. split; [|split; [apply plane_augmented|split; [apply plane_holds|]]].
   { rewrite (mean_ext C _ (fun _ => delta ^ 2)); [rewrite mean_const by lia; ring|]. intros c _.
     assert (long : ‖(@hat r before c)‖ = delta).
     { transitivity ‖(delta ⋅ outer C c)‖; [f_equal; apply least_hat|].

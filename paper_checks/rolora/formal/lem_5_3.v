@@ -25,11 +25,19 @@ Definition exact_limit_states {sharp : R} : Prop :=
   (forall it : iteration, same_b_star it -> s it = size -> delta it <= delta_0 -> contracts it delta_0)
   <-> size <= sharp * ((3 + delta_0 ^ 2) / 4).
 
-(** At the stated largest step, 1 / L_max^2, it fails, from every first angle. *)
+(** At the stated largest step, 1 / L_max^2, it fails for every delta_0, in an iteration from some angle up to it. *)
 Definition largest_step_fails : Prop :=
   forall delta_0, 0 < delta_0 < 1 ->
   exists (it : iteration) (L_max : R), same_b_star it /\
   0 < L_max /\ ‖(b_star it)‖ <= L_max /\ delta it <= delta_0 /\ eta it = 1 / L_max ^ 2 /\ ~ contracts it delta_0.
+
+(** From delta_0 = 0.28 that step shrinks delta to 0.743 of itself, to three digits, where 0.28 is stated. There is such
+    an iteration. *)
+Definition first_step_states : Prop :=
+  (forall it : iteration, eta it = 1 / ‖(b_star it)‖ ^ 2 -> b_star it <> zero -> delta it = 28 / 100 ->
+    7425 / 10000 * delta it < delta_next it < 7435 / 10000 * delta it /\
+    sqrt (1 - eta it * (1 - (28 / 100) ^ 2) * ‖(b_star it)‖ ^ 2) = 28 / 100) /\
+  exists it : iteration, same_b_star it /\ eta it = 1 / ‖(b_star it)‖ ^ 2 /\ b_star it <> zero /\ delta it = 28 / 100.
 
 Lemma below_the_limit it delta_0 :
   delta it <= delta_0 <= 1 -> s it <= (3 + delta_0 ^ 2) / 4 -> contracts it delta_0.
@@ -181,10 +189,47 @@ Proof.
   - intros short it _ same near. apply below_the_limit; [lra|]. now rewrite same.
 Qed.
 
-(* part of: rolora/lem-5.3: infinitely many samples, the stated largest step *)
+(* part of: rolora/lem-5.3: infinitely many samples, the stated largest step, at some angle up to each delta_0 *)
 Theorem lem_5_3_largest_step : largest_step_fails.
 Proof.
   intros delta_0 bounds.
   destruct (above_the_limit 1 delta_0 ltac:(lra) bounds ltac:(nra)) as (it & one & _ & step & length & near & fails).
   exists it, 1. repeat split; try assumption; try lra.
+Qed.
+
+Lemma less_of_squares x y : 0 <= y -> x * x < y * y -> x < y.
+Proof. intros low less. destruct (Rlt_le_dec x y) as [|more]; [assumption|]. nra. Qed.
+
+(* part of: rolora/lem-5.3: infinitely many samples, the factor of the first step from delta_0 = 0.28 *)
+Theorem lem_5_3_first_step : first_step_states.
+Proof.
+  split.
+  - intros it step nonzero angle.
+    assert (long : 0 < ‖(b_star it)‖).
+    { destruct (norm_nonneg (b_star it)) as [some|none]; [exact some|]. destruct nonzero. apply dot_definite.
+      rewrite <- norm_square, <- none. ring. }
+    assert (one : eta it * ‖(b_star it)‖ ^ 2 = 1) by (rewrite step; field; lra).
+    assert (s_is : s it = 1) by exact one.
+    assert (square := delta_square it). assert (next := delta_next_square it). rewrite s_is, angle in next.
+    rewrite angle in square.
+    assert (cos_is : cosine it * cosine it = 9216 / 10000) by lra. rewrite cos_is in next.
+    assert (low : 0 <= delta_next it) by apply norm_nonneg. rewrite angle.
+    split; [split; apply less_of_squares; lra|].
+    replace (1 - eta it * (1 - (28 / 100) ^ 2) * ‖(b_star it)‖ ^ 2)
+      with (1 - eta it * ‖(b_star it)‖ ^ 2 * (1 - (28 / 100) ^ 2)) by ring.
+    rewrite one. replace (1 - 1 * (1 - (28 / 100) ^ 2)) with (28 / 100 * (28 / 100)) by field. apply sqrt_square. lra.
+  - assert (low : 0 <= (28 / 100) ^ 2) by lra. assert (high : (28 / 100) ^ 2 <= 1) by lra.
+    set (it := at_angle ((28 / 100) ^ 2) 1 low high Rle_0_1). exists it.
+    assert (mean_is : b_star it = unit_number) by exact (vmean_const 1 unit_number (le_n 1)).
+    assert (length : ‖(b_star it)‖ = 1) by (rewrite mean_is; exact unit_number_norm).
+    split; [intros i _; rewrite mean_is; reflexivity|].
+    split; [change (1 = 1 / ‖(b_star it)‖ ^ 2); rewrite length; field|].
+    split.
+    + intro none. rewrite none, norm_zero in length. lra.
+    + assert (root : cosine it = 1 * sqrt (1 - (28 / 100) ^ 2) + 0 * sqrt ((28 / 100) ^ 2))
+        by exact (plane_dot 1 0 (sqrt (1 - (28 / 100) ^ 2)) (sqrt ((28 / 100) ^ 2))).
+      assert (cos_is : cosine it * cosine it = 1 - (28 / 100) ^ 2).
+      { rewrite root. transitivity (sqrt (1 - (28 / 100) ^ 2) * sqrt (1 - (28 / 100) ^ 2)); [ring|]. apply sqrt_sqrt. lra. }
+      assert (square := delta_square it). rewrite cos_is in square.
+      assert (0 <= delta it) by apply norm_nonneg. apply Rsqr_inj; [assumption|lra|]. unfold Rsqr. lra.
 Qed.

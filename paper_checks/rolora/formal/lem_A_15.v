@@ -15,9 +15,9 @@ Definition lem_A_15_of {factor : R} {mean_power : nat} (it : iteration) : Prop :
 Definition lem_A_15_states {factor : R} {mean_power : nat} : Prop :=
   forall it : iteration, lem_A_15_of (factor := factor) (mean_power := mean_power) it.
 
-(** With the sum for the mean it fails. *)
+(** With the sum for the mean it fails, at an angle with a step. *)
 Definition lem_A_15_fails {factor : R} {mean_power : nat} : Prop :=
-  exists it : iteration, ~ lem_A_15_of (factor := factor) (mean_power := mean_power) it.
+  exists it : iteration, 0 < eta it /\ 0 < delta it /\ ~ lem_A_15_of (factor := factor) (mean_power := mean_power) it.
 
 (* proves: rolora/lem-A.15 *)
 Theorem lem_A_15 : lem_A_15_states (factor := 2) (mean_power := 1).
@@ -28,21 +28,35 @@ Proof.
   unfold a_next. now rewrite a_plus_by_mean, !outer_times.
 Qed.
 
-Lemma one_norm : ‖(identity 1)‖ = 1.
+Lemma one_square : ⟨ identity 1, identity 1 ⟩ = 1.
+Proof. cbn. ring. Qed.
+
+(** A direction in the plane. *)
+Definition towards (x y : R) : M 2 1 := from_entries 2 1 (fun i _ => match i with O => x | _ => y end).
+
+Lemma towards_unit x y : x * x + y * y = 1 -> ‖(towards x y)‖ = 1.
 Proof.
-  unfold norm. replace ⟨ identity 1, identity 1 ⟩ with 1; [apply sqrt_1|].
-  cbn [dot M sum]. unfold identity. rewrite entry_from by lia. simpl. ring.
+  intro one. unfold norm. replace ⟨ towards x y, towards x y ⟩ with 1; [apply sqrt_1|].
+  rewrite <- one. cbn. ring.
 Qed.
 
 (* refutes: rolora/lem-A.15 *)
 Theorem lem_A_15_with_the_sum : lem_A_15_fails (factor := 2) (mean_power := 0).
 Proof.
-  set (one := identity 1). assert (unit : ‖one‖ = 1) by exact one_norm.
-  assert (square : ⟨ one, one ⟩ = 1) by (rewrite <- norm_square, unit; ring).
-  exists (iteration_of 1 1 2 one (fun _ => one) one 0 (le_S _ _ (le_n 1)) unit unit (Rle_refl 0)).
-  intros [first _]. unfold b_next in first. cbn [N own_b own_b_star a_star a iteration_of] in first.
-  apply (f_equal (fun x => ⟨ x, one ⟩)) in first.
-  unfold vmean in first. cbn [vsum] in first. autorewrite with products in first. rewrite square in first.
-  assert (corner : entry one 0 0 = 1) by (unfold one, identity; now rewrite entry_from by lia).
-  simpl in first. rewrite !corner in first. lra.
+  assert (unit_1 : 1 * 1 + 0 * 0 = 1) by lra. assert (unit_2 : 3 / 5 * (3 / 5) + 4 / 5 * (4 / 5) = 1) by lra.
+  set (it := iteration_of 2 1 2 (towards 1 0) (fun _ => identity 1) (towards (3 / 5) (4 / 5)) 1 (le_S _ _ (le_n 1))
+    (towards_unit 1 0 unit_1) (towards_unit (3 / 5) (4 / 5) unit_2) Rle_0_1).
+  exists it. split; [exact Rlt_0_1|].
+  assert (cosine_is : cosine it = 3 / 5).
+  { change (⟨ towards 1 0, towards (3 / 5) (4 / 5) ⟩ = 3 / 5). cbn. field. }
+  split.
+  { assert (square := delta_square it). rewrite cosine_is in square.
+    assert (low : 0 <= delta it) by apply norm_nonneg.
+    destruct low as [some|none]; [exact some|]. rewrite <- none in square. lra. }
+  intros [first _]. unfold b_next in first. fold (cosine it) in first. rewrite cosine_is in first.
+  apply (f_equal (fun x => ⟨ x, identity 1 ⟩)) in first.
+  change (own_b it) with (fun _ : nat => cosine it ⋅ identity 1) in first. rewrite cosine_is in first.
+  change (N it) with 2%nat in first. change (q it) with 1%nat in first. change (own_b_star it) with (fun _ : nat => identity 1) in first.
+  unfold vmean in first. cbn [vsum] in first. autorewrite with products in first. rewrite one_square in first.
+  change (INR 2) with 2 in first. rewrite pow_O in first. lra.
 Qed.

@@ -27,7 +27,8 @@ Definition s5_saturate_states {share : R} : Prop :=
   forall (m d q : nat) (X : M m d) (a_star a_0 : M d 1) (b_star : M q 1),
   independent (X × a_0) (X × a_star) -> b_star <> zero -> saturates share X a_star a_0 b_star.
 
-(** The same for samples that take no vector but 0 to 0, where it is enough that a_0 and a_star are not parallel. *)
+(** The same for samples that take no vector but 0 to 0, of which there are at least d. For them it is enough that a_0
+    and a_star are not parallel. *)
 Definition s5_saturate_injective_states {share : R} : Prop :=
   forall (m d q : nat) (X : M m d) (a_star a_0 : M d 1) (b_star : M q 1),
   (forall v : M d 1, X × v = zero -> v = zero) ->
@@ -59,7 +60,8 @@ Definition prop_5_5_samples_states {share : R} : Prop :=
   = share * ‖b_star‖ ^ 2 * (/ (INR N * INR m) * sum N (fun i =>
       rest (X i) a_star a_0 + (mean N s - s i) ^ 2 * ‖(X i × a_0)‖ ^ 2)).
 
-(** For samples with X_i^T X_i / m the identity, as in the limit of infinitely many. The term of order 1/(N m) is 0. *)
+(** An analogue for fixed samples with X_i^T X_i / m the identity, as in the limit of infinitely many: the term of order
+    1/(N m) is 0. It is not an instance of the proposition, which is about the expectation over normal samples. *)
 Definition prop_5_5_states {share : R} : Prop :=
   forall (N m d q : nat) (X : nat -> M m d) (a_star a_0 : M d 1) (b_star : M q 1) (b : nat -> M q 1),
   (1 <= N)%nat -> (1 <= m)%nat -> (forall i, (i < N)%nat -> (X i)^T × X i = INR m ⋅ identity d) ->
@@ -95,7 +97,7 @@ Proof.
     rewrite norm_zero. ring.
 Qed.
 
-(* part of: rolora/s5-saturate: the same for vectors that are not parallel, and samples that take no vector but 0 to 0 *)
+(* part of: rolora/s5-saturate: the same for vectors that are not parallel, and d samples or more that take no vector but 0 to 0 *)
 Theorem s5_saturate_injective : s5_saturate_injective_states (share := 1).
 Proof.
   intros m d q X a_star a_0 b_star injective apart nonzero. apply s5_saturate; [|assumption].
@@ -123,7 +125,7 @@ Proof.
   assert (square := pow2_ge_0 ‖(b ⊖ reach X a_star a_0 ⋅ b_star)‖). nra.
 Qed.
 
-(* part of: rolora/prop-5.5@three-samples-or-more: for fixed samples that do not take a^0 to 0, the minimisers of the clients and both parts of the loss *)
+(* part of: rolora/prop-5.5@three-samples-or-more: before the expectation, for fixed samples that do not take a^0 to 0, the minimisers of the clients and both parts of the loss *)
 Theorem prop_5_5_samples : prop_5_5_samples_states (share := 1).
 Proof.
   intros N m d q X a_star a_0 b_star b clients samples some least s.
@@ -158,7 +160,7 @@ Proof.
       by (intros; now rewrite entry_transpose by lia). ring.
 Qed.
 
-(* part of: rolora/prop-5.5@three-samples-or-more: for samples with X_i^T X_i / m the identity, as in the limit of infinitely many *)
+(* part of: rolora/prop-5.5@three-samples-or-more: an analogue of the expectation, for fixed samples with X_i^T X_i / m the identity *)
 Theorem prop_5_5 : prop_5_5_states (share := 1).
 Proof.
   intros N m d q X a_star a_0 b_star b clients samples whitened unit_star unit_0 least.
