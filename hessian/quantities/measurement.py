@@ -112,7 +112,7 @@ def measure(
     >>> from hessian import DenseOperator
     >>> found = measure(DenseOperator(torch.diag(torch.tensor([3.0, 1.0, -2.0]).double())), "trace, count-below=1")
     >>> round(found["trace"].value, 6), 2.0 in found["trace"], found["count-below=1"].value
-    (2.0, True, 1)
+    (2.0, True, 1.0)
     """
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         raise CurvatureError(f"seed must be a whole number of at least 0, got {seed!r}", keywords=("seed",))

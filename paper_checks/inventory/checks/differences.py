@@ -161,7 +161,7 @@ def _is_sharp(part: Segment, column: int, found: list[tuple[int, Rounded]], time
     Args:
         part: The columns.
         column: The column that is checked.
-        found: What others give, by row.
+        found: Values from other columns, by row.
         times: How many times narrower than the column's spread the widest interval must be.
     """
     values = [_number(part, row, column).value for row, _ in found]

@@ -15,6 +15,7 @@ from figures.fedlrt import fig3 as fedlrt_fig3
 from figures.fedlrt import fig4 as fedlrt_fig4
 from figures.fedlrt.fig1_properties import properties, summary
 from figures.fedlrt.fig1_properties import unreached as fedlrt_fig1_unreached
+from figures.fedlrt.fig4_properties import unreached as fedlrt_fig4_unreached
 from figures.fedlrt.legendre_readings import Plan
 from figures.fedlrt.vision_runs import VARIANTS
 from figures.figure import Settings
@@ -35,14 +36,14 @@ def fig1():
     return fedlrt_fig1.fig1(fedlrt_fig1.Fig1Sizes(5, plan, ("first reading", "basis plain")), Settings())
 
 
-def cells(axes, table):
-    """Content of a panel of properties: where they are filled, and where not."""
-    filled, hollow = (
-        [(x, y) for y, row in enumerate(table) for x, has in enumerate(row) if has == full] for full in (True, False)
-    )
+def cells(axes, table, open=None):
+    """Content of a panel of properties: where they are filled, where not, and where the rounds do not reach them."""
+    table = np.asarray(table)
+    open = np.zeros_like(table) if open is None else np.asarray(open)
+    marks = (("yes", table & ~open), ("no", ~table & ~open), ("not reached", open))
     same(
         drawn(axes),
-        [curve(name, *np.array(places).reshape(-1, 2).T) for name, places in (("yes", filled), ("no", hollow))],
+        [curve(name, *np.argwhere(has)[:, ::-1].T) for name, has in marks if name != "not reached" or has.any()],
     )
     return [text.get_text() for text in axes.get_yticklabels()], [text.get_text() for text in axes.get_xticklabels()]
 
@@ -67,9 +68,9 @@ def test_figure_1_shows_the_first_reading_and_what_each_reading_has(fig1):
         assert texts(axes) == (f"({'abc'[place]}) {split} points", "round", ordinate)
         assert (axes.get_xlim(), axes.get_yscale()) == ((0, 12), "log")
         assert within(axes)
-        names, words = cells(
-            matrix, has.loc[[f"{name}, {split}" for name in ("first reading", "basis plain")], stated].to_numpy()
-        )
+        own = [f"{name}, {split}" for name in ("first reading", "basis plain")]
+        later = fedlrt_fig1_unreached(fig1).reindex(columns=stated, fill_value=False)
+        names, words = cells(matrix, has.loc[own, stated].to_numpy(), later.loc[own].to_numpy())
         assert names == (["first reading", "basis plain"] if split == "all" else ["", ""])
         assert len(words) == len(stated)
         assert words[0] == "stalls without correction"
@@ -153,7 +154,9 @@ def test_figure_4_shows_the_first_reading_twice_and_what_each_reading_has(fig4):
                 losses.append(axes.get_ylim())
         assert losses[0] == losses[1]
     has = fedlrt_fig4.properties(table)
-    names, words = cells(next(panels), has[["right", "above", "close", "faster", "admitted"]].to_numpy())
+    stated = ["right", "above", "close", "faster", "admitted"]
+    later = fedlrt_fig4_unreached(table).reindex(columns=stated, fill_value=False)
+    names, words = cells(next(panels), has[stated].to_numpy(), later.to_numpy(dtype=bool))
     assert names == ["first reading", "basis plain", "followed longer"]
     assert words == ["rank found", "never below", "$10^{-5}$ reached", "before FedLin", "step of Theorem 2"]
     assert len(list(panels)) == 0
