@@ -42,6 +42,7 @@ from paper_checks.evaluation import (
     as_written,
     assuming,
     declared_at,
+    describe_error,
     evaluate_replay,
     is_bool,
     proof,
@@ -264,7 +265,7 @@ def _plain_values(id: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """
 
     def other(value: Any) -> Any:
-        if isinstance(value, Fraction) or type(value).__module__.startswith("sympy"):
+        if isinstance(value, Fraction | Decimal) or type(value).__module__.startswith("sympy"):
             return str(value)
         if type(value).__module__ == "numpy":
             return value.tolist()
@@ -560,7 +561,7 @@ def _answer_line(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying:
     try:
         return json.dumps(asdict(_answer(known, file, trying)))
     except Exception as error:  # somebody's replay can return anything
-        detail = f"not a case of this claim: its replay returns a value that JSON cannot represent: {error!r}"
+        detail = f"the replay of {file.id} returns a value that JSON cannot represent: {error!r}"
         return json.dumps(asdict(Replayed(file.kind, False, False, None, None, detail, reading=file.reading)))
 
 
@@ -608,7 +609,8 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Tryi
     except _SlowError as error:
         return _ended(file, str(error))
     except Exception as error:  # a changed file can ask for anything
-        found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
+        detail = describe_error(error, known[file.id, file.kind])
+        found = Replayed(file.kind, False, False, None, None, detail)
     if found.confirmed:
         found = _tried(known[file.id, file.kind], file, found, trying)
     return replace(found, reading=file.reading, words=known[file.id, file.kind].words)
