@@ -286,12 +286,13 @@ def _check(options: argparse.Namespace) -> int:
     if options.store:
         with _kept_by("--store", LedgerError), _storing() as phase:
             stored = store_findings(run, ledger, manifest["commit"], options.replay_seconds, phase)
-        for path in stored:
-            print(f"stored {path.name}", file=table)
         names = {path.stem.partition("@")[0] for path in stored}
         of_files = [one.claim.id for one in run.results if one.claim.id.replace("/", "--") in names]
         with _storing() as phase:
             run, *more = (decided_again(one, ledger, of_files, options.replay_seconds, phase) for one in (run, *more))
+        flaws = _do_not_replay(run)
+        for path in stored:
+            print(f"stored {path.name}{flaws.get((path.parent.name, path.stem), '')}", file=table)
     if more:
         run = over_seeds(run, more[0], more[1:])
     if options.json is not None:
@@ -305,6 +306,19 @@ def _check(options: argparse.Namespace) -> int:
     if (run.seed, run.budget) == evidence_record.OF:
         _compare_numbers(run, ledger, options.record, table)
     return AS_EXPECTED if run.as_expected else DIFFERENT
+
+
+def _do_not_replay(run: Run) -> dict[tuple[str, str], str]:
+    """Return for each stored file that does not replay what to say about it, by its folder and name."""
+    from paper_checks.replay import stored_path
+
+    pairs = (pair for result in run.results for pair in zip(result.stored, result.replayed, strict=True))
+    places = ((stored_path(Path(), file.id, file.kind), answer) for file, answer in pairs)
+    return {
+        (path.parent.name, path.stem): f", which does not replay: {answer.detail}"
+        for path, answer in places
+        if not answer.confirmed
+    }
 
 
 @contextmanager

@@ -81,6 +81,26 @@ def _exact(value: Any) -> Any:
     return decimal_as_fraction(value)
 
 
+def require_word(owner: str, argument: str, value: object, allowed: Sequence[str]) -> None:
+    """Check that an argument is one of the words that it may be.
+
+    Args:
+        owner: What it is an argument of, such as the id of a claim.
+        argument: Its name.
+        value: What it is.
+        allowed: The words.
+
+    Raises:
+        ValueError: It is something else.
+
+    >>> require_word("my-paper/eq-1", "print", "wrong", ("as meant", "misprint"))
+    Traceback (most recent call last):
+    ValueError: my-paper/eq-1: print= must be one of as meant, misprint; got 'wrong'
+    """
+    if value not in allowed:
+        raise ValueError(f"{owner}: {argument}= must be one of {', '.join(allowed)}; got {value!r}")
+
+
 class Written(Fraction):
     """The exact decimal that a float is written as; it prints as the float does, also before Python 3.12."""
 
@@ -154,6 +174,7 @@ class Hypothesis:
     bound: Number | str
 
     def __post_init__(self) -> None:
+        require_word(f"the assumption {self.name!r}", "relation", self.relation, tuple(HOLDS))
         names = isinstance(self.value, str) and isinstance(self.bound, str) and self.relation in ("=", "!=")
         if not names:
             object.__setattr__(self, "value", _exact(self.value))

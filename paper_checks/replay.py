@@ -543,7 +543,8 @@ def _serve() -> None:
         return trying
 
     for _, file in question.get("files", ()):
-        print(_answer_line(known, Stored(**file), tries(file["id"])), file=answers, flush=True)
+        line = _answer_line(question["package"], known, Stored(**file), tries(file["id"]))
+        print(line, file=answers, flush=True)
     for id, found in question.get("found", ()):
         print(json.dumps(_answer_to_store(question["package"], id, found, tries(id))), file=answers, flush=True)
 
@@ -556,10 +557,10 @@ def _answer_to_store(package: str, id: str, found: Mapping[str, Any], trying: Tr
         return {"error": str(error)}
 
 
-def _answer_line(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> str:
+def _answer_line(package: str, known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> str:
     """Return an answer as a line of JSON; one that JSON does not have confirms nothing."""
     try:
-        return json.dumps(asdict(_answer(known, file, trying)))
+        return json.dumps(asdict(_answer(package, known, file, trying)))
     except Exception as error:  # somebody's replay can return anything
         detail = f"the replay of {file.id} returns a value that JSON cannot represent: {error!r}"
         return json.dumps(asdict(Replayed(file.kind, False, False, None, None, detail, reading=file.reading)))
@@ -599,9 +600,20 @@ def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tu
     return [key for key in replays_of(package) if key[0].partition(_READING)[0] in files and key not in on_file]
 
 
-def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> Replayed:
+def _describe_missing(package: str, file: Stored) -> str:
+    """Return that a stored file has no replay, where to write one, and what it is given."""
+    replays = importlib.import_module(f"{package}.replays")
+    folder = f"{package.replace('.', '/')}/replays"
+    name = re.sub(r"\W+", "_", file.id.partition("/")[2])
+    place = f"{folder}/{name}.py" if hasattr(replays, "__path__") else f"{folder}.py"
+    what = "replay" if file.kind == "witness" else "proof"
+    given = f", which reads {', '.join(file.values)}" if file.values else ""
+    return f"the {file.kind} of this claim has no replay; write one, @{what}({json.dumps(file.id)}), in {place}{given}"
+
+
+def _answer(package: str, known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> Replayed:
     if (file.id, file.kind) not in known:
-        detail = f"the {file.kind} of this claim has no replay"
+        detail = _describe_missing(package, file)
         return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
     try:
         with trying(file.values, False):

@@ -530,6 +530,8 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
         return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
     lines += points("What you can rely on", [one for page in paper.pages for one in page.headlines])
     lines += ["", *textwrap.wrap(LEGEND, WIDTH, break_on_hyphens=False)]
+    again = f"`rankproof check {paper.option}--paper {paper.name}` judges the claims again."
+    lines += ["", f"These are the verdicts on record. {again}"]  # in one line, so that it can be copied
     for number, finding in enumerate(paper.findings, 1):
         lines += ["", *textwrap.wrap(f"{number}. [{finding.id}] {sentence_case(finding.changes)}.", WIDTH)]
         lines += _entry("found", plain_text(end_sentence(finding.headline), encoding))

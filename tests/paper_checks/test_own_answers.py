@@ -90,6 +90,30 @@ def test_counts_name_the_faults_of_the_print_and_a_witness_that_is_not_stored_is
     assert out.splitlines()[-1].startswith("3 claims: 2 hold (1 with a misprint), 1 is not checkable here; every")
 
 
+def test_a_witness_without_a_replay_names_the_file_to_write_and_what_it_reads(paper, capsys):
+    name, folder = paper
+    (folder / "replays" / "checks.py").write_text("")
+    status, out, _ = answer(capsys, "check", "--papers", folder, "--jobs", 1, f"{name}/b", "--store")
+    assert status == 1
+    remedy = f'write one, @replay("{name}/b"), in {folder.name}/replays/b.py, which reads x, promise'
+    missing = f"does not replay: the witness of this claim has no replay; {remedy}"
+    assert f"stored {name}--b.json, which {missing}" in out
+    assert f"violated, but the stored witness {missing}"[:200] in out
+    status, out, _ = answer(capsys, "findings", "--papers", folder, name)
+    again = f"rankproof check --papers {folder} --paper {name}"
+    assert f"These are the verdicts on record. `{again}` judges the claims again." in out
+    assert answer(capsys, *again.split()[1:], "--jobs", 1)[0] == 1
+
+
+def test_a_witness_that_does_not_replay_is_said_to_be_stored_so(paper, capsys):
+    name, folder = paper
+    replays = folder / "replays" / "checks.py"
+    replays.write_text(replays.read_text().replace("Fraction(1))", "Fraction(5))"))
+    status, out, _ = answer(capsys, "check", "--papers", folder, "--jobs", 1, f"{name}/b", "--store")
+    assert status == 1
+    assert f"stored {name}--b.json, which does not replay: 2 <= 5 (exact)" in out
+
+
 def test_what_was_never_decided_is_no_difference_from_the_record(paper, capsys):
     name, folder = paper
     check = ("check", "--papers", folder, "--jobs", 1)

@@ -252,7 +252,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("replays/lem_2.py", "@replay(", "@(lambda id: replay(5))(", "an id in quotes"),
         ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where must be text"),
         ("lem_2.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
-        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a recorded verdict must be one of"),
+        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "the verdict of expect= must be one of"),
         ("paper.py", 'called="Example"', "called=5", "must be text"),
         ("lem_2.py", "@claim(\n", SECOND, "are both named lem_2; rename one"),
         ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared without a name"),
